@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The branch history of one task: one sequence of entries whatever source made them, oldest first, gaps as
+ * entries of their own; and the straight-line code between them. */
+#ifndef BT_HISTORY_H
+#define BT_HISTORY_H
+
+#include "decoder/model.h"
+#include "lib/branch.h"
+#include "lib/insn.h"
+
+struct history_entry {
+	uint64_t number;    /* in the task's history since its creation */
+	uint64_t tick;	    /* after this entry; BT_TICKS_UNKNOWN */
+	uint64_t transfers; /* since that tick, after this entry */
+	uint64_t from, to;  /* GAP: how many are missing (0: unknown), enum bt_gap_reason */
+	uint32_t space, epoch;
+	uint8_t kind, flags; /* enum bt_branch_kind (never EPOCH: that is folded into epoch), enum bt_branch_flags */
+	uint16_t cycles;
+};
+
+struct history {
+	uint32_t task;
+	struct history_entry *entries;
+	size_t count;
+};
+
+/* Loads the whole history of a task. A task without branches gives an empty one. Chunks that are missing or damaged
+ * become GAP entries. Errors: BT_E_NO_MEMORY. */
+int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err) BT_MUST_USE;
+void history_release(struct history *h);
+
+/* The number of entries that lie before a stream position (snapshot.position, thread.position). */
+size_t history_index(const struct history *h, uint64_t position);
+
+/* One executed instruction. */
+struct history_insn {
+	uint64_t addr;
+	uint8_t len;
+	uint8_t bytes[BT_INSN_MAX];
+};
+
+/* The instructions executed between entry i-1 and entry i, the branch instruction of entry i included (i == count: from
+ * the last entry up to and without stop, a snapshot's rip). *out is a new array (free() it). Returns their number, or
+ * -BT_E_CORRUPT when the code bytes are missing or do not lead from one entry to the next (after a gap, for one);
+ * *out is NULL then. */
+long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* From addresses to modules, functions, source lines and inlined frames (libdwfl), for a whole trace.
+ * Every address is looked up in the image its address space had at its epoch. What is missing is named once. */
+#ifndef BT_SYMBOLS_H
+#define BT_SYMBOLS_H
+
+#include "decoder/model.h"
+
+struct inlined_frame {
+	const char *function, *file; /* "" when unknown */
+	int line;
+};
+
+/* Strings are owned by the symbols object. Unknown things are "" and 0. */
+struct location {
+	uint64_t addr;
+	const char *module; /* path of the mapped file */
+	uint64_t vaddr;	    /* link-time address in module */
+	const char *build_id; /* hex */
+	const char *function; /* demangled */
+	uint64_t offset;      /* from the function's start */
+	const char *file;     /* of addr itself: of the innermost inlined frame when there are inlined frames */
+	int line;
+	const struct inlined_frame *inlined; /* innermost first; the last one was inlined into function */
+	size_t inlined_count;
+};
+
+enum missing_what {
+	MISSING_FILE,	 /* the file is gone */
+	MISSING_CHANGED, /* the file has another build-id than the one recorded */
+	MISSING_SYMBOLS, /* no symbol table at all */
+	MISSING_DEBUG,	 /* no debug information: no source lines */
+};
+
+struct missing_module {
+	const char *module, *build_id;
+	enum missing_what what;
+};
+
+struct symbols;
+
+int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err) BT_MUST_USE;
+void symbols_close(struct symbols *s);
+
+/* Looks addr up; *loc is valid until symbols_close. is_return: addr is a return address, so the line is the call's
+ * (addr - 1), while addr, vaddr and offset stay those of addr. Never fails: what is unknown is empty. Cached. */
+void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, struct location *loc);
+
+/* What lookups so far have missed, each module once. Owned by s. */
+const struct missing_module *symbols_missing(const struct symbols *s, size_t *count);
+
+/* Copies up to n code bytes at addr: the trace's own first, else the module file's when it is the right one.
+ * For disassembly around executed code. Returns how many consecutive bytes were there. */
+size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n);
+
+/* The address of a function by name in any module of the space at the epoch; 0 when there is none. */
+uint64_t symbols_address(struct symbols *s, uint32_t space, uint32_t epoch, const char *function);
+
+struct stack_frame {
+	uint64_t pc, cfa;
+	bool is_return; /* pc is a return address: look it up as one */
+};
+
+/* The stack of a thread of a snapshot, innermost first, by DWARF unwinding from its registers and the memory kept with the
+ * snapshot; at most max frames. Where unwinding stops early, *complete is false. Returns the number of frames (>= 1). */
+size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, const struct bt_record_thread *thread,
+		      struct stack_frame *frames, size_t max, bool *complete);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/trace_reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Kind and number from a file's name. False for a file that is none of a trace's. */
+static bool parse_name(const char *name, enum bt_file_kind *kind, uint32_t *number)
+{
+	for (enum bt_file_kind k = BT_FILE_HEADER; k <= BT_FILE_OBJECTS; k++) {
+		char expect[32];
+		const char *digits = name + strcspn(name, "0123456789");
+		unsigned long n = strtoul(digits, NULL, 10);
+
+		trace_file_name(expect, k, (uint32_t)n);
+		if (n <= UINT32_MAX && !strcmp(expect, name)) {
+			*kind = k;
+			*number = (uint32_t)n;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct trace_file *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int read_file(int dir, const char *name, struct slice *out)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failure = 0;
+	struct stat st;
+	size_t len = 0, size;
+	uint8_t *bytes;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return EINVAL;
+	}
+	size = (size_t)st.st_size;
+	bytes = malloc(size ? size : 1);
+	while (bytes && len < size) {
+		ssize_t n = read(fd, bytes + len, size - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			failure = errno;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	close(fd);
+	if (!bytes || failure) {
+		free(bytes);
+		return bytes ? failure : ENOMEM;
+	}
+	*out = slice_of(bytes, len);
+	return 0;
+}
+
+static int read_header(struct trace *t, struct bt_error *err)
+{
+	const struct trace_file *f = t->file_count && t->files[0].kind == BT_FILE_HEADER ? &t->files[0] : NULL;
+	struct bt_file_header h;
+	struct bt_record rec;
+	struct slice s;
+	uint64_t ordinal;
+	int rc;
+
+	if (!f)
+		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s: not a btrec trace (it has no header file)", t->path);
+	s = f->bytes;
+	rc = bt_file_header_decode(&s, &h, err);
+	if (rc == 0 && h.kind != BT_FILE_HEADER)
+		rc = bt_fail_at(err, BT_E_CORRUPT, 12, "the header file is of another kind");
+	if (rc == 0) {
+		rc = bt_block_decode(&s, BT_FILE_HEADER_SIZE, &t->header_raw, &ordinal, err);
+		if (rc == 0)
+			rc = bt_fail_at(err, BT_E_TRUNCATED, BT_FILE_HEADER_SIZE, "the header file has no header record");
+	}
+	if (rc == 1) {
+		struct slice records = slice_of(t->header_raw.data, t->header_raw.len);
+
+		if (bt_record_decode(&records, &rec) != 1 || rec.kind != BT_RECORD_HEADER)
+			rc = bt_fail_at(err, BT_E_CORRUPT, BT_FILE_HEADER_SIZE, "the header record is damaged");
+	}
+	if (rc < 0) {
+		if (err) {
+			struct bt_error cause = *err;
+
+			bt_fail_at(err, cause.code, cause.offset, "%s/header, byte %llu: %.200s", t->path, (unsigned long long)cause.offset, cause.text);
+		}
+		return rc;
+	}
+	memcpy(t->uuid, h.uuid, sizeof t->uuid);
+	t->header = rec.u.header;
+	return 0;
+}
+
+static struct trace *trace_new(const char *path)
+{
+	struct trace *t = calloc(1, sizeof *t);
+
+	if (t)
+		t->path = strdup(path);
+	if (t && !t->path) {
+		free(t);
+		t = NULL;
+	}
+	return t;
+}
+
+static struct trace_file *add_file(struct trace *t, const char *name)
+{
+	enum bt_file_kind kind;
+	uint32_t number;
+	struct trace_file *files, *f;
+
+	if (!parse_name(name, &kind, &number))
+		return NULL;
+	files = realloc(t->files, (t->file_count + 1) * sizeof *files);
+	if (!files)
+		return NULL;
+	t->files = files;
+	f = &files[t->file_count++];
+	*f = (struct trace_file){.kind = kind, .number = number};
+	memcpy(f->name, name, strlen(name) + 1);
+	return f;
+}
+
+static int finish_open(struct trace **out, struct trace *t, struct bt_error *err)
+{
+	int rc;
+
+	if (t->file_count)
+		qsort(t->files, t->file_count, sizeof *t->files, compare_files);
+	rc = read_header(t, err);
+	if (rc) {
+		trace_close(t);
+		return rc;
+	}
+	*out = t;
+	return 0;
+}
+
+int trace_open_memory(struct trace **out, const struct trace_file *files, size_t count, struct bt_error *err)
+{
+	struct trace *t = trace_new("memory");
+
+	if (!t)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	t->borrowed = true;
+	for (size_t i = 0; i < count; i++) {
+		struct trace_file *f = add_file(t, files[i].name);
+
+		if (f)
+			f->bytes = files[i].bytes;
+	}
+	return finish_open(out, t, err);
+}
+
+static int open_failure(struct bt_error *err, const char *path, int failure)
+{
+	switch (failure) {
+	case ENOENT:
+		return bt_fail(err, BT_E_NO_TRACE, 0, "%s: no such trace", path);
+	case ENOTDIR:
+		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s: not a btrec trace (a trace is a directory)", path);
+	case EACCES:
+	case EPERM:
+		return bt_fail(err, BT_E_PERMISSION, failure, "cannot read %s", path);
+	default:
+		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure, "cannot read %s", path);
+	}
+}
+
+int trace_open(struct trace **out, const char *path, struct bt_error *err)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failure = 0;
+	struct trace *t;
+	struct dirent *e;
+	DIR *d;
+
+	if (dir < 0)
+		return open_failure(err, path, errno);
+	d = fdopendir(dir);
+	t = trace_new(path);
+	if (!d || !t) {
+		if (d)
+			closedir(d);
+		else
+			close(dir);
+		if (t)
+			trace_close(t);
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	}
+	while (!failure && (e = readdir(d))) {
+		struct trace_file *f = add_file(t, e->d_name);
+
+		if (f)
+			failure = read_file(dir, f->name, &f->bytes);
+	}
+	closedir(d);
+	if (failure) {
+		trace_close(t);
+		return open_failure(err, path, failure == EINVAL ? ENOTDIR : failure);
+	}
+	return finish_open(out, t, err);
+}
+
+void trace_close(struct trace *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->file_count && !t->borrowed; i++)
+		free((void *)(uintptr_t)t->files[i].bytes.at);
+	free(t->files);
+	free(t->path);
+	buf_release(&t->header_raw);
+	free(t);
+}
+
+void trace_cursor_init(struct trace_cursor *c, const struct trace *t, const struct trace_file *file)
+{
+	*c = (struct trace_cursor){.file = file, .rest = file->bytes};
+	memcpy(c->uuid, t->uuid, sizeof c->uuid);
+}
+
+void trace_cursor_release(struct trace_cursor *c)
+{
+	buf_release(&c->raw);
+}
+
+static int begin_file(struct trace_cursor *c, struct bt_error *err)
+{
+	struct bt_file_header h;
+	int rc = bt_file_header_decode(&c->rest, &h, err);
+
+	c->header_read = true;
+	if (rc == 0 && (h.kind != c->file->kind || memcmp(h.uuid, c->uuid, sizeof h.uuid)))
+		rc = bt_fail_at(err, BT_E_CORRUPT, 0, "the file belongs to another trace, or is of another kind");
+	if (rc)
+		c->rest.len = 0;
+	return rc;
+}
+
+int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_error *err)
+{
+	for (;;) {
+		uint64_t ordinal, offset = (uint64_t)(c->rest.at - c->file->bytes.at);
+		int rc;
+
+		if (!c->header_read) {
+			rc = begin_file(c, err);
+			if (rc)
+				return rc;
+			continue;
+		}
+		rc = bt_record_decode(&c->records, rec);
+		if (rc == 1)
+			return 1;
+		if (rc < 0) {
+			c->records = (struct slice){0};
+			return bt_fail_at(err, BT_E_CORRUPT, offset, "a record in the block before is damaged");
+		}
+		rc = bt_block_decode(&c->rest, offset, &c->raw, &ordinal, err);
+		if (rc <= 0)
+			return rc;
+		c->records = slice_of(c->raw.data, c->raw.len);
+		if (ordinal != c->next_ordinal) {
+			uint64_t expected = c->next_ordinal;
+
+			c->next_ordinal = ordinal + 1;
+			return bt_fail_at(err, BT_E_CORRUPT, offset, "block %llu follows where block %llu belongs",
+					  (unsigned long long)ordinal, (unsigned long long)expected);
+		}
+		c->next_ordinal++;
+	}
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/trace_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
+	RESERVE_SIZE = 16 << 10, /* disk kept free for the record that says that the disk is full */
+};
+
+static const char reserve_name[] = "reserve";
+
+/* One file of the trace. Opened only to append a block: a tree of hundreds of tasks costs no descriptors. */
+struct stream {
+	enum bt_file_kind kind;
+	uint32_t number;
+	uint64_t ordinal; /* of the next block */
+	bool begun;	  /* the file exists and has its header */
+	struct buf records;
+};
+
+struct stream_list {
+	struct stream **at; /* indexed by number */
+	size_t count;
+};
+
+/* An object already stored: open-addressing table by content hash, with a second hash against collisions. */
+struct object {
+	uint64_t hash, check, number;
+};
+
+struct trace_writer {
+	int dir;
+	uint8_t uuid[BT_UUID_SIZE];
+	struct timespec start;
+	uint64_t seq;
+	int stopped;
+	struct stream_list events, branches;
+	struct stream objects;
+	struct object *table;
+	size_t table_size, object_count;
+	struct buf block; /* scratch */
+};
+
+/* Writes all of b, or takes back what it wrote. Returns 0 or an errno. */
+static int append(int fd, const struct buf *b)
+{
+	off_t start = lseek(fd, 0, SEEK_END);
+	size_t done = 0;
+
+	while (done < b->len) {
+		ssize_t n = write(fd, b->data + done, b->len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int failure = errno;
+
+			/* Half a block would read as damage; a failed truncate leaves a torn tail, which readers know. */
+			if (ftruncate(fd, start) && failure == 0)
+				failure = EIO;
+			return failure;
+		}
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Appends the stream's records as one block. Returns 0 or an errno. */
+static int stream_write(struct trace_writer *w, struct stream *s)
+{
+	char name[32];
+	int fd, failure;
+
+	if (!s->records.len)
+		return s->records.failed ? ENOMEM : 0;
+	if (s->records.failed)
+		return ENOMEM;
+	buf_reset(&w->block);
+	if (!s->begun)
+		bt_file_header_encode(&w->block, s->kind, w->uuid);
+	if (bt_block_encode(&w->block, s->ordinal, slice_of(s->records.data, s->records.len)) || w->block.failed)
+		return ENOMEM;
+	trace_file_name(name, s->kind, s->number);
+	fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	failure = append(fd, &w->block);
+	if (close(fd) && !failure)
+		failure = errno;
+	if (failure)
+		return failure;
+	s->begun = true;
+	s->ordinal++;
+	buf_reset(&s->records);
+	return 0;
+}
+
+static void stream_flush(struct trace_writer *w, struct stream *s);
+
+static struct stream *stream_get(struct stream_list *l, enum bt_file_kind kind, uint32_t number)
+{
+	if (number >= l->count) {
+		size_t count = (size_t)number + 16;
+		struct stream **at = realloc(l->at, count * sizeof *at);
+
+		if (!at)
+			return NULL;
+		memset(at + l->count, 0, (count - l->count) * sizeof *at);
+		l->at = at;
+		l->count = count;
+	}
+	if (!l->at[number]) {
+		l->at[number] = calloc(1, sizeof *l->at[number]);
+		if (!l->at[number])
+			return NULL;
+		l->at[number]->kind = kind;
+		l->at[number]->number = number;
+	}
+	return l->at[number];
+}
+
+/* Writing failed: from here on nothing is written but, into the room of the reserve, the record that says so. */
+static void stop(struct trace_writer *w, int failure)
+{
+	struct bt_record_stopped body = {.time = trace_writer_time(w), .os_errno = (uint32_t)failure, .text = bt_str(strerror(failure))};
+	struct stream *s = stream_get(&w->events, BT_FILE_EVENTS, 0);
+
+	w->stopped = failure;
+	unlinkat(w->dir, reserve_name, 0);
+	if (!s)
+		return;
+	body.seq = w->seq++;
+	buf_reset(&s->records); /* whatever was buffered may be what did not fit */
+	bt_record_encode(&s->records, BT_RECORD_STOPPED, &body);
+	if (stream_write(w, s))
+		buf_reset(&s->records);
+}
+
+static void stream_flush(struct trace_writer *w, struct stream *s)
+{
+	int failure = w->stopped ? 0 : stream_write(w, s);
+
+	if (failure)
+		stop(w, failure);
+}
+
+static void stream_record(struct trace_writer *w, struct stream *s, enum bt_record_kind kind, const void *body)
+{
+	if (!s) {
+		if (!w->stopped)
+			stop(w, ENOMEM);
+		return;
+	}
+	if (w->stopped)
+		return;
+	bt_record_encode(&s->records, kind, body);
+	if (s->records.len >= BLOCK_TARGET || s->records.failed)
+		stream_flush(w, s);
+}
+
+static int make_reserve(int dir)
+{
+	int fd = openat(dir, reserve_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), failure = 0;
+	char zeros[4096] = {0};
+
+	if (fd < 0)
+		return errno;
+	for (int i = 0; i < RESERVE_SIZE / (int)sizeof zeros && !failure; i++)
+		if (write(fd, zeros, sizeof zeros) != (ssize_t)sizeof zeros)
+			failure = errno ? errno : ENOSPC;
+	close(fd);
+	return failure;
+}
+
+static void discard(struct trace_writer *w, const char *dir)
+{
+	char name[32];
+
+	trace_file_name(name, BT_FILE_HEADER, 0);
+	unlinkat(w->dir, name, 0);
+	unlinkat(w->dir, reserve_name, 0);
+	rmdir(dir);
+}
+
+int trace_writer_open(struct trace_writer **out, const char *dir, const struct bt_record_header *h, struct bt_error *err)
+{
+	struct stream header = {.kind = BT_FILE_HEADER};
+	struct trace_writer *w;
+	int failure;
+
+	if (mkdir(dir, 0700)) {
+		enum bt_error_code code = errno == EEXIST ? BT_E_EXISTS : errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO;
+
+		return bt_fail(err, code, errno, "cannot make the trace directory %s", dir);
+	}
+	w = calloc(1, sizeof *w);
+	if (!w) {
+		rmdir(dir);
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	}
+	w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	w->seq = 1;
+	w->objects.kind = BT_FILE_OBJECTS;
+	clock_gettime(CLOCK_MONOTONIC, &w->start);
+	failure = w->dir < 0 ? errno : 0;
+	if (!failure && getrandom(w->uuid, sizeof w->uuid, 0) != sizeof w->uuid)
+		failure = EIO;
+	w->uuid[6] = (w->uuid[6] & 0x0f) | 0x40; /* RFC 4122, version 4 */
+	w->uuid[8] = (w->uuid[8] & 0x3f) | 0x80;
+	bt_record_encode(&header.records, BT_RECORD_HEADER, h);
+	if (!failure)
+		failure = stream_write(w, &header);
+	if (!failure)
+		failure = make_reserve(w->dir);
+	buf_release(&header.records);
+	if (failure) {
+		if (w->dir >= 0)
+			discard(w, dir);
+		w->stopped = failure;
+		trace_writer_close(w);
+		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure, "cannot write the trace %s", dir);
+	}
+	*out = w;
+	return 0;
+}
+
+uint64_t trace_writer_next_seq(struct trace_writer *w)
+{
+	return w->seq++;
+}
+
+uint64_t trace_writer_time(const struct trace_writer *w)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)(now.tv_sec - w->start.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec - (uint64_t)w->start.tv_nsec;
+}
+
+void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind, const void *body)
+{
+	stream_record(w, stream_get(&w->events, BT_FILE_EVENTS, unit), kind, body);
+}
+
+void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b)
+{
+	stream_record(w, stream_get(&w->branches, BT_FILE_BRANCHES, b->task), BT_RECORD_BRANCHES, b);
+}
+
+/* FNV-1a over words, from two different bases: object identity inside one trace, not a defence against an attacker. */
+static uint64_t content_hash(const uint8_t *p, size_t len, uint64_t h)
+{
+	for (; len >= 8; p += 8, len -= 8) {
+		uint64_t v;
+
+		memcpy(&v, p, 8);
+		h = (h ^ v) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 29;
+	}
+	for (; len; p++, len--)
+		h = (h ^ *p) * 0x100000001B3u;
+	return h;
+}
+
+static bool table_grow(struct trace_writer *w)
+{
+	size_t size = w->table_size ? w->table_size * 2 : 1024;
+	struct object *table = calloc(size, sizeof *table);
+
+	if (!table)
+		return false;
+	for (size_t i = 0; i < w->table_size; i++) {
+		size_t slot = w->table[i].hash & (size - 1);
+
+		if (!w->table[i].number)
+			continue;
+		while (table[slot].number)
+			slot = (slot + 1) & (size - 1);
+		table[slot] = w->table[i];
+	}
+	free(w->table);
+	w->table = table;
+	w->table_size = size;
+	return true;
+}
+
+uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
+{
+	uint64_t hash = content_hash(bytes, len, 0xCBF29CE484222325u), check = content_hash(bytes, len, len * 0x5851F42D4C957F2Du + 1);
+	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
+	size_t slot;
+
+	if (w->object_count * 2 >= w->table_size && !table_grow(w))
+		return 0;
+	for (slot = hash & (w->table_size - 1); w->table[slot].number; slot = (slot + 1) & (w->table_size - 1))
+		if (w->table[slot].hash == hash && w->table[slot].check == check)
+			return w->table[slot].number;
+	body.object = ++w->object_count;
+	w->table[slot] = (struct object){.hash = hash, .check = check, .number = body.object};
+	stream_record(w, &w->objects, BT_RECORD_OBJECT, &body);
+	return body.object;
+}
+
+static void list_flush(struct trace_writer *w, struct stream_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->at[i])
+			stream_flush(w, l->at[i]);
+}
+
+void trace_writer_flush(struct trace_writer *w)
+{
+	/* What is named goes before what names it: a trace cut off between two writes has no dangling numbers. */
+	stream_flush(w, &w->objects);
+	list_flush(w, &w->branches);
+	list_flush(w, &w->events);
+}
+
+int trace_writer_stopped(const struct trace_writer *w)
+{
+	return w->stopped;
+}
+
+static void list_release(struct stream_list *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		if (l->at[i])
+			buf_release(&l->at[i]->records);
+		free(l->at[i]);
+	}
+	free(l->at);
+}
+
+void trace_writer_close(struct trace_writer *w)
+{
+	if (w->dir >= 0) {
+		trace_writer_flush(w);
+		unlinkat(w->dir, reserve_name, 0);
+		close(w->dir);
+	}
+	list_release(&w->events);
+	list_release(&w->branches);
+	buf_release(&w->objects.records);
+	buf_release(&w->block);
+	free(w->table);
+	free(w);
+}

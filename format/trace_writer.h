@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes a trace directory (doc/FORMAT.md). Used by the collector and the importers.
+ * Append-only: every flush adds whole blocks, so that what was flushed survives whatever happens next.
+ * When the disk fills or fails, writing stops: the writer puts a STOPPED record into the room it had reserved for
+ * that, later calls do nothing and succeed, and trace_writer_stopped() tells. One thread at a time. */
+#ifndef BT_TRACE_WRITER_H
+#define BT_TRACE_WRITER_H
+
+#include "format/block.h"
+#include "format/record.h"
+
+struct trace_writer;
+
+/* Makes the directory dir (mode 0700; it must not exist, its parent must) and its header file.
+ * Strings in h are copied. Errors: BT_E_EXISTS, BT_E_PERMISSION, BT_E_IO, BT_E_NO_MEMORY; nothing is left behind then. */
+int trace_writer_open(struct trace_writer **out, const char *dir, const struct bt_record_header *h, struct bt_error *err)
+	BT_MUST_USE;
+
+/* The next number in the order of the whole trace, for the seq of an event. */
+uint64_t trace_writer_next_seq(struct trace_writer *w);
+
+/* Nanoseconds since the writer was opened (CLOCK_MONOTONIC), for the time of an event. */
+uint64_t trace_writer_time(const struct trace_writer *w);
+
+/* Adds an event to the stream of a unit (0: the recorder's own). body is the struct of that kind. Buffered. */
+void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind, const void *body);
+
+/* Adds a chunk of branch history to the stream of b->task. Buffered. */
+void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b);
+
+/* Stores bytes once and gives their number (the same for the same bytes). Buffered. 0 without memory. */
+uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);
+
+/* Hands everything buffered to the kernel. */
+void trace_writer_flush(struct trace_writer *w);
+
+/* errno of the failure that stopped writing, or 0. */
+int trace_writer_stopped(const struct trace_writer *w);
+
+/* Flushes and frees. The caller has added the END record to unit 0. */
+void trace_writer_close(struct trace_writer *w);
+
+#endif

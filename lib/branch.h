@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* One entry of a branch history, and its encoding: the unit of exchange between every source (stepper,
+ * engine, LBR, BTS, PT, import) and every reader. */
+#ifndef BT_BRANCH_H
+#define BT_BRANCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/buf.h"
+#include "lib/slice.h"
+
+enum bt_branch_kind {
+#define BT_BRANCH(name, json, transfer, text) BT_BRANCH_##name,
+#include "lib/branch.def"
+#undef BT_BRANCH
+	BT_BRANCH_KINDS
+};
+
+enum bt_gap_reason {
+#define BT_GAP(name, json, text) BT_GAP_##name,
+#include "lib/gap.def"
+#undef BT_GAP
+	BT_GAP_REASONS
+};
+
+#define BT_TICKS_UNKNOWN UINT64_MAX
+
+enum bt_branch_flags {
+	BT_BRANCH_TAKEN = 1, /* always set but for a conditional that fell through */
+	BT_BRANCH_PREDICTION_KNOWN = 2,
+	BT_BRANCH_MISPREDICTED = 4,
+};
+
+/* 24 bytes: the ring of a task is an array of these.
+ * GAP: from = how many branches are missing (0: unknown), to = enum bt_gap_reason. EPOCH: to = the epoch. */
+struct bt_branch {
+	uint64_t from; /* address of the branch instruction */
+	uint64_t to;   /* address of the instruction executed next; of a not-taken one the one behind it */
+	uint8_t kind;  /* enum bt_branch_kind */
+	uint8_t flags;
+	uint16_t cycles; /* since the entry before, 0: unknown */
+	uint32_t reserved;
+};
+
+struct bt_branch_info {
+	const char *name; /* as in JSON */
+	bool transfer;	  /* counts as a transfer of a point (design, "point") */
+	const char *text;
+};
+
+extern const struct bt_branch_info bt_branch_info[BT_BRANCH_KINDS];
+extern const struct bt_branch_info bt_gap_info[BT_GAP_REASONS];
+
+static inline bool bt_branch_is_branch(const struct bt_branch *b) { return b->kind <= BT_BRANCH_ASYNC; }
+static inline bool bt_branch_taken(const struct bt_branch *b) { return b->flags & BT_BRANCH_TAKEN; }
+
+/* Encoder and decoder state: deltas run from the `to` of the entry before. Zero it at the start of a chunk. */
+struct bt_branch_codec {
+	uint64_t last;
+};
+
+/* Appends one entry. Layout: doc/FORMAT.md, "Branch entries". */
+void bt_branch_encode(struct bt_branch_codec *c, struct buf *out, const struct bt_branch *b);
+
+/* Reads one entry. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no entry, *b zeroed then. */
+int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, struct bt_branch *b);
+
+#endif

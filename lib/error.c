@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct error_row {
+	const char *name;
+	int status;
+	const char *message;
+};
+
+static const struct error_row rows[BT_E_COUNT] = {
+	[BT_OK] = {"OK", 0, "no error"},
+#define BT_ERR(name, status, text) [BT_E_##name] = {#name, status, text},
+#include "lib/err.def"
+#undef BT_ERR
+};
+
+static const struct error_row *row_of(int code)
+{
+	if (code < 0)
+		code = -code;
+	return &rows[code < BT_E_COUNT ? code : BT_E_MISUSE];
+}
+
+static void fill(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset, const char *fmt, va_list ap)
+{
+	int n;
+
+	err->code = code;
+	err->os_errno = os_errno;
+	err->offset = offset;
+	n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+	if (os_errno && n >= 0 && (size_t)n < sizeof err->text)
+		snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", strerror(os_errno));
+}
+
+int bt_fail(struct bt_error *err, enum bt_error_code code, int os_errno, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (err) {
+		va_start(ap, fmt);
+		fill(err, code, os_errno, 0, fmt, ap);
+		va_end(ap);
+	}
+	return -(int)code;
+}
+
+int bt_fail_at(struct bt_error *err, enum bt_error_code code, uint64_t offset, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (err) {
+		va_start(ap, fmt);
+		fill(err, code, 0, offset, fmt, ap);
+		va_end(ap);
+	}
+	return -(int)code;
+}
+
+const char *bt_error_message(int code)
+{
+	return row_of(code)->message;
+}
+
+const char *bt_error_name(int code)
+{
+	return row_of(code)->name;
+}
+
+int bt_error_exit_status(int code)
+{
+	return row_of(code)->status;
+}

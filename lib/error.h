@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors: one list of codes (err.def) and one struct that carries what a user needs to know.
+ * Filled once, where the cause is known; printed once, in a main. Libraries neither print nor exit.
+ * Thread rule: a struct bt_error belongs to its caller. */
+#ifndef BT_ERROR_H
+#define BT_ERROR_H
+
+#include <stdint.h>
+
+enum bt_error_code {
+	BT_OK,
+#define BT_ERR(name, status, text) BT_E_##name,
+#include "lib/err.def"
+#undef BT_ERR
+	BT_E_COUNT
+};
+
+struct bt_error {
+	enum bt_error_code code;
+	int os_errno;	 /* errno of the failed call, or 0 */
+	uint64_t offset; /* byte offset in the file where the fault lies, where that means something */
+	char text[400];	 /* one line: what happened, to which file or process, what to do */
+};
+
+#define BT_MUST_USE __attribute__((warn_unused_result))
+
+/* Fills err (unless NULL) and returns -code. os_errno != 0 appends its strerror text. */
+int bt_fail(struct bt_error *err, enum bt_error_code code, int os_errno, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* The same with the offset of the damage in a file. */
+int bt_fail_at(struct bt_error *err, enum bt_error_code code, uint64_t offset, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* The message of a code ("damaged trace"); code may be negative as returned. Static storage. */
+const char *bt_error_message(int code);
+
+/* The enumerator's name without BT_E_ ("CORRUPT"). Static storage. */
+const char *bt_error_name(int code);
+
+/* The exit status of a command that ends with this error; 0 for BT_OK. */
+int bt_error_exit_status(int code);
+
+#endif

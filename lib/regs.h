@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The general registers of a task as the application sees them. */
+#ifndef BT_REGS_H
+#define BT_REGS_H
+
+#include <stdint.h>
+
+struct bt_regs {
+#define BT_REG(name, dwarf) uint64_t name;
+#include "lib/regs.def"
+#undef BT_REG
+};
+
+enum {
+	BT_REG_COUNT = sizeof(struct bt_regs) / sizeof(uint64_t)
+};
+
+/* Register i in regs.def order, 0 <= i < BT_REG_COUNT. */
+static inline uint64_t bt_regs_get(const struct bt_regs *r, unsigned i) { return ((const uint64_t *)r)[i]; }
+static inline void bt_regs_set(struct bt_regs *r, unsigned i, uint64_t v) { ((uint64_t *)r)[i] = v; }
+
+struct bt_reg_info {
+	const char *name;
+	int dwarf; /* DWARF register number, or -1 */
+};
+
+extern const struct bt_reg_info bt_reg_info[BT_REG_COUNT];
+
+#endif

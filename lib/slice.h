@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* A checked cursor over bytes that nobody vouches for, with little-endian getters.
+ * A getter past the end sets `bad` and gives zero; every later getter then gives zero too, so that a
+ * decoder reads all its fields and checks once. The bytes are borrowed, never written. */
+#ifndef BT_SLICE_H
+#define BT_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct slice {
+	const uint8_t *at;
+	size_t len; /* bytes left */
+	bool bad;   /* a getter ran past the end */
+};
+
+static inline struct slice slice_of(const void *bytes, size_t len)
+{
+	return (struct slice){.at = bytes, .len = len};
+}
+
+/* Takes n bytes off the front; an empty bad slice, and s marked bad, when fewer are left. */
+static inline struct slice slice_take(struct slice *s, size_t n)
+{
+	struct slice out = {.at = s->at, .len = n};
+
+	if (s->bad || n > s->len) {
+		s->bad = true;
+		s->len = 0;
+		return (struct slice){.at = s->at, .bad = true};
+	}
+	s->at += n;
+	s->len -= n;
+	return out;
+}
+
+static inline uint64_t slice_uint(struct slice *s, size_t n)
+{
+	struct slice b = slice_take(s, n);
+	uint64_t v = 0;
+
+	for (size_t i = b.len; i-- > 0;)
+		v = v << 8 | b.at[i];
+	return v;
+}
+
+static inline uint8_t slice_u8(struct slice *s) { return (uint8_t)slice_uint(s, 1); }
+static inline uint16_t slice_u16(struct slice *s) { return (uint16_t)slice_uint(s, 2); }
+static inline uint32_t slice_u32(struct slice *s) { return (uint32_t)slice_uint(s, 4); }
+static inline uint64_t slice_u64(struct slice *s) { return slice_uint(s, 8); }
+
+/* Unsigned LEB128 of at most 64 bits; an overlong one marks the slice bad. */
+uint64_t slice_leb(struct slice *s);
+
+/* Signed values as zigzag LEB128. */
+static inline int64_t slice_sleb(struct slice *s)
+{
+	uint64_t v = slice_leb(s);
+
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+/* A copy of the slice's bytes with a NUL behind them; free() it. NULL without memory. */
+char *slice_dup(struct slice s);
+
+#endif
