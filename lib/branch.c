@@ -59,7 +59,9 @@ int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, struct bt_bran
 			in->bad = true;
 	}
 	cycles = lead & LEAD_CYCLES ? slice_leb(in) : 0;
-	if (in->bad || cycles > UINT16_MAX) {
+	if (cycles > UINT16_MAX)
+		in->bad = true;
+	if (in->bad) {
 		*b = (struct bt_branch){0};
 		return -BT_E_CORRUPT;
 	}

@@ -66,7 +66,9 @@ static enum bt_insn_class classify(const ZydisDecodedInstruction *z)
 	case ZYDIS_MNEMONIC_IRETQ:
 		return BT_INSN_IRET;
 	default:
-		return z->meta.category == ZYDIS_CATEGORY_COND_BR && z->mnemonic != ZYDIS_MNEMONIC_XBEGIN ? BT_INSN_JCC : BT_INSN_PLAIN;
+		/* Zydis counts xbegin (relative too) and xend as conditional branches. */
+		return z->meta.category == ZYDIS_CATEGORY_COND_BR && is_direct(z) && z->mnemonic != ZYDIS_MNEMONIC_XBEGIN ? BT_INSN_JCC
+															  : BT_INSN_PLAIN;
 	}
 }
 

@@ -1,1 +1,52 @@
-# tests
+# A test ends with 0 passed, 77 skipped (its reason is its last line), 99 could not be run, anything else failed.
+# It takes what it needs from the environment below, works in a directory of its own and leaves nothing behind.
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = timeout -k 10 900 bash
+LOG_COMPILER = timeout -k 10 600
+AM_TESTS_ENVIRONMENT = \
+	BTREC_SRCDIR='$(abs_top_srcdir)' BTREC_BUILDDIR='$(abs_top_builddir)' \
+	BTREC='$(abs_top_builddir)/btrec' BTVIEW='$(abs_top_builddir)/btview' \
+	BTREC_PROGRAMS='$(abs_top_builddir)/tests/programs' \
+	CC='$(CC)' CXX='$(CXX)' LC_ALL=C.UTF-8 \
+	ASAN_OPTIONS="$${ASAN_OPTIONS:-abort_on_error=1:detect_leaks=1}" \
+	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}";\
+	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW BTREC_PROGRAMS CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
+
+EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h
+
+# Unit tests: one program per module, against the real objects.
+UNIT_FORMAT_LIBS = $(FORMAT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
+AM_CPPFLAGS += $(CMOCKA_CFLAGS)
+UNIT_TESTS = \
+	tests/unit/test_slice \
+	tests/unit/test_buf \
+	tests/unit/test_branch \
+	tests/unit/test_insn \
+	tests/unit/test_error \
+	tests/unit/test_record \
+	tests/unit/test_block \
+	tests/unit/test_trace
+tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_insn_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_error_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_record_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
+
+# (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)
+
+if HAVE_CMOCKA
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+else
+TESTS += tests/unit/cmocka_missing.sh
+endif
+
+# Tests that are scripts.
+SHELL_TESTS = \
+	tests/unit/include_arrows.sh \
+	tests/unit/folder_readmes.sh
+TESTS += $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh

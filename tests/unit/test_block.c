@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/unit.h"
+
+#include "format/block.h"
+
+static const uint8_t uuid[BT_UUID_SIZE] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+
+static void assert_header_fails(const void *bytes, size_t n, int code, uint64_t offset)
+{
+	struct slice s = slice_of(bytes, n);
+	struct bt_file_header h = {.major = 77};
+	struct bt_error err = {0};
+
+	assert_int_equal(bt_file_header_decode(&s, &h, &err), -code);
+	assert_int_equal(err.code, code);
+	assert_int_equal(err.offset, offset);
+	assert_true(*err.text);
+	assert_int_equal(s.len, n);
+	assert_int_equal(h.major, 77);
+}
+
+static void file_header_roundtrips(void **state)
+{
+	struct buf b = {0};
+	struct bt_file_header h;
+	struct slice s;
+
+	(void)state;
+	bt_file_header_encode(&b, BT_FILE_OBJECTS, uuid);
+	assert_int_equal(b.len, BT_FILE_HEADER_SIZE);
+	buf_u8(&b, 'x');
+	s = slice_of(b.data, b.len);
+	assert_int_equal(bt_file_header_decode(&s, &h, NULL), 0);
+	assert_int_equal(h.major, BT_FORMAT_MAJOR);
+	assert_int_equal(h.minor, BT_FORMAT_MINOR);
+	assert_int_equal(h.kind, BT_FILE_OBJECTS);
+	assert_memory_equal(h.uuid, uuid, sizeof uuid);
+	assert_int_equal(s.len, 1);
+	buf_release(&b);
+}
+
+static void file_header_faults_are_distinct(void **state)
+{
+	struct buf b = {0};
+
+	(void)state;
+	bt_file_header_encode(&b, BT_FILE_EVENTS, uuid);
+	for (size_t n = 0; n < BT_FILE_HEADER_SIZE; n++)
+		assert_header_fails(b.data, n, BT_E_TRUNCATED, n);
+	/* Every flip is seen, and as what it is. */
+	for (size_t i = 0; i < BT_FILE_HEADER_SIZE; i++) {
+		b.data[i] ^= 0x10;
+		if (i < 8)
+			assert_header_fails(b.data, b.len, BT_E_NOT_TRACE, 0);
+		else if (i < 10)
+			assert_header_fails(b.data, b.len, BT_E_VERSION, 8);
+		else
+			assert_header_fails(b.data, b.len, BT_E_CORRUPT, 0);
+		b.data[i] ^= 0x10;
+	}
+	assert_header_fails("not a trace at all, but long enough to be one", 45, BT_E_NOT_TRACE, 0);
+	assert_header_fails("not a trace", 11, BT_E_NOT_TRACE, 0);
+	buf_release(&b);
+}
+
+static void add_block(struct buf *out, uint64_t ordinal, const void *bytes, size_t n)
+{
+	assert_int_equal(bt_block_encode(out, ordinal, slice_of(bytes, n)), 0);
+}
+
+static void blocks_roundtrip_packed_and_not(void **state)
+{
+	enum { BIG = 300000 };
+	uint8_t *noise = malloc(BIG), *zeros = calloc(1, BIG);
+	uint64_t seed = 3, ordinal;
+	struct buf b = {0}, raw = {0};
+	struct slice s;
+	size_t after_noise;
+
+	(void)state;
+	for (size_t i = 0; i < BIG; i++)
+		noise[i] = (uint8_t)unit_random(&seed);
+	add_block(&b, 0, noise, BIG);
+	after_noise = b.len;
+	assert_int_equal(after_noise, BIG + BT_BLOCK_HEADER_SIZE); /* stored as it is */
+	add_block(&b, 1, zeros, BIG);
+	assert_true(b.len - after_noise < 1000);
+	add_block(&b, 2, "", 0);
+	s = slice_of(b.data, b.len);
+	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 1);
+	assert_int_equal(ordinal, 0);
+	assert_int_equal(raw.len, BIG);
+	assert_memory_equal(raw.data, noise, BIG);
+	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 1);
+	assert_int_equal(ordinal, 1);
+	assert_int_equal(raw.len, BIG);
+	assert_memory_equal(raw.data, zeros, BIG);
+	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 1);
+	assert_int_equal(raw.len, 0);
+	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 0);
+	buf_release(&b);
+	buf_release(&raw);
+	free(noise);
+	free(zeros);
+}
+
+static void a_tail_cut_anywhere_is_torn(void **state)
+{
+	struct buf b = {0}, raw = {0};
+	struct bt_error err;
+	uint64_t ordinal;
+	size_t first;
+
+	(void)state;
+	add_block(&b, 0, "first", 5);
+	first = b.len;
+	add_block(&b, 1, "second block", 12);
+	for (size_t n = first; n < b.len; n++) {
+		struct slice s = slice_of(b.data, n);
+
+		assert_int_equal(bt_block_decode(&s, 40, &raw, &ordinal, &err), 1);
+		assert_memory_equal(raw.data, "first", 5);
+		if (n == first) {
+			assert_int_equal(bt_block_decode(&s, 40 + first, &raw, &ordinal, &err), 0);
+			continue;
+		}
+		assert_int_equal(bt_block_decode(&s, 40 + first, &raw, &ordinal, &err), -BT_E_TRUNCATED);
+		assert_int_equal(err.offset, 40 + first);
+		assert_int_equal(bt_block_decode(&s, 40 + n, &raw, &ordinal, &err), 0);
+	}
+	buf_release(&b);
+	buf_release(&raw);
+}
+
+/* Three blocks, one byte of the middle one flipped: damage is reported once, at its place, and the third block is read. */
+static void every_flip_is_seen_and_the_next_block_is_found(void **state)
+{
+	struct buf b = {0}, raw = {0};
+	struct bt_error err;
+	uint64_t ordinal;
+	size_t first, second;
+
+	(void)state;
+	add_block(&b, 0, "first", 5);
+	first = b.len;
+	add_block(&b, 1, "second block, BTBK in it", 24);
+	second = b.len;
+	add_block(&b, 2, "third", 5);
+	for (size_t i = first; i < second; i++) {
+		for (unsigned bit = 0; bit < 8; bit++) {
+			struct slice s = slice_of(b.data, b.len);
+
+			b.data[i] ^= (uint8_t)(1u << bit);
+			assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), 1);
+			assert_int_equal(bt_block_decode(&s, first, &raw, &ordinal, &err), -BT_E_CORRUPT);
+			assert_int_equal(err.offset, first);
+			assert_int_equal(raw.len, 0);
+			assert_int_equal(bt_block_decode(&s, second, &raw, &ordinal, &err), 1);
+			assert_int_equal(ordinal, 2);
+			assert_memory_equal(raw.data, "third", 5);
+			b.data[i] ^= (uint8_t)(1u << bit);
+		}
+	}
+	buf_release(&b);
+	buf_release(&raw);
+}
+
+static void bytes_missing_in_the_middle_are_damage_not_a_tail(void **state)
+{
+	struct buf b = {0}, raw = {0};
+	struct bt_error err;
+	uint64_t ordinal;
+	size_t first, second;
+
+	(void)state;
+	add_block(&b, 0, "0123456789", 10);
+	first = b.len;
+	add_block(&b, 1, "abcdefghij", 10);
+	second = b.len;
+	for (size_t cut = 1; cut < first; cut++) {
+		struct buf t = {0};
+		struct slice s;
+
+		buf_put(&t, b.data, first - cut);
+		buf_put(&t, b.data + first, second - first);
+		s = slice_of(t.data, t.len);
+		assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_CORRUPT);
+		assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), 1);
+		assert_int_equal(ordinal, 1);
+		assert_memory_equal(raw.data, "abcdefghij", 10);
+		buf_release(&t);
+	}
+	buf_release(&b);
+	buf_release(&raw);
+}
+
+static void garbage_never_ends_in_a_loop(void **state)
+{
+	uint64_t seed = 11, ordinal;
+	struct buf raw = {0};
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		uint8_t bytes[200];
+		size_t n = unit_random(&seed) % sizeof bytes;
+		struct slice s;
+		int calls = 0, rc;
+
+		for (size_t i = 0; i < n; i++) {
+			uint64_t r = unit_random(&seed);
+
+			bytes[i] = r & 1 ? (uint8_t)"BTBK"[r >> 1 & 3] : (uint8_t)(r >> 8);
+		}
+		s = slice_of(bytes, n);
+		while ((rc = bt_block_decode(&s, 0, &raw, &ordinal, NULL)) && ++calls < 300)
+			assert_true(rc < 0);
+		assert_true(calls <= (int)n);
+	}
+	buf_release(&raw);
+}
+
+static void names_of_files(void **state)
+{
+	char name[32];
+
+	(void)state;
+	trace_file_name(name, BT_FILE_HEADER, 0);
+	assert_string_equal(name, "header");
+	trace_file_name(name, BT_FILE_EVENTS, 0);
+	assert_string_equal(name, "events-0");
+	trace_file_name(name, BT_FILE_BRANCHES, UINT32_MAX);
+	assert_string_equal(name, "branches-4294967295");
+	trace_file_name(name, BT_FILE_OBJECTS, 5);
+	assert_string_equal(name, "objects");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(file_header_roundtrips),
+		cmocka_unit_test(file_header_faults_are_distinct),
+		cmocka_unit_test(blocks_roundtrip_packed_and_not),
+		cmocka_unit_test(a_tail_cut_anywhere_is_torn),
+		cmocka_unit_test(every_flip_is_seen_and_the_next_block_is_found),
+		cmocka_unit_test(bytes_missing_in_the_middle_are_damage_not_a_tail),
+		cmocka_unit_test(garbage_never_ends_in_a_loop),
+		cmocka_unit_test(names_of_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

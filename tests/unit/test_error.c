@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+
+#include "lib/error.h"
+
+static void fail_fills_and_returns_minus_the_code(void **state)
+{
+	struct bt_error err;
+
+	(void)state;
+	assert_int_equal(bt_fail(&err, BT_E_IO, ENOSPC, "cannot write %s", "/x"), -BT_E_IO);
+	assert_int_equal(err.code, BT_E_IO);
+	assert_int_equal(err.os_errno, ENOSPC);
+	assert_string_equal(err.text, "cannot write /x: No space left on device");
+	assert_int_equal(bt_fail_at(&err, BT_E_CORRUPT, 77, "bad %d", 5), -BT_E_CORRUPT);
+	assert_int_equal(err.offset, 77);
+	assert_int_equal(err.os_errno, 0);
+	assert_string_equal(err.text, "bad 5");
+}
+
+static void null_err_is_allowed(void **state)
+{
+	(void)state;
+	assert_int_equal(bt_fail(NULL, BT_E_GONE, 0, "x"), -BT_E_GONE);
+	assert_int_equal(bt_fail_at(NULL, BT_E_CORRUPT, 0, "x"), -BT_E_CORRUPT);
+}
+
+static void long_text_is_cut(void **state)
+{
+	struct bt_error err;
+	char longer[2 * sizeof err.text];
+
+	(void)state;
+	memset(longer, 'a', sizeof longer - 1);
+	longer[sizeof longer - 1] = '\0';
+	assert_int_equal(bt_fail(&err, BT_E_IO, EIO, "%s", longer), -BT_E_IO);
+	assert_int_equal(strlen(err.text), sizeof err.text - 1);
+}
+
+static void every_code_has_name_message_and_status(void **state)
+{
+	(void)state;
+	for (int code = 1; code < BT_E_COUNT; code++) {
+		assert_true(*bt_error_name(-code) && *bt_error_message(code));
+		assert_in_range(bt_error_exit_status(-code), 1, 127);
+		for (int other = 1; other < code; other++)
+			assert_string_not_equal(bt_error_message(code), bt_error_message(other));
+	}
+	assert_int_equal(bt_error_exit_status(BT_OK), 0);
+	assert_string_equal(bt_error_name(-BT_E_NOT_TRACE), "NOT_TRACE");
+}
+
+static void statuses_are_the_documented_ones(void **state)
+{
+	static const int rows[][2] = {
+		{BT_E_MISUSE, 2},   {BT_E_NO_TRACE, 66}, {BT_E_NO_HARDWARE, 69}, {BT_E_IO, 74},	       {BT_E_NOT_TRACE, 76},
+		{BT_E_VERSION, 76}, {BT_E_CORRUPT, 76},	 {BT_E_TRUNCATED, 76},	 {BT_E_PERMISSION, 77}, {BT_E_NOT_FOUND, 127},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		assert_int_equal(bt_error_exit_status(-rows[i][0]), rows[i][1]);
+}
+
+static void a_code_of_nowhere_is_misuse(void **state)
+{
+	(void)state;
+	assert_string_equal(bt_error_name(-1000), "MISUSE");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fail_fills_and_returns_minus_the_code),
+		cmocka_unit_test(null_err_is_allowed),
+		cmocka_unit_test(long_text_is_cut),
+		cmocka_unit_test(every_code_has_name_message_and_status),
+		cmocka_unit_test(statuses_are_the_documented_ones),
+		cmocka_unit_test(a_code_of_nowhere_is_misuse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
