@@ -1,1 +1,11 @@
-# decoder
+noinst_LIBRARIES += decoder/libdecoder.a
+decoder_libdecoder_a_SOURCES = \
+	decoder/demangle.c decoder/demangle.h \
+	decoder/image.c decoder/image.h \
+	decoder/inlined.c decoder/inlined.h \
+	decoder/intern.c decoder/intern.h \
+	decoder/plt.c decoder/plt.h \
+	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
+	decoder/unwind.c
+DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
+DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(DEMANGLE_LIBS) $(FORMAT_SYSTEM_LIBS)

@@ -7,8 +7,8 @@
 #include "decoder/model.h"
 
 struct inlined_frame {
-	const char *function, *file; /* "" when unknown */
-	int line;
+	const char *function, *file; /* "" when unknown; file and line of the call that was inlined: they lie */
+	int line;		     /* in the next frame out, the function of the location for the last one */
 };
 
 /* Strings are owned by the symbols object. Unknown things are "" and 0. */

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* C++ names as a programmer wrote them. */
+#ifndef BT_DEMANGLE_H
+#define BT_DEMANGLE_H
+
+/* The demangled form of a linkage name (free() it), or NULL when it is none. */
+char *demangle(const char *name);
+
+#endif

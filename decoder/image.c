@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/image.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	PROT_EXECUTE = 4,
+	VDSO_MAX = 1 << 20,
+};
+
+static const char deleted[] = " (deleted)";
+
+size_t image_path_len(const char *path)
+{
+	size_t len = strlen(path), tail = sizeof deleted - 1;
+
+	return len > tail && !strcmp(path + len - tail, deleted) ? len - tail : len;
+}
+
+static bool same_file(const struct image_module *im, const struct model_map *map)
+{
+	size_t len = image_path_len(map->path);
+
+	return strlen(im->path) == len && !memcmp(im->path, map->path, len);
+}
+
+static bool is_vdso(const struct model_map *map)
+{
+	return !strcmp(map->path, "[vdso]");
+}
+
+static bool is_code(const struct model_map *map)
+{
+	return (map->prot & PROT_EXECUTE) != 0;
+}
+
+static void to_hex(char out[2 * 64 + 1], const uint8_t *bytes, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	if (n > 64)
+		n = 64;
+	for (size_t i = 0; i < n; i++) {
+		out[2 * i] = digits[bytes[i] >> 4];
+		out[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	out[2 * n] = 0;
+}
+
+/* dwfl_standard_find_debuginfo wants the module's own file first. Where that is gone or another, the separate debug file has
+ * the same segments and the symbols, so it stands in. It asks debuginfod only when DEBUGINFOD_URLS is set. */
+static int find_stand_in(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+{
+	int fd = dwfl_build_id_find_elf(mod, userdata, name, base, file_name, elf);
+
+	if (fd < 0 && !*elf)
+		fd = dwfl_standard_find_debuginfo(mod, userdata, name, base, NULL, NULL, 0, file_name);
+	return fd;
+}
+
+static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+{
+	struct image_module *im = *userdata;
+
+	if (im && im->state == IMAGE_FILE_MEMORY) {
+		*elf = im->memory_elf;
+		im->memory_elf = NULL; /* the Dwfl ends it */
+		return -1;
+	}
+	return find_stand_in(mod, userdata, name, base, file_name, elf);
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+struct image *image_new(void)
+{
+	struct image *im = calloc(1, sizeof *im);
+
+	if (!im)
+		return NULL;
+	elf_version(EV_CURRENT);
+	im->dwfl = dwfl_begin(&callbacks);
+	if (!im->dwfl) {
+		free(im);
+		return NULL;
+	}
+	return im;
+}
+
+static void module_free(struct image_module *im)
+{
+	if (im->memory_elf)
+		elf_end(im->memory_elf);
+	free(im->memory);
+	free(im->cus);
+	free(im->path);
+	free(im);
+}
+
+void image_free(struct image *im)
+{
+	if (!im)
+		return;
+	dwfl_end(im->dwfl);
+	for (size_t i = 0; i < im->count; i++)
+		module_free(im->modules[i]);
+	free(im->modules);
+	free(im);
+}
+
+static bool agrees(const struct image_module *im, const struct model_map *map)
+{
+	char id[2 * 64 + 1];
+
+	if (!same_file(im, map))
+		return false;
+	if (map->start == im->map_start && map->offset != im->map_offset)
+		return false;
+	to_hex(id, map->build_id.at, map->build_id.len);
+	return !*id || !strcmp(id, im->build_id) || im->state == IMAGE_FILE_MEMORY;
+}
+
+bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; is_code(maps[i]) && j < im->count; j++) {
+			const struct image_module *mod = im->modules[j];
+
+			if (mod->start < maps[i]->end && maps[i]->start < mod->end && !agrees(mod, maps[i]))
+				return false;
+		}
+	return true;
+}
+
+struct image_module *image_module_at(const struct image *im, const struct model_map *map, uint64_t addr)
+{
+	for (size_t i = 0; i < im->count; i++) {
+		struct image_module *mod = im->modules[i];
+
+		if (addr >= mod->start && addr < mod->end && same_file(mod, map))
+			return mod;
+	}
+	return NULL;
+}
+
+/* The difference between addresses in memory and in the file, by the segment that the mapping shows: segments may lie at
+ * p_vaddr != p_offset, so the start of the file says nothing. */
+static bool bias_of(Elf *elf, const struct model_map *map, uint64_t *bias)
+{
+	size_t n;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		if (map->offset < (ph.p_offset & ~UINT64_C(0xfff)) || map->offset >= ph.p_offset + ph.p_filesz)
+			continue;
+		*bias = map->start - map->offset + ph.p_offset - ph.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Whether the open file is what was mapped; *bias is filled for IMAGE_FILE_OK. */
+static enum image_file_state examine(struct image_module *im, int fd, const struct model_map *map, uint64_t *bias)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	enum image_file_state state = IMAGE_FILE_NO_ELF;
+	const void *id = NULL;
+	char hex[2 * 64 + 1];
+	ssize_t n;
+
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
+		n = dwelf_elf_gnu_build_id(elf, &id);
+		to_hex(hex, id, n > 0 ? (size_t)n : 0);
+		if (strcmp(hex, im->build_id))
+			state = IMAGE_FILE_CHANGED;
+		else if (bias_of(elf, map, bias))
+			state = IMAGE_FILE_OK;
+	} else if (*im->build_id) {
+		state = IMAGE_FILE_CHANGED;
+	}
+	elf_end(elf);
+	return state;
+}
+
+/* Where the loaded file begins and ends in memory, when the file cannot say. */
+static void extent(const struct image_module *im, const struct model_map *const *maps, size_t count, size_t at, uint64_t *low,
+		   uint64_t *high)
+{
+	*low = maps[at]->start;
+	*high = maps[at]->end;
+	for (size_t i = at; maps[i]->offset && i-- > 0;)
+		if (!same_file(im, maps[i]))
+			break;
+		else
+			*low = maps[i]->start;
+	for (size_t i = at + 1; i < count && same_file(im, maps[i]) && maps[i]->offset; i++)
+		*high = maps[i]->end;
+}
+
+static void report_stand_in(struct image *image, struct image_module *im, const struct model_map *map, uint64_t low, uint64_t high)
+{
+	im->mod = dwfl_report_module(image->dwfl, im->path, low, high);
+	if (im->mod && map->build_id.len)
+		dwfl_module_report_build_id(im->mod, map->build_id.at, map->build_id.len, 0);
+}
+
+static void report_vdso(struct image *image, struct image_module *im, const struct model *m, uint32_t space, uint32_t epoch,
+			const struct model_map *map)
+{
+	size_t size = map->end - map->start;
+
+	im->state = IMAGE_FILE_MEMORY;
+	if (size > VDSO_MAX || !(im->memory = calloc(1, size)))
+		return;
+	for (uint64_t at = 0, n; at < size; at += n ? n : 4096)
+		n = model_code(m, space, epoch, map->start + at, (uint8_t *)im->memory + at, size - at);
+	im->memory_elf = elf_memory(im->memory, size);
+	if (im->memory_elf && elf_kind(im->memory_elf) == ELF_K_ELF)
+		im->mod = dwfl_report_module(image->dwfl, im->path, map->start, map->end);
+}
+
+static void report_file(struct image *image, struct image_module *im, const struct model_map *const *maps, size_t count, size_t at)
+{
+	int fd = open_regular(im->path);
+	uint64_t bias = 0, low, high;
+
+	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, maps[at], &bias);
+	if (im->state == IMAGE_FILE_OK) {
+		im->mod = dwfl_report_elf(image->dwfl, im->path, im->path, fd, bias, true);
+		if (im->mod)
+			fd = -1; /* the Dwfl's now */
+	} else if (im->state != IMAGE_FILE_NO_ELF) {
+		extent(im, maps, count, at, &low, &high);
+		report_stand_in(image, im, maps[at], low, high);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static struct image_module *module_new(struct image *image, const struct model_map *map)
+{
+	struct image_module *im = calloc(1, sizeof *im), **modules;
+
+	if (!im)
+		return NULL;
+	modules = realloc(image->modules, (image->count + 1) * sizeof *modules);
+	if (modules)
+		image->modules = modules;
+	im->path = strndup(map->path, image_path_len(map->path));
+	if (!modules || !im->path) {
+		module_free(im);
+		return NULL;
+	}
+	to_hex(im->build_id, map->build_id.at, map->build_id.len);
+	im->map_start = im->start = map->start;
+	im->map_offset = map->offset;
+	im->end = map->end;
+	modules[image->count++] = im;
+	return im;
+}
+
+/* Dwfl tells of the whole module, all its segments. */
+static void take_range(struct image_module *im)
+{
+	Dwarf_Addr start, end;
+	void **userdata;
+
+	if (!im->mod || !dwfl_module_info(im->mod, &userdata, &start, &end, NULL, NULL, NULL, NULL))
+		return;
+	*userdata = im;
+	if (start <= im->start && end >= im->end) {
+		im->start = start;
+		im->end = end;
+	}
+}
+
+void image_add(struct image *image, const struct model *m, uint32_t space, uint32_t epoch, const struct model_map *const *maps,
+	       size_t count)
+{
+	dwfl_report_begin_add(image->dwfl);
+	for (size_t i = 0; i < count; i++) {
+		struct image_module *im;
+
+		if (!is_code(maps[i]) || (maps[i]->path[0] != '/' && !is_vdso(maps[i])))
+			continue;
+		if (image_module_at(image, maps[i], maps[i]->start))
+			continue;
+		im = module_new(image, maps[i]);
+		if (!im)
+			break;
+		if (is_vdso(maps[i]))
+			report_vdso(image, im, m, space, epoch, maps[i]);
+		else
+			report_file(image, im, maps, count, i);
+		take_range(im);
+	}
+	dwfl_report_end(image->dwfl, NULL, NULL);
+}
+
+static int compare_cus(const void *a, const void *b)
+{
+	const struct cu_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool add_cu(struct image_module *im, size_t *cap, struct cu_range r)
+{
+	if (im->cu_count == *cap) {
+		struct cu_range *cus;
+
+		*cap = *cap ? *cap * 2 : 64;
+		cus = realloc(im->cus, *cap * sizeof *cus);
+		if (!cus)
+			return false;
+		im->cus = cus;
+	}
+	im->cus[im->cu_count++] = r;
+	return true;
+}
+
+/* clang writes no .debug_aranges, and what is assembled by hand often has none: then the units themselves say. */
+static void read_cus(struct image_module *im)
+{
+	Dwarf_Die *cu = NULL;
+	Dwarf_Addr bias, base, start, end;
+	size_t cap = 0;
+
+	im->cus_read = true;
+	while ((cu = dwfl_module_nextcu(im->mod, cu, &bias)))
+		for (ptrdiff_t at = 0; (at = dwarf_ranges(cu, at, &base, &start, &end)) > 0;)
+			if (!add_cu(im, &cap, (struct cu_range){start, end, dwarf_dieoffset(cu)}))
+				return;
+	if (im->cu_count)
+		qsort(im->cus, im->cu_count, sizeof *im->cus, compare_cus);
+}
+
+static const struct cu_range *cu_at(const struct image_module *im, Dwarf_Addr addr)
+{
+	size_t low = 0, high = im->cu_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (im->cus[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && addr < im->cus[low - 1].end ? &im->cus[low - 1] : NULL;
+}
+
+Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *storage, Dwarf_Addr *bias)
+{
+	Dwarf *dw = dwfl_module_getdwarf(im->mod, bias);
+	const struct cu_range *r;
+	Dwarf_Die *cu;
+
+	if (!dw)
+		return NULL;
+	cu = dwfl_module_addrdie(im->mod, addr, bias);
+	if (cu)
+		return cu;
+	if (!im->cus_read)
+		read_cus(im);
+	r = cu_at(im, addr - *bias);
+	return r ? dwarf_offdie(dw, r->offset, storage) : NULL;
+}

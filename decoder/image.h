@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What an address space held: the ELF modules at their places, as one Dwfl.
+ * Mappings come and go, so a trace has many sets of them; an image takes in the modules of every set that does not
+ * contradict it, and is shared by all spaces (forks) and epochs that agree. Used by symbols and unwind only. */
+#ifndef BT_IMAGE_H
+#define BT_IMAGE_H
+
+#include <elfutils/libdwfl.h>
+
+#include "decoder/model.h"
+
+enum image_file_state {
+	IMAGE_FILE_OK,
+	IMAGE_FILE_MISSING,
+	IMAGE_FILE_CHANGED,
+	IMAGE_FILE_NO_ELF, /* something else is mapped executable */
+	IMAGE_FILE_MEMORY, /* the vdso: read from the trace */
+};
+
+struct cu_range {
+	Dwarf_Addr start, end; /* as in the file */
+	Dwarf_Off offset;      /* of its unit's DIE */
+};
+
+/* A module of an image. Its address is stable while the image lives: it is the Dwfl module's user data. */
+struct image_module {
+	char *path; /* without " (deleted)"; owned */
+	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping, or of the file when none was recorded */
+	enum image_file_state state;
+	uint64_t start, end;
+	uint64_t map_start, map_offset; /* of the executable mapping it was found by */
+	Dwfl_Module *mod; /* NULL: nothing to look into */
+	Elf *memory_elf;  /* of IMAGE_FILE_MEMORY; Dwfl owns it once it asked for it */
+	void *memory;
+	struct cu_range *cus; /* index for units that .debug_aranges leaves out; sorted by start */
+	size_t cu_count;
+	bool cus_read, missing_noted;
+};
+
+struct image {
+	Dwfl *dwfl;
+	struct image_module **modules;
+	size_t count;
+	bool attached;			  /* the Dwfl has its thread callbacks (unwind.c) */
+	struct unwind_context *unwinding; /* what they read; NULL outside symbols_unwind */
+};
+
+/* Makes an empty image; NULL without memory. */
+struct image *image_new(void);
+void image_free(struct image *im);
+
+/* True when the executable mappings do not contradict what the image holds. */
+bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count);
+
+/* Adds the modules of the mappings that are not there yet. */
+void image_add(struct image *im, const struct model *m, uint32_t space, uint32_t epoch, const struct model_map *const *maps,
+	       size_t count);
+
+/* The module that the mapping belongs to and that covers addr, or NULL. */
+struct image_module *image_module_at(const struct image *im, const struct model_map *map, uint64_t addr);
+
+/* The DWARF unit of an address, or NULL; *bias as of dwfl_module_addrdie. */
+Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *storage, Dwarf_Addr *bias);
+
+/* The path of a mapped file without the kernel's " (deleted)", as a length. */
+size_t image_path_len(const char *path);
+
+#endif

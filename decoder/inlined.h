@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Inlined frames and functions from DWARF, for symbols. */
+#ifndef BT_INLINED_H
+#define BT_INLINED_H
+
+#include <elfutils/libdw.h>
+#include <stdint.h>
+
+#include "decoder/intern.h"
+#include "decoder/symbols.h"
+
+struct inlined_result {
+	struct inlined_frame *frames; /* new array (free() it), innermost first; NULL: none */
+	size_t count;
+	const char *function; /* the function that holds the code, demangled; "" unknown */
+	Dwarf_Addr entry;     /* its first address as in the file, 0 unknown */
+};
+
+/* What is inlined at pc (as in the file) of a unit. */
+void inlined_at(struct intern *strings, Dwarf_Die *unit, Dwarf_Addr pc, struct inlined_result *out);
+
+/* The demangled name, or the name itself where it is not mangled. */
+const char *readable_name(struct intern *strings, const char *name);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* A set of strings: each text is kept once and lives until the set is released. Used by symbols, whose
+ * locations share paths and function names by the thousand. */
+#ifndef BT_INTERN_H
+#define BT_INTERN_H
+
+#include <stddef.h>
+
+struct intern {
+	char **slots; /* open addressing, NULL: free */
+	size_t count, cap;
+};
+
+/* The kept copy of text; "" for NULL and without memory. */
+const char *intern_str(struct intern *in, const char *text);
+void intern_release(struct intern *in);
+
+#endif

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/symbols.h"
+
+#include <elfutils/libdwfl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/demangle.h"
+#include "decoder/inlined.h"
+#include "decoder/intern.h"
+#include "decoder/plt.h"
+#include "decoder/symbols_private.h"
+
+/* Which image a space has at an epoch. */
+struct view {
+	uint32_t space, epoch;
+	struct image *image;
+};
+
+struct cached {
+	const struct image_module *module; /* NULL: free slot */
+	bool is_return;
+	struct location loc;
+};
+
+struct symbols {
+	const struct model *model;
+	struct intern strings;
+	struct image **images;
+	size_t image_count;
+	struct view *views; /* sorted by space and epoch */
+	size_t view_count, view_cap;
+	struct cached *cache; /* open addressing by address */
+	size_t cache_count, cache_cap;
+	struct inlined_frame **inlined; /* to free */
+	size_t inlined_count;
+	struct missing_module *missing;
+	size_t missing_count;
+};
+
+int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err)
+{
+	struct symbols *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	s->model = m;
+	*out = s;
+	return 0;
+}
+
+void symbols_close(struct symbols *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->image_count; i++)
+		image_free(s->images[i]);
+	for (size_t i = 0; i < s->inlined_count; i++)
+		free(s->inlined[i]);
+	intern_release(&s->strings);
+	free(s->images);
+	free(s->views);
+	free(s->cache);
+	free(s->inlined);
+	free(s->missing);
+	free(s);
+}
+
+const struct model *symbols_model(const struct symbols *s)
+{
+	return s->model;
+}
+
+static bool images_push(struct symbols *s, struct image *im)
+{
+	struct image **images = realloc(s->images, (s->image_count + 1) * sizeof *images);
+
+	if (!images)
+		return false;
+	s->images = images;
+	images[s->image_count++] = im;
+	return true;
+}
+
+/* The newest image that the mappings do not contradict, else a new one. */
+static struct image *image_for(struct symbols *s, const struct model_map *const *maps, size_t count)
+{
+	struct image *im;
+
+	for (size_t i = s->image_count; i-- > 0;)
+		if (image_accepts(s->images[i], maps, count))
+			return s->images[i];
+	im = image_new();
+	if (im && !images_push(s, im)) {
+		image_free(im);
+		return NULL;
+	}
+	return im;
+}
+
+/* The index of the view, or where it belongs. */
+static size_t view_index(const struct symbols *s, uint32_t space, uint32_t epoch)
+{
+	size_t low = 0, high = s->view_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct view *v = &s->views[mid];
+
+		if (v->space < space || (v->space == space && v->epoch < epoch))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool insert_view(struct symbols *s, size_t at, struct view v)
+{
+	if (s->view_count == s->view_cap) {
+		size_t cap = s->view_cap ? s->view_cap * 2 : 16;
+		struct view *views = realloc(s->views, cap * sizeof *views);
+
+		if (!views)
+			return false;
+		s->views = views;
+		s->view_cap = cap;
+	}
+	memmove(&s->views[at + 1], &s->views[at], (s->view_count - at) * sizeof v);
+	s->views[at] = v;
+	s->view_count++;
+	return true;
+}
+
+struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch)
+{
+	size_t at = view_index(s, space, epoch), count;
+	const struct model_map **maps = NULL;
+	struct image *im;
+
+	if (at < s->view_count && s->views[at].space == space && s->views[at].epoch == epoch)
+		return s->views[at].image;
+	count = model_maps(s->model, space, epoch, &maps);
+	im = image_for(s, maps, count);
+	if (im && insert_view(s, at, (struct view){space, epoch, im}))
+		image_add(im, s->model, space, epoch, maps, count);
+	free(maps);
+	return im;
+}
+
+static void note_missing(struct symbols *s, struct image_module *mod, enum missing_what what)
+{
+	struct missing_module *missing;
+	const char *path = intern_str(&s->strings, mod->path), *id = intern_str(&s->strings, mod->build_id);
+
+	mod->missing_noted = true;
+	for (size_t i = 0; i < s->missing_count; i++)
+		if (s->missing[i].module == path && s->missing[i].build_id == id)
+			return;
+	missing = realloc(s->missing, (s->missing_count + 1) * sizeof *missing);
+	if (!missing)
+		return;
+	s->missing = missing;
+	missing[s->missing_count++] = (struct missing_module){path, id, what};
+}
+
+static bool has_symbol_table(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
+/* Asks for what is behind a module; called once for each, because looking for debug files is slow. */
+static void check_missing(struct symbols *s, struct image_module *mod)
+{
+	const char *debug_file = NULL;
+	Dwarf_Addr bias;
+
+	if (mod->missing_noted || mod->state == IMAGE_FILE_MEMORY || mod->state == IMAGE_FILE_NO_ELF)
+		return;
+	mod->missing_noted = true;
+	if (mod->state == IMAGE_FILE_MISSING || mod->state == IMAGE_FILE_CHANGED) {
+		note_missing(s, mod, mod->state == IMAGE_FILE_MISSING ? MISSING_FILE : MISSING_CHANGED);
+		return;
+	}
+	if (!mod->mod || dwfl_module_getdwarf(mod->mod, &bias))
+		return;
+	dwfl_module_getsymtab(mod->mod);
+	dwfl_module_info(mod->mod, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
+	if (debug_file || has_symbol_table(dwfl_module_getelf(mod->mod, &bias)))
+		note_missing(s, mod, MISSING_DEBUG);
+	else
+		note_missing(s, mod, MISSING_SYMBOLS);
+}
+
+static void look_up_line(struct symbols *s, Dwarf_Die *unit, Dwarf_Addr pc, struct location *loc)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, pc);
+	int number = 0;
+
+	if (!line)
+		return;
+	dwarf_lineno(line, &number);
+	loc->line = number;
+	loc->file = intern_str(&s->strings, dwarf_linesrc(line, NULL, NULL));
+}
+
+static void keep_inlined(struct symbols *s, struct location *loc, struct inlined_result *r)
+{
+	struct inlined_frame **all;
+
+	if (!r->count)
+		return;
+	all = realloc(s->inlined, (s->inlined_count + 1) * sizeof *all);
+	if (!all) {
+		free(r->frames);
+		return;
+	}
+	s->inlined = all;
+	all[s->inlined_count++] = r->frames;
+	loc->inlined = r->frames;
+	loc->inlined_count = r->count;
+}
+
+static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t pc, struct location *loc)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die storage, *unit = image_module_unit(mod, pc, &storage, &bias);
+	struct inlined_result r;
+
+	if (!unit)
+		return;
+	look_up_line(s, unit, pc - bias, loc);
+	inlined_at(&s->strings, unit, pc - bias, &r);
+	keep_inlined(s, loc, &r);
+	if (!*loc->function && *r.function) {
+		loc->function = r.function;
+		loc->offset = r.entry ? loc->addr - (r.entry + bias) : 0;
+	}
+}
+
+static void look_up_symbol(struct symbols *s, struct image_module *mod, uint64_t pc, struct location *loc)
+{
+	GElf_Off offset;
+	GElf_Sym sym;
+	const char *name = dwfl_module_addrinfo(mod->mod, pc, &offset, &sym, NULL, NULL, NULL);
+
+	if (!name || !*name)
+		return;
+	loc->function = readable_name(&s->strings, name);
+	loc->offset = offset + (loc->addr - pc);
+}
+
+static void look_up_stub(struct symbols *s, struct image_module *mod, struct location *loc)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(mod->mod, &bias);
+	char name[512], *plain;
+	uint64_t start;
+
+	if (!plt_name(elf, loc->addr - bias, name, sizeof name - 1, &start))
+		return;
+	name[strlen(name) - 4] = 0; /* without @plt */
+	plain = demangle(name);
+	name[strlen(name)] = '@';
+	if (plain) {
+		snprintf(name, sizeof name, "%.500s@plt", plain);
+		free(plain);
+	}
+	loc->function = intern_str(&s->strings, name);
+	loc->offset = loc->addr - bias - start;
+}
+
+static void look_up(struct symbols *s, struct image_module *mod, bool is_return, struct location *loc)
+{
+	uint64_t pc = loc->addr - is_return;
+	GElf_Addr bias = 0;
+
+	check_missing(s, mod);
+	if (!mod->mod) {
+		loc->vaddr = loc->addr - mod->map_start + mod->map_offset;
+		return;
+	}
+	if (dwfl_module_getelf(mod->mod, &bias))
+		loc->vaddr = loc->addr - bias;
+	else
+		loc->vaddr = loc->addr - mod->start;
+	look_up_symbol(s, mod, pc, loc);
+	look_up_debug(s, mod, pc, loc);
+	if (!*loc->function)
+		look_up_stub(s, mod, loc);
+}
+
+static struct cached *slot_of(struct cached *cache, size_t cap, const struct image_module *mod, uint64_t addr, bool is_return)
+{
+	size_t i = (size_t)((addr ^ (uintptr_t)mod >> 4) * 0x9e3779b97f4a7c15 >> 20) & (cap - 1);
+
+	while (cache[i].module && (cache[i].module != mod || cache[i].loc.addr != addr || cache[i].is_return != is_return))
+		i = (i + 1) & (cap - 1);
+	return &cache[i];
+}
+
+static bool grow_cache(struct symbols *s)
+{
+	size_t cap = s->cache_cap ? s->cache_cap * 2 : 1024;
+	struct cached *cache = calloc(cap, sizeof *cache);
+
+	if (!cache)
+		return false;
+	for (size_t i = 0; i < s->cache_cap; i++) {
+		const struct cached *c = &s->cache[i];
+
+		if (c->module)
+			*slot_of(cache, cap, c->module, c->loc.addr, c->is_return) = *c;
+	}
+	free(s->cache);
+	s->cache = cache;
+	s->cache_cap = cap;
+	return true;
+}
+
+static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_return, struct location *loc)
+{
+	struct cached *c;
+
+	if (s->cache_count * 2 >= s->cache_cap && !grow_cache(s)) {
+		look_up(s, mod, is_return, loc);
+		return;
+	}
+	c = slot_of(s->cache, s->cache_cap, mod, loc->addr, is_return);
+	if (!c->module) {
+		look_up(s, mod, is_return, loc);
+		*c = (struct cached){.module = mod, .is_return = is_return, .loc = *loc};
+		s->cache_count++;
+	}
+	*loc = c->loc;
+}
+
+void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, struct location *loc)
+{
+	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
+	struct image_module *mod = NULL;
+	struct image *im;
+
+	*loc = (struct location){.addr = addr, .module = "", .build_id = "", .function = "", .file = ""};
+	if (!map)
+		return;
+	im = symbols_image(s, space, epoch);
+	if (im)
+		mod = image_module_at(im, map, addr);
+	if (!mod) {
+		loc->module = intern_str(&s->strings, map->path);
+		return;
+	}
+	loc->module = intern_str(&s->strings, mod->path);
+	loc->build_id = intern_str(&s->strings, mod->build_id);
+	look_up_cached(s, mod, is_return, loc);
+}
+
+const struct missing_module *symbols_missing(const struct symbols *s, size_t *count)
+{
+	*count = s->missing_count;
+	return s->missing;
+}
+
+/* Bytes of the module's file that the mapping shows at addr. */
+static size_t file_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n)
+{
+	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
+	struct image *im = map && *map->path == '/' ? symbols_image(s, space, epoch) : NULL;
+	struct image_module *mod = im ? image_module_at(im, map, addr) : NULL;
+	GElf_Addr bias;
+	Elf *elf;
+	size_t size = 0;
+	const char *bytes;
+	uint64_t offset;
+
+	if (!mod || !mod->mod || mod->state != IMAGE_FILE_OK || !(elf = dwfl_module_getelf(mod->mod, &bias)))
+		return 0;
+	bytes = elf_rawfile(elf, &size);
+	offset = addr - map->start + map->offset;
+	if (!bytes || offset >= size)
+		return 0;
+	if (n > map->end - addr)
+		n = map->end - addr;
+	if (n > size - offset)
+		n = size - offset;
+	memcpy(out, bytes + offset, n);
+	return n;
+}
+
+size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		size_t got = model_code(s->model, space, epoch, addr + done, out + done, n - done);
+
+		if (!got) {
+			/* up to the next page, which the trace may hold */
+			size_t room = 4096 - ((addr + done) & 4095);
+
+			got = file_code(s, space, epoch, addr + done, out + done, n - done < room ? n - done : room);
+		}
+		if (!got)
+			break;
+		done += got;
+	}
+	return done;
+}
+
+static bool is_named(const char *symbol, const char *function)
+{
+	char *plain;
+	bool same;
+	size_t n = strlen(function);
+
+	if (!strcmp(symbol, function))
+		return true;
+	plain = demangle(symbol);
+	/* with or without its parameters */
+	same = plain && !strncmp(plain, function, n) && (!plain[n] || plain[n] == '(');
+	free(plain);
+	return same;
+}
+
+static uint64_t address_in(struct image_module *mod, const char *function)
+{
+	int n = mod->mod ? dwfl_module_getsymtab(mod->mod) : 0;
+	GElf_Sym sym;
+	GElf_Addr value;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = dwfl_module_getsym_info(mod->mod, i, &sym, &value, NULL, NULL, NULL);
+
+		if (name && sym.st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym.st_info) != STT_FILE &&
+		    GELF_ST_TYPE(sym.st_info) != STT_SECTION && is_named(name, function))
+			return value;
+	}
+	return 0;
+}
+
+uint64_t symbols_address(struct symbols *s, uint32_t space, uint32_t epoch, const char *function)
+{
+	struct image *im = symbols_image(s, space, epoch);
+	uint64_t found = 0;
+
+	for (size_t i = 0; im && !found && i < im->count; i++) {
+		const struct model_map *map = model_map_at(s->model, space, epoch, im->modules[i]->map_start);
+
+		if (map && image_module_at(im, map, map->start) == im->modules[i])
+			found = address_in(im->modules[i], function);
+	}
+	return found;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Unwinding a recorded thread with libdwfl: registers from the snapshot, memory from the snapshot, else from code. */
+#include <elfutils/libdwfl.h>
+#include <string.h>
+
+#include "decoder/symbols_private.h"
+#include "lib/insn.h"
+
+enum {
+	TASK_ID = 1, /* libdwfl wants a process and a thread id; there is one thread at a time */
+	DWARF_RSP = 7,
+	CALL_MAX = 7, /* bytes of the longest call instruction in common use */
+};
+
+struct unwind_context {
+	struct symbols *symbols;
+	const struct model_snapshot *snap;
+	uint32_t space, epoch;
+	struct bt_regs regs; /* of the frame to begin with */
+	struct stack_frame *frames;
+	size_t count, max;
+};
+
+static bool read_word(struct unwind_context *u, uint64_t addr, uint64_t *value)
+{
+	uint8_t bytes[8];
+	size_t got = model_memory(symbols_model(u->symbols), u->snap, addr, bytes, sizeof bytes);
+
+	if (got < sizeof bytes)
+		got = symbols_code(u->symbols, u->space, u->epoch, addr, bytes, sizeof bytes);
+	if (got < sizeof bytes)
+		return false;
+	memcpy(value, bytes, sizeof bytes);
+	return true;
+}
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
+{
+	bool first = !*thread_arg;
+
+	(void)dwfl;
+	*thread_arg = arg;
+	return first ? TASK_ID : 0;
+}
+
+static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
+{
+	(void)dwfl;
+	*thread_arg = arg;
+	return tid == TASK_ID;
+}
+
+static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
+{
+	struct image *im = arg;
+	uint64_t value;
+
+	(void)dwfl;
+	if (!im->unwinding || !read_word(im->unwinding, addr, &value))
+		return false;
+	*result = value;
+	return true;
+}
+
+static bool set_initial_registers(Dwfl_Thread *thread, void *arg)
+{
+	struct image *im = arg;
+	Dwarf_Word words[17] = {0};
+
+	for (unsigned i = 0; i < BT_REG_COUNT; i++)
+		if (bt_reg_info[i].dwarf >= 0)
+			words[bt_reg_info[i].dwarf] = bt_regs_get(&im->unwinding->regs, i);
+	return dwfl_thread_state_registers(thread, 0, 17, words);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.get_thread = get_thread,
+	.memory_read = memory_read,
+	.set_initial_registers = set_initial_registers,
+};
+
+static int add_frame(Dwfl_Frame *state, void *arg)
+{
+	struct unwind_context *u = arg;
+	Dwarf_Addr pc;
+	Dwarf_Word sp;
+	bool activation;
+
+	if (u->count == u->max || !dwfl_frame_pc(state, &pc, &activation))
+		return DWARF_CB_ABORT;
+	/* A frame's CFA is the stack pointer of its caller. */
+	if (u->count && !u->frames[u->count - 1].cfa && !dwfl_frame_reg(state, DWARF_RSP, &sp))
+		u->frames[u->count - 1].cfa = sp;
+	if (!pc)
+		return DWARF_CB_OK;
+	u->frames[u->count++] = (struct stack_frame){.pc = pc, .is_return = !activation};
+	return DWARF_CB_OK;
+}
+
+static bool attach(struct image *im)
+{
+	if (!im->attached)
+		im->attached = dwfl_attach_state(im->dwfl, NULL, TASK_ID, &thread_callbacks, im);
+	return im->attached;
+}
+
+/* Unwinds from u->regs on. Returns true when the outermost frame was reached. */
+static bool unwind_from(struct unwind_context *u)
+{
+	struct image *im = symbols_image(u->symbols, u->space, u->epoch);
+	int rc;
+
+	if (!im || !attach(im))
+		return false;
+	im->unwinding = u;
+	rc = dwfl_getthread_frames(im->dwfl, TASK_ID, add_frame, u);
+	im->unwinding = NULL;
+	return !rc;
+}
+
+static bool is_code(const struct unwind_context *u, uint64_t addr)
+{
+	const struct model_map *map = model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
+
+	return map && map->prot & 4;
+}
+
+/* Whether a call instruction ends right before addr. */
+static bool follows_call(const struct unwind_context *u, uint64_t addr)
+{
+	uint8_t bytes[CALL_MAX];
+	struct bt_insn insn;
+
+	if (!is_code(u, addr - 1))
+		return false;
+	for (unsigned n = 2; n <= CALL_MAX; n++)
+		if (symbols_code(u->symbols, u->space, u->epoch, addr - n, bytes, n) == n &&
+		    !bt_insn_decode(bytes, n, &insn) && insn.len == n &&
+		    (insn.class == BT_INSN_CALL || insn.class == BT_INSN_ICALL))
+			return true;
+	return false;
+}
+
+/* `mov $15, %eax; syscall`: the kernel pushed its address as the handler's return address, no call did. */
+static bool is_sigreturn(const struct unwind_context *u, uint64_t addr)
+{
+	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 5}, narrow[] = {0xb8, 15, 0, 0, 0, 0x0f, 5};
+	uint8_t bytes[sizeof wide];
+	size_t n = symbols_code(u->symbols, u->space, u->epoch, addr, bytes, sizeof bytes);
+
+	return (n == sizeof wide && !memcmp(bytes, wide, sizeof wide)) || (n >= sizeof narrow && !memcmp(bytes, narrow, sizeof narrow));
+}
+
+/* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have made ends the stack. */
+static size_t plausible(const struct unwind_context *u)
+{
+	for (size_t i = 1; i < u->count; i++) {
+		uint64_t pc = u->frames[i].pc;
+		uint8_t byte;
+
+		if (!u->frames[i].is_return || is_sigreturn(u, pc))
+			continue;
+		if (!is_code(u, pc - 1) || (symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) && !follows_call(u, pc)))
+			return i;
+	}
+	return u->count;
+}
+
+/* The program called an address where no code is: nothing there pushed anything, so the return address is on top of the stack. */
+static bool return_from_wild(struct unwind_context *u)
+{
+	uint64_t ret;
+
+	if (!read_word(u, u->regs.rsp, &ret) || !follows_call(u, ret))
+		return false;
+	u->frames[0].cfa = u->regs.rsp + 8;
+	u->regs.rsp += 8;
+	u->regs.rip = ret;
+	return true;
+}
+
+size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, const struct bt_record_thread *thread,
+		      struct stack_frame *frames, size_t max, bool *complete)
+{
+	struct unwind_context u = {
+		.symbols = s,
+		.snap = snap,
+		.space = snap->rec->space,
+		.epoch = thread->epoch,
+		.regs = thread->regs,
+		.frames = frames,
+		.max = max,
+	};
+	size_t wild, count;
+
+	*complete = false;
+	if (!max)
+		return 0;
+	if (!is_code(&u, u.regs.rip)) {
+		frames[u.count++] = (struct stack_frame){.pc = u.regs.rip};
+		if (!return_from_wild(&u))
+			return 1;
+	}
+	wild = u.count;
+	*complete = unwind_from(&u);
+	if (wild && u.count > wild)
+		frames[wild].is_return = true;
+	if (!u.count)
+		frames[u.count++] = (struct stack_frame){.pc = thread->regs.rip};
+	count = plausible(&u);
+	if (count < u.count)
+		*complete = false;
+	return count;
+}
