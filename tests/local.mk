@@ -44,8 +44,50 @@ else
 TESTS += tests/unit/cmocka_missing.sh
 endif
 
+# Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
+# CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
+FUZZ_TARGETS = block record branch insn trace
+REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
+FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
+FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
+	tests/fuzz/replay_insn tests/fuzz/replay_trace
+EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
+	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_trace
+CLEANFILES += $(EXTRA_PROGRAMS)
+tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/trace_bytes.h tests/fuzz/faults.def
+tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_block_SOURCES = tests/fuzz/fuzz_block.c $(REPLAY)
+tests_fuzz_replay_block_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_record_SOURCES = tests/fuzz/fuzz_record.c $(REPLAY)
+tests_fuzz_replay_record_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_branch_SOURCES = tests/fuzz/fuzz_branch.c $(REPLAY)
+tests_fuzz_replay_branch_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_insn_SOURCES = tests/fuzz/fuzz_insn.c $(REPLAY)
+tests_fuzz_replay_insn_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_trace_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_block_SOURCES = tests/fuzz/fuzz_block.c
+tests_fuzz_libfuzzer_block_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_block_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_record_SOURCES = tests/fuzz/fuzz_record.c
+tests_fuzz_libfuzzer_record_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_record_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_branch_SOURCES = tests/fuzz/fuzz_branch.c
+tests_fuzz_libfuzzer_branch_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_branch_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_insn_SOURCES = tests/fuzz/fuzz_insn.c
+tests_fuzz_libfuzzer_insn_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_insn_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_trace_SOURCES = tests/fuzz/fuzz_trace.c
+tests_fuzz_libfuzzer_trace_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_trace_LDFLAGS = $(FUZZ_LDFLAGS)
+fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
+.PHONY: fuzz-targets
+
 # Tests that are scripts.
 SHELL_TESTS = \
+	tests/fuzz/replay.sh \
 	tests/unit/include_arrows.sh \
 	tests/unit/folder_readmes.sh
 TESTS += $(SHELL_TESTS)

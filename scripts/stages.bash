@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+# The stages of ./check: each builds in a directory of its own below build-check/ and adds to the counts.
+passed=0 failed=0 skipped=0
+jobs=$(nproc 2>/dev/null || echo 1)
+started=$SECONDS
+out=$PWD/build-check
+source_dir=$PWD
+mkdir -p "$out"
+
+stage_failed() {
+	failed=$((failed + 1))
+	echo "FAIL: $*"
+}
+
+# The end of every run, whatever happened before.
+summary() {
+	say "took $((SECONDS - started)) s"
+	[ "$passed" -gt 0 ] || [ "$failed" -gt 0 ] || stage_failed "no test ran"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+skip_allowed() {
+	[ "$mode" = default ] || grep -Eq "^$1(:|\$)" tests/allowed-skips
+}
+
+# count_results STAGE: reads the results of automake's test harness in the current directory.
+count_results() {
+	local stage=$1 trs name result log
+	while read -r trs; do
+		name=${trs#./}
+		name=${name%.trs}
+		log=${trs%.trs}.log
+		result=$(sed -n 's/^:test-result: *//p' "$trs")
+		case $result in
+		PASS*) passed=$((passed + 1)) ;;
+		SKIP*)
+			if skip_allowed "$name"; then
+				skipped=$((skipped + 1))
+				echo "SKIP: $stage: $name: $(grep -v '^SKIP .*(exit status' "$log" | tail -n 1)"
+			else
+				stage_failed "$stage: $name may not skip (tests/allowed-skips): $(grep -v '^SKIP .*(exit status' "$log" | tail -n 1)"
+			fi
+			;;
+		*)
+			stage_failed "$stage: $name: $result"
+			sed 's/^/  | /' "$log" | tail -n 60
+			;;
+		esac
+	done < <(find . -name '*.trs' | sort)
+}
+
+# run_quietly LOG COMMAND...: the output is shown only when the command fails.
+run_quietly() {
+	local log=$1
+	shift
+	"$@" >"$log" 2>&1 && return 0
+	tail -n 60 "$log" | sed 's/^/  | /'
+	return 1
+}
+
+# stage_build NAME CONFIGURE-ARGUMENTS...: configures (once) and builds all and the test programs.
+stage_build() {
+	local stage=$1 dir="$out/$1"
+	shift
+	say "$stage: build ($*)"
+	mkdir -p "$dir" && cd "$dir" || return 1
+	if ! [ -f config.status ] || [ "$(cat arguments 2>/dev/null)" != "$*" ]; then
+		run_quietly configure.log "$source_dir/configure" "$@" || return 1
+		echo "$*" >arguments
+	fi
+	run_quietly make.log make -j"$jobs" all
+}
+
+# stage_tests NAME CONFIGURE-ARGUMENTS...
+stage_tests() {
+	local stage=$1 before=$SECONDS
+	if ! stage_build "$@"; then
+		stage_failed "$stage: build"
+		cd "$source_dir" || exit 99
+		return
+	fi
+	say "$stage: make check"
+	find . \( -name '*.trs' -o -name 'test-suite.log' \) -delete
+	make -j"$jobs" check >check.log 2>&1
+	if ! [ -f test-suite.log ]; then
+		tail -n 60 check.log | sed 's/^/  | /'
+		stage_failed "$stage: make check did not come to its tests"
+	fi
+	count_results "$stage"
+	cd "$source_dir" || exit 99
+	say "$stage: $((SECONDS - before)) s; so far $passed passed, $failed failed, $skipped skipped"
+}
+
+# A few tests of every kind: distcheck is about what is packed and about read-only sources.
+dist_smoke="tests/unit/test_slice tests/unit/test_trace tests/unit/include_arrows.sh tests/unit/folder_readmes.sh
+	tests/unit/format_example.sh tests/e2e/options_documented.sh"
+
+stage_distcheck() {
+	local before=$SECONDS n
+	if ! stage_build dist CC=gcc; then
+		stage_failed "dist: build"
+		cd "$source_dir" || exit 99
+		return
+	fi
+	say "dist: make distcheck"
+	if make -j"$jobs" distcheck TESTS="$(echo $dist_smoke)" >distcheck.log 2>&1; then
+		n=$(sed -n 's/^# PASS: *//p' distcheck.log | tail -n 1)
+		passed=$((passed + ${n:-0}))
+	else
+		tail -n 80 distcheck.log | sed 's/^/  | /'
+		stage_failed "dist: make distcheck"
+		chmod -R u+w btrec-*/ 2>/dev/null
+		rm -rf btrec-*/
+	fi
+	cd "$source_dir" || exit 99
+	say "dist: $((SECONDS - before)) s"
+}
+
+stage_cppcheck() {
+	command -v cppcheck >/dev/null || {
+		say "cppcheck is not installed: left out"
+		return
+	}
+	say "cppcheck"
+	if run_quietly "$out/cppcheck.log" cppcheck --quiet -j"$jobs" --std=c11 --error-exitcode=1 --inline-suppr \
+		--enable=warning,portability --suppressions-list=scripts/cppcheck-suppressions -I. --max-configs=2 \
+		lib format collector decoder tui; then
+		passed=$((passed + 1))
+	else
+		stage_failed "cppcheck"
+	fi
+}
+
+stages_ci() {
+	stage_tests gcc-werror CC=gcc --enable-werror
+	stage_tests clang-werror CC=clang CXX=clang++ --enable-werror
+	stage_tests sanitizers CC=gcc --enable-werror --enable-sanitizers CFLAGS="-g -O1"
+	stage_cppcheck
+	stage_distcheck
+}
+
+# once STEP COMMAND...: a step of --full that is done for this commit is not done again.
+once() {
+	local step=$1 done_file
+	shift
+	done_file="$out/full/done-$(git rev-parse --short HEAD 2>/dev/null || echo nogit)"
+	if grep -Fxq "$step" "$done_file" 2>/dev/null; then
+		say "full: $step was done before"
+		passed=$((passed + 1))
+		return
+	fi
+	say "full: $step"
+	if "$@"; then
+		passed=$((passed + 1))
+		echo "$step" >>"$done_file"
+	else
+		stage_failed "full: $step"
+	fi
+}
+
+fuzz_target() {
+	local target=$1 seconds=$2 seed=$3 corpus="$out/full/corpus-$1" log="$out/full/$1.log"
+	mkdir -p "$corpus"
+	"$out/fuzz/tests/fuzz/generate_corpus" "$target" "$corpus" || return 1
+	"$out/fuzz/tests/fuzz/libfuzzer_$target" -seed="$seed" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
+		-max_len=65536 -print_final_stats=1 -artifact_prefix="$out/full/" "$corpus" "tests/fuzz/corpus/$target" >"$log" 2>&1
+	local status=$?
+	grep -E '^stat::number_of_executed_units|^SUMMARY' "$log" | sed "s/^/  $target: /"
+	return $status
+}
+
+repeat_tests() {
+	(cd "$out/gcc-werror" && find . -name '*.trs' -delete && make -j"$jobs" check >repeat.log 2>&1)
+}
+
+stages_full() {
+	local target i seconds=${BTREC_FUZZ_SECONDS:-3600} seed=${BTREC_SEED:-1}
+	mkdir -p "$out/full"
+	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, ${BTREC_REPEAT:-20} runs"
+	if stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
+		run_quietly fuzz.log make -j"$jobs" fuzz-targets; then
+		cd "$source_dir" || exit 99
+		for target in $(sed -n 's/^FUZZ_TARGETS = //p' "$out/fuzz/Makefile"); do
+			once "fuzz $target, seed $seed, $seconds s" fuzz_target "$target" "$seconds" "$seed"
+		done
+	else
+		cd "$source_dir" || exit 99
+		stage_failed "full: fuzz targets do not build"
+	fi
+	for ((i = 1; i <= ${BTREC_REPEAT:-20}; i++)); do
+		once "tests once more, run $i" repeat_tests
+	done
+}

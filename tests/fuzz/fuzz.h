@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* A fuzz target is one function. libFuzzer calls it, and so does replay_main.c, which runs a corpus in the tests.
+ * A target aborts when something that must hold for all bytes does not. */
+#ifndef BT_FUZZ_H
+#define BT_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MUST(condition)          \
+	do {                     \
+		if (!(condition)) \
+			abort(); \
+	} while (0)
+
+#endif

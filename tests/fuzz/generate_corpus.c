@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* generate_corpus TARGET DIRECTORY: writes inputs for a fuzz target: good ones made by the real encoders, broken ones
+ * named by their fault, and what faults.def keeps. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/branch.h"
+#include "tests/fuzz/trace_bytes.h"
+
+static const uint8_t uuid[BT_UUID_SIZE] = "sixteen bytes 01";
+
+static void put(const char *dir, const char *name, const void *bytes, size_t n)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "wb");
+	if (!f || (n && fwrite(bytes, 1, n, f) != n) || fclose(f)) {
+		perror(path);
+		exit(1);
+	}
+}
+
+static void put_buf(const char *dir, const char *name, struct buf *b)
+{
+	put(dir, name, b->data, b->len);
+	buf_release(b);
+}
+
+static void add_record(struct buf *out, enum bt_record_kind kind, const void *body)
+{
+	bt_record_encode(out, kind, body);
+}
+
+static void encode_history(struct buf *out)
+{
+	static const struct bt_branch entries[] = {
+		{.from = 0x401010, .to = 0x401000, .kind = BT_BRANCH_JCC, .flags = BT_BRANCH_TAKEN, .cycles = 3},
+		{.from = 0x401010, .to = 0x401012, .kind = BT_BRANCH_JCC},
+		{.from = 0x401020, .to = 0x7f0012345678, .kind = BT_BRANCH_ICALL, .flags = BT_BRANCH_TAKEN},
+		{.from = 0x7f0012345690, .to = 0x401025, .kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN | BT_BRANCH_MISPREDICTED},
+		{.from = 0, .to = 2, .kind = BT_BRANCH_EPOCH},
+		{.from = 12, .to = BT_GAP_OVERWRITTEN, .kind = BT_BRANCH_GAP},
+		{.from = 0x401030, .to = 0x401032, .kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN},
+		{.from = 0x401032, .to = 0xffffffffff600000, .kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN},
+	};
+	struct bt_branch_codec c = {0};
+
+	for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+		bt_branch_encode(&c, out, &entries[i]);
+}
+
+static void add_chunk(struct buf *out)
+{
+	struct buf entries = {0};
+	struct bt_record_branches chunk = {.task = 1, .first = 0, .count = 8, .tick = 0, .epoch = 1, .space = 1};
+
+	encode_history(&entries);
+	chunk.entries = slice_of(entries.data, entries.len);
+	add_record(out, BT_RECORD_BRANCHES, &chunk);
+	buf_release(&entries);
+}
+
+static void add_header(struct buf *out)
+{
+	struct bt_record_header h = {
+		.started = 1,
+		.argv = slice_of("app\0arg\0", 8),
+		.program = bt_str("/bin/app"),
+		.backend = bt_str("step"),
+		.tick_classes = 7,
+		.ring = 65536,
+		.page_size = 4096,
+	};
+
+	add_record(out, BT_RECORD_HEADER, &h);
+}
+
+static void add_events(struct buf *out)
+{
+	static const struct bt_point point = {.tick = 2, .transfers = 1, .rip = 0x401040};
+	struct bt_regs regs = {.rip = 0x401040, .rsp = 0x7ffc00001000};
+	struct bt_record_space space = {.seq = 1, .space = 1};
+	struct bt_record_task task = {.seq = 2, .task = 1, .unit = 1, .space = 1, .pid = 10, .tid = 10};
+	struct bt_record_exec exec = {.seq = 3, .task = 1, .space = 1, .path = bt_str("/bin/app"), .argv = slice_of("app\0", 4), .tid = 10};
+	struct bt_record_map map = {.seq = 4, .space = 1, .epoch = 1, .start = 0x400000, .end = 0x402000, .prot = 5, .path = bt_str("/bin/app")};
+	struct bt_record_code code = {.seq = 5, .space = 1, .epoch = 1, .addr = 0x401000, .object = 1};
+	struct bt_record_signal sig = {.seq = 6, .task = 1, .point = point, .signo = 11, .code = 1, .addr = 0x10, .sync = 1, .action = BT_ACTION_CORE};
+	struct bt_record_snapshot snap = {.seq = 7, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .point = point, .space = 1,
+					  .epoch = 1, .position = 8, .event = 6};
+	struct bt_record_thread thread = {.seq = 8, .snapshot = 1, .task = 1, .point = point, .position = 8, .epoch = 1, .regs = regs};
+	struct bt_record_memory memory = {.seq = 9, .snapshot = 1, .space = 1, .addr = 0x7ffc00001000, .bytes = bt_str("stack of the thread")};
+	struct bt_record_exit end_of_task = {.seq = 10, .task = 1, .point = point, .kind = BT_EXIT_SIGNAL, .status = 11, .last = 1, .regs = regs};
+	struct bt_record_end end = {.seq = 11, .kind = BT_EXIT_SIGNAL, .status = 11};
+
+	add_record(out, BT_RECORD_SPACE, &space);
+	add_record(out, BT_RECORD_TASK, &task);
+	add_record(out, BT_RECORD_EXEC, &exec);
+	add_record(out, BT_RECORD_MAP, &map);
+	add_record(out, BT_RECORD_CODE, &code);
+	add_record(out, BT_RECORD_SIGNAL, &sig);
+	add_record(out, BT_RECORD_SNAPSHOT, &snap);
+	add_record(out, BT_RECORD_THREAD, &thread);
+	add_record(out, BT_RECORD_MEMORY, &memory);
+	add_record(out, BT_RECORD_EXIT, &end_of_task);
+	add_record(out, BT_RECORD_END, &end);
+}
+
+/* Every record kind, all its fields zero. */
+static void add_zeros(struct buf *out)
+{
+	struct bt_record zero;
+
+	memset(&zero, 0, sizeof zero);
+#define R(number, NAME, name, text) add_record(out, BT_RECORD_##NAME, &zero.u.name);
+	BT_RECORDS(R)
+#undef R
+}
+
+static void add_block(struct buf *out, uint64_t ordinal, struct buf *records)
+{
+	if (bt_block_encode(out, ordinal, slice_of(records->data, records->len)))
+		exit(1);
+	buf_release(records);
+}
+
+/* A stream of n blocks whose records are made by add. */
+static void make_stream(struct buf *out, enum bt_file_kind kind, void (*add)(struct buf *), unsigned n)
+{
+	bt_file_header_encode(out, kind, uuid);
+	for (unsigned i = 0; i < n; i++) {
+		struct buf records = {0};
+
+		add(&records);
+		add_block(out, i, &records);
+	}
+}
+
+static void add_code_object(struct buf *out)
+{
+	uint8_t page[4096];
+	struct bt_record_object object = {.object = 1, .bytes = slice_of(page, sizeof page)};
+
+	memset(page, 0x90, sizeof page);
+	memcpy(page + 0x10, "\x75\xee", 2);	 /* 401010: jne 401000 */
+	memcpy(page + 0x20, "\xff\xd0\x90\x90\x90", 5);
+	memcpy(page + 0x30, "\x0f\x05", 2);
+	add_record(out, BT_RECORD_OBJECT, &object);
+}
+
+static void generate_block(const char *dir)
+{
+	struct buf b = {0};
+	size_t first;
+
+	make_stream(&b, BT_FILE_EVENTS, add_events, 1);
+	first = b.len;
+	put_buf(dir, "good-one-block", &b);
+	make_stream(&b, BT_FILE_EVENTS, add_events, 3);
+	put(dir, "good-three-blocks", b.data, b.len);
+	put(dir, "bad-cut-in-a-header", b.data, first + 9);
+	put(dir, "bad-cut-in-a-payload", b.data, b.len - 3);
+	b.data[first + 40] ^= 1;
+	put(dir, "bad-payload-checksum", b.data, b.len);
+	b.data[first + 40] ^= 1;
+	b.data[first + 8] ^= 0xff;
+	put(dir, "bad-block-header-checksum", b.data, b.len);
+	b.data[first + 8] ^= 0xff;
+	memmove(b.data + first, b.data + first + 5, b.len - first - 5);
+	put(dir, "bad-five-bytes-gone", b.data, b.len - 5);
+	buf_release(&b);
+	bt_file_header_encode(&b, BT_FILE_EVENTS, uuid);
+	put_buf(dir, "good-no-block", &b);
+}
+
+static void generate_record(const char *dir)
+{
+	struct buf b = {0};
+
+	add_header(&b);
+	add_events(&b);
+	add_chunk(&b);
+	put(dir, "good-events", b.data, b.len);
+	put(dir, "bad-cut-in-a-body", b.data, b.len - 3);
+	buf_release(&b);
+	add_zeros(&b);
+	put_buf(dir, "good-zeros-of-every-kind", &b);
+}
+
+static void generate_branch(const char *dir)
+{
+	struct buf b = {0};
+
+	encode_history(&b);
+	put(dir, "good-every-kind", b.data, b.len);
+	put(dir, "bad-cut", b.data, b.len - 2);
+	buf_release(&b);
+}
+
+static void generate_insn(const char *dir)
+{
+	static const char code[] = "\x55\x48\x89\xe5\x83\xff\x01\x7e\x08\xe8\x10\x00\x00\x00\x0f\x84\x00\x01\x00\x00\xff\xd0\xe3\x02\xe2\xfa\x0f"
+				   "\x05\xf3\xa4\x9c\x9d\x8e\xd0\xcd\x80\xf3\x0f\x1e\xfa\x3e\xff\xe0\xc5\xf8\x77\xc3";
+
+	put(dir, "good-code", code, sizeof code - 1);
+}
+
+static void add_file(struct buf *out, enum bt_file_kind kind, uint32_t number, struct buf *bytes)
+{
+	struct trace_file f = {.kind = kind, .number = number, .bytes = slice_of(bytes->data, bytes->len)};
+
+	trace_bytes_add(out, &f);
+	buf_release(bytes);
+}
+
+/* A small trace whose event, branch and object streams are made by the given functions. */
+static void put_trace(const char *dir, const char *name, void (*events)(struct buf *), void (*branches)(struct buf *), size_t cut)
+{
+	struct buf out = {0}, b = {0};
+
+	make_stream(&b, BT_FILE_HEADER, add_header, 1);
+	add_file(&out, BT_FILE_HEADER, 0, &b);
+	make_stream(&b, BT_FILE_EVENTS, events, 1);
+	add_file(&out, BT_FILE_EVENTS, 1, &b);
+	make_stream(&b, BT_FILE_BRANCHES, branches, 1);
+	add_file(&out, BT_FILE_BRANCHES, 1, &b);
+	make_stream(&b, BT_FILE_OBJECTS, add_code_object, 1);
+	add_file(&out, BT_FILE_OBJECTS, 0, &b);
+	put(dir, name, out.data, out.len - cut);
+	buf_release(&out);
+}
+
+static void generate_trace(const char *dir)
+{
+	put_trace(dir, "good-small", add_events, add_chunk, 0);
+	put_trace(dir, "good-torn-tail", add_events, add_chunk, 7);
+	put_trace(dir, "bad-zeros-of-every-kind", add_zeros, add_zeros, 0);
+	put_trace(dir, "bad-branches-where-events-belong", add_chunk, add_events, 0);
+}
+
+static const struct target {
+	const char *name;
+	void (*generate)(const char *dir);
+} targets[] = {
+	{"block", generate_block},
+	{"record", generate_record},
+	{"branch", generate_branch},
+	{"insn", generate_insn},
+	{"trace", generate_trace},
+	{"model", generate_trace},
+};
+
+static const struct fault {
+	const char *target, *name, *bytes;
+	size_t len;
+} faults[] = {
+#define FAULT(target, name, bytes) {#target, name, bytes, sizeof(bytes) - 1},
+#include "tests/fuzz/faults.def"
+#undef FAULT
+};
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: generate_corpus TARGET DIRECTORY\n");
+		return 2;
+	}
+	for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+		if (strcmp(targets[i].name, argv[1]))
+			continue;
+		targets[i].generate(argv[2]);
+		for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++)
+			if (!strcmp(faults[k].target, argv[1]))
+				put(argv[2], faults[k].name, faults[k].bytes, faults[k].len);
+		return 0;
+	}
+	fprintf(stderr, "generate_corpus: no target %s\n", argv[1]);
+	return 2;
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every fuzz target over its corpus, which is made now, and over changes of it.
+source "$BTREC_SRCDIR/tests/sh.bash"
+fuzz=$BTREC_BUILDDIR/tests/fuzz
+for replay in "$fuzz"/replay_*; do
+	[ -x "$replay" ] && [ -f "$replay" ] || continue
+	case $replay in *.o) continue ;; esac
+	target=${replay##*/replay_}
+	mkdir "$work/$target"
+	expect "corpus of $target" "$fuzz/generate_corpus" "$target" "$work/$target"
+	expect "replay of $target" "$replay" -m 500 "$work/$target"
+done
+expect "there were targets" test -d "$work/block"
+finish
