@@ -22,6 +22,7 @@ struct history {
 	uint32_t task;
 	struct history_entry *entries;
 	size_t count;
+	uint32_t space, epoch; /* of what runs behind the last entry */
 };
 
 /* Loads the whole history of a task. A task without branches gives an empty one. Chunks that are missing or damaged

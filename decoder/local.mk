@@ -1,10 +1,16 @@
 noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
+	decoder/arena.c decoder/arena.h \
 	decoder/demangle.c decoder/demangle.h \
+	decoder/disasm.c decoder/disasm.h \
+	decoder/dump.c decoder/dump.h \
+	decoder/history.c decoder/history.h \
 	decoder/image.c decoder/image.h \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
+	decoder/model.c decoder/model.h \
 	decoder/plt.c decoder/plt.h \
+	decoder/space.c decoder/space.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/unwind.c
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/dump.h"
+
+#include <inttypes.h>
+
+#include "lib/branch.h"
+
+static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
+{
+	fprintf(to, "  %" PRIu64 " %s", number, bt_branch_info[b->kind].name);
+	if (b->kind == BT_BRANCH_GAP)
+		fprintf(to, " missing=%" PRIu64 " reason=%s", b->from, bt_gap_info[b->to].name);
+	else if (b->kind == BT_BRANCH_EPOCH)
+		fprintf(to, " space=%" PRIu64 " epoch=%" PRIu64, b->from, b->to);
+	else
+		fprintf(to, " 0x%" PRIx64 " -> 0x%" PRIx64 "%s", b->from, b->to, bt_branch_taken(b) ? "" : " not taken");
+	if (b->flags & BT_BRANCH_PREDICTION_KNOWN)
+		fputs(b->flags & BT_BRANCH_MISPREDICTED ? " mispredicted" : " predicted", to);
+	if (b->cycles)
+		fprintf(to, " cycles=%u", b->cycles);
+	fputc('\n', to);
+}
+
+/* Returns 1 when the entries are not what the record says. */
+static size_t print_entries(FILE *to, const struct bt_record_branches *r)
+{
+	struct bt_branch_codec codec = {0};
+	struct slice in = r->entries;
+	struct bt_branch b;
+	uint64_t n = 0;
+	int rc;
+
+	while ((rc = bt_branch_decode(&codec, &in, &b)) == 1)
+		print_entry(to, r->first + n++, &b);
+	if (rc == 0 && n == r->count)
+		return 0;
+	fprintf(to, "  damage: %" PRIu64 " of %" PRIu64 " entries can be read\n", n, r->count);
+	return 1;
+}
+
+static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file)
+{
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	size_t damage = 0;
+	int rc;
+
+	fprintf(to, "file %s, %zu bytes\n", file->name, file->bytes.len);
+	trace_cursor_init(&c, t, file);
+	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
+		if (rc == 1) {
+			bt_record_print(to, &rec);
+			if (rec.kind == BT_RECORD_BRANCHES)
+				damage += print_entries(to, &rec.u.branches);
+			continue;
+		}
+		fprintf(to, "%s at byte %" PRIu64 ": %s\n", err.code == BT_E_TRUNCATED ? "torn" : "damage", err.offset, err.text);
+		damage += err.code != BT_E_TRUNCATED;
+	}
+	trace_cursor_release(&c);
+	return damage;
+}
+
+size_t trace_dump(FILE *to, const struct trace *t)
+{
+	size_t damage = 0;
+
+	for (size_t i = 0; i < t->file_count; i++)
+		damage += print_file(to, t, &t->files[i]);
+	return damage;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace as it lies in its files, for people who debug one (`btrec dump`). Interprets nothing. */
+#ifndef BT_DUMP_H
+#define BT_DUMP_H
+
+#include <stdio.h>
+
+#include "format/trace_reader.h"
+
+/* Prints every record of every file, file by file; the entries of branch history below their record; damage as lines
+ * with its offset. Safe on a terminal. Returns the number of damaged places (a torn tail is none). */
+size_t trace_dump(FILE *to, const struct trace *t);
+
+#endif

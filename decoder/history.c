@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/history.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* The newest entries that are read; older ones become a gap. About a gigabyte of memory. */
+	ENTRIES_MAX = 1 << 24,
+	/* Instructions between two branches; what is longer is no code that ever ran. */
+	STRAIGHT_MAX = 1 << 20,
+};
+
+/* What a file may unpack to: a bomb is not read to its end. */
+static const uint64_t unpacked_base = 1u << 30;
+static const uint64_t unpacked_ratio = 64;
+
+/* One BRANCHES record that is used. */
+struct chunk {
+	uint64_t first;	  /* number of its first entry */
+	uint64_t claimed; /* entries it says it has */
+	size_t count;	  /* entries that can be decoded */
+	size_t skip;	  /* of them, already in an earlier chunk */
+	uint64_t missing; /* entries that are missing before it */
+	enum bt_gap_reason reason;
+	size_t index;	  /* of the record in the file */
+	size_t at;	  /* place of its entries in history.entries while loading */
+	size_t used;	  /* entries there: EPOCH folded away, a gap before it added */
+};
+
+struct chunks {
+	struct chunk *at;
+	size_t count, cap;
+	bool dropped; /* chunks before the first */
+	bool failed;  /* no memory */
+};
+
+struct load {
+	const struct model *m;
+	const struct trace_file *file;
+	uint32_t task;
+	bool damaged;
+};
+
+/* Visits the task's chunks in file order: take(arg, index, record) until it is false. */
+typedef bool take_chunk(void *arg, size_t index, const struct bt_record_branches *r);
+
+static void for_chunks(const struct load *l, take_chunk *take, void *arg)
+{
+	uint64_t unpacked = 0, blocks = 0, limit = unpacked_base + unpacked_ratio * l->file->bytes.len;
+	struct trace_cursor c;
+	struct bt_record rec;
+	size_t index = 0;
+	int rc;
+
+	trace_cursor_init(&c, l->m->trace, l->file);
+	while (unpacked <= limit && (rc = trace_cursor_next(&c, &rec, NULL)) != 0) {
+		if (c.next_ordinal != blocks)
+			unpacked += c.raw.len;
+		blocks = c.next_ordinal;
+		if (rc == 1 && rec.kind == BT_RECORD_BRANCHES && rec.u.branches.task == l->task &&
+		    !take(arg, index++, &rec.u.branches))
+			break;
+	}
+	trace_cursor_release(&c);
+}
+
+static size_t count_entries(const struct bt_record_branches *r)
+{
+	struct bt_branch_codec codec = {0};
+	struct slice in = r->entries;
+	struct bt_branch b;
+	size_t n = 0;
+
+	while (n < r->count && bt_branch_decode(&codec, &in, &b) == 1)
+		n++;
+	return n;
+}
+
+static bool collect_chunk(void *arg, size_t index, const struct bt_record_branches *r)
+{
+	struct chunks *c = arg;
+	size_t n = count_entries(r);
+
+	if (c->count == c->cap) {
+		size_t cap = c->cap ? c->cap * 2 : 64;
+		struct chunk *at = realloc(c->at, cap * sizeof *at);
+
+		if (!at) {
+			c->failed = true;
+			return false;
+		}
+		c->at = at;
+		c->cap = cap;
+	}
+	if (n && r->first <= UINT64_MAX - n)
+		c->at[c->count++] = (struct chunk){.first = r->first, .claimed = r->count, .count = n, .index = index};
+	return true;
+}
+
+static int compare_first(const void *a, const void *b)
+{
+	const struct chunk *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int compare_index(const void *a, const void *b)
+{
+	const struct chunk *x = a, *y = b;
+
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Puts the chunks in order, leaves each entry to the first chunk that has it, and drops the oldest of too many. */
+static void trim(struct chunks *c)
+{
+	uint64_t next = 0;
+	size_t kept = 0, total = 0, oldest;
+
+	if (c->count)
+		qsort(c->at, c->count, sizeof *c->at, compare_first);
+	for (size_t i = 0; i < c->count; i++) {
+		struct chunk *chunk = &c->at[i];
+		uint64_t end = chunk->first + chunk->count;
+
+		if (end <= next)
+			continue;
+		chunk->skip = next > chunk->first ? (size_t)(next - chunk->first) : 0;
+		next = end;
+		c->at[kept++] = *chunk;
+	}
+	c->count = oldest = kept;
+	while (oldest && total + (c->at[oldest - 1].count - c->at[oldest - 1].skip) <= ENTRIES_MAX) {
+		oldest--;
+		total += c->at[oldest].count - c->at[oldest].skip;
+	}
+	if (oldest)
+		memmove(c->at, c->at + oldest, (kept - oldest) * sizeof *c->at);
+	c->count = kept - oldest;
+	c->dropped = oldest;
+}
+
+/* Whether the conditional branch at addr counts as a tick. Two classes of it are one byte with prefixes before. */
+static bool is_tick(const struct model *m, const struct history_entry *e)
+{
+	unsigned classes = m->trace->header.tick_classes;
+	uint8_t bytes[BT_INSN_MAX];
+	struct bt_insn insn;
+	size_t n;
+
+	if ((classes & (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP)) == (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP))
+		return true;
+	n = model_code(m, e->space, e->epoch, e->from, bytes, sizeof bytes);
+	if (!n || bt_insn_decode(bytes, n, &insn) || !bt_insn_tick_class(insn.class))
+		return true;
+	return classes & bt_insn_tick_class(insn.class);
+}
+
+/* Where the decoding of a chunk stands. */
+struct state {
+	uint64_t tick, transfers;
+	uint32_t space, epoch;
+};
+
+/* Counts are not known behind a gap in which an unknown number of ticks may have retired. */
+static void advance_gap(struct state *s, const struct bt_branch *b)
+{
+	if (b->to == BT_GAP_START || b->to == BT_GAP_UNDECODED)
+		return;
+	s->tick = BT_TICKS_UNKNOWN;
+	s->transfers = 0;
+}
+
+static void advance(struct state *s, const struct model *m, struct history_entry *e)
+{
+	if (e->kind == BT_BRANCH_JCC && is_tick(m, e)) {
+		s->tick += s->tick != BT_TICKS_UNKNOWN;
+		s->transfers = 0;
+	} else if (bt_branch_info[e->kind].transfer) {
+		s->transfers++;
+	}
+}
+
+struct fill {
+	struct history *h;
+	const struct model *m;
+	const struct chunks *chunks; /* by index */
+	size_t next;
+	uint64_t newest; /* first of the newest chunk */
+};
+
+/* The entry for what is missing before a chunk; its counts are those at the chunk's start. */
+static struct history_entry gap_before(const struct chunk *chunk, const struct state *s)
+{
+	return (struct history_entry){.number = chunk->first - chunk->missing, .tick = s->tick, .transfers = s->transfers,
+		.from = chunk->missing, .to = chunk->reason, .space = s->space, .epoch = s->epoch, .kind = BT_BRANCH_GAP};
+}
+
+static void decode_chunk(struct fill *f, struct chunk *chunk, const struct bt_record_branches *r)
+{
+	struct state s = {.tick = r->tick, .transfers = r->transfers, .space = r->space, .epoch = r->epoch};
+	struct history_entry *out = f->h->entries + chunk->at;
+	struct bt_branch_codec codec = {0};
+	struct slice in = r->entries;
+	struct bt_branch b;
+
+	if (chunk->missing)
+		out[chunk->used++] = gap_before(chunk, &s);
+	for (size_t i = 0; i < chunk->count && bt_branch_decode(&codec, &in, &b) == 1; i++) {
+		struct history_entry e;
+
+		if (b.kind == BT_BRANCH_EPOCH) {
+			s.epoch = (uint32_t)b.to;
+			s.space = b.from ? (uint32_t)b.from : s.space;
+			continue;
+		}
+		if (b.kind == BT_BRANCH_GAP)
+			advance_gap(&s, &b);
+		e = (struct history_entry){.number = r->first + i, .from = b.from, .to = b.to, .space = s.space, .epoch = s.epoch,
+			.kind = b.kind, .flags = b.flags, .cycles = b.cycles};
+		advance(&s, f->m, &e);
+		e.tick = s.tick;
+		e.transfers = s.transfers;
+		if (i >= chunk->skip)
+			out[chunk->used++] = e;
+	}
+	if (chunk->first == f->newest) {
+		f->h->space = s.space;
+		f->h->epoch = s.epoch;
+	}
+}
+
+static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches *r)
+{
+	struct fill *f = arg;
+
+	if (f->next < f->chunks->count && f->chunks->at[f->next].index == index)
+		decode_chunk(f, &f->chunks->at[f->next++], r);
+	return f->next < f->chunks->count;
+}
+
+/* Gives each chunk its place in the array and finds what is missing before it. Returns the places needed. */
+static size_t lay_out(struct chunks *c, const struct load *l)
+{
+	bool damaged = l->damaged;
+	uint64_t next = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct chunk *chunk = &c->at[i];
+
+		if (chunk->first > next) {
+			chunk->missing = chunk->first - next;
+			chunk->reason = damaged ? BT_GAP_DAMAGED : c->dropped ? BT_GAP_NOT_KEPT : BT_GAP_OVERWRITTEN;
+		}
+		chunk->at = at;
+		at += chunk->count - chunk->skip + 1;
+		next = chunk->first + chunk->count;
+		/* A chunk that ends before it should is damage, whatever the checksums say. */
+		damaged = l->damaged || chunk->claimed > chunk->count;
+		c->dropped = false;
+	}
+	return at;
+}
+
+/* Moves what the chunks gave together; it is never in front of where it goes. */
+static void join(struct history *h, const struct chunks *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		memmove(h->entries + h->count, h->entries + c->at[i].at, c->at[i].used * sizeof *h->entries);
+		h->count += c->at[i].used;
+	}
+}
+
+/* What is missing behind the newest chunk: only damage can tell. */
+static void add_tail(struct history *h, const struct load *l, const struct chunk *newest)
+{
+	struct history_entry *e = &h->entries[h->count];
+
+	if (newest ? newest->claimed <= newest->count : !l->damaged)
+		return;
+	*e = (struct history_entry){.tick = BT_TICKS_UNKNOWN, .to = BT_GAP_DAMAGED, .kind = BT_BRANCH_GAP,
+		.space = h->space, .epoch = h->epoch};
+	if (newest)
+		e->number = newest->first + newest->count;
+	if (newest && newest->claimed <= UINT64_MAX - newest->first)
+		e->from = newest->claimed - newest->count;
+	h->count++;
+}
+
+static const struct trace_file *branch_file(const struct model *m, uint32_t task)
+{
+	for (size_t i = 0; i < m->trace->file_count; i++)
+		if (m->trace->files[i].kind == BT_FILE_BRANCHES && m->trace->files[i].number == task)
+			return &m->trace->files[i];
+	return NULL;
+}
+
+static bool is_damaged(const struct model *m, const struct trace_file *file)
+{
+	for (size_t i = 0; i < m->damage_count; i++)
+		if (!m->damage[i].torn && !strcmp(m->damage[i].file, file->name))
+			return true;
+	return false;
+}
+
+int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
+{
+	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
+	struct chunks chunks = {0};
+	struct fill f = {.h = h, .m = m, .chunks = &chunks};
+	const struct model_task *t = model_task(m, task);
+
+	*h = (struct history){.task = task, .space = t ? t->space : 0};
+	if (!l.file)
+		return 0;
+	l.damaged = is_damaged(m, l.file);
+	for_chunks(&l, collect_chunk, &chunks);
+	trim(&chunks);
+	/* One more for a gap behind the newest chunk. */
+	h->entries = chunks.failed ? NULL : calloc(lay_out(&chunks, &l) + 1, sizeof *h->entries);
+	if (!h->entries) {
+		free(chunks.at);
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u", task);
+	}
+	if (chunks.count) {
+		f.newest = chunks.at[chunks.count - 1].first;
+		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_index);
+		for_chunks(&l, fill_chunk, &f);
+		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_first);
+		join(h, &chunks);
+	}
+	add_tail(h, &l, chunks.count ? &chunks.at[chunks.count - 1] : NULL);
+	free(chunks.at);
+	return 0;
+}
+
+void history_release(struct history *h)
+{
+	free(h->entries);
+	*h = (struct history){0};
+}
+
+size_t history_index(const struct history *h, uint64_t position)
+{
+	size_t lo = 0, hi = h->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (h->entries[mid].number < position)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct insns {
+	struct history_insn *at;
+	size_t count, cap;
+};
+
+static bool add_insn(struct insns *v, uint64_t addr, const uint8_t *bytes, uint8_t len)
+{
+	struct history_insn *at;
+
+	if (v->count == STRAIGHT_MAX)
+		return false;
+	if (v->count == v->cap) {
+		size_t cap = v->cap ? v->cap * 2 : 16;
+
+		at = realloc(v->at, cap * sizeof *at);
+		if (!at)
+			return false;
+		v->at = at;
+		v->cap = cap;
+	}
+	at = &v->at[v->count++];
+	*at = (struct history_insn){.addr = addr, .len = len};
+	memcpy(at->bytes, bytes, len);
+	return true;
+}
+
+/* Where straight-line code is read from. */
+struct code {
+	const struct model *m;
+	uint32_t space, epoch;
+};
+
+/* Takes one instruction at *pc. False when it cannot be read. */
+static bool step(const struct code *c, struct insns *v, uint64_t *pc, struct bt_insn *insn)
+{
+	uint8_t bytes[BT_INSN_MAX];
+	size_t n = model_code(c->m, c->space, c->epoch, *pc, bytes, sizeof bytes);
+
+	if (!n || bt_insn_decode(bytes, n, insn) || !add_insn(v, *pc, bytes, insn->len))
+		return false;
+	*pc += insn->len;
+	return true;
+}
+
+/* From start up to and without stop; every branch on the way would have been an entry. */
+static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t stop)
+{
+	uint64_t pc = start;
+	struct bt_insn insn;
+
+	while (pc != stop) {
+		if (pc > stop || !step(c, v, &pc, &insn) || bt_insn_branch_kind(insn.class) >= 0)
+			return false;
+	}
+	return true;
+}
+
+/* Where the code between entries i - 1 and i begins; false when that is not known. */
+static bool start_of(const struct history *h, size_t i, uint64_t *start)
+{
+	if (!i || i > h->count || h->entries[i - 1].kind > BT_BRANCH_ASYNC)
+		return false;
+	*start = h->entries[i - 1].to;
+	return true;
+}
+
+long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out)
+{
+	const struct history_entry *last = i < h->count ? &h->entries[i] : NULL;
+	struct code code = {.m = m, .space = last ? last->space : h->space, .epoch = last ? last->epoch : h->epoch};
+	struct insns v = {0};
+	struct bt_insn insn;
+	uint64_t pc;
+	bool good = start_of(h, i, &pc) && (!last || last->kind <= BT_BRANCH_ASYNC);
+
+	*out = NULL;
+	if (last)
+		stop = last->from;
+	good = good && walk(&code, &v, pc, stop);
+	/* A handler is entered before the instruction at from, not by it. */
+	if (good && last && last->kind != BT_BRANCH_ASYNC) {
+		pc = stop;
+		good = step(&code, &v, &pc, &insn) && bt_insn_branch_kind(insn.class) == last->kind;
+	}
+	if (!good) {
+		free(v.at);
+		return -BT_E_CORRUPT;
+	}
+	*out = v.at;
+	return (long)v.count;
+}
