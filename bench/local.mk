@@ -1,1 +1,8 @@
-# bench
+# Not built by make or make check: `make bench`, with ROUNDS=N.
+EXTRA_DIST += bench/README.md bench/bench.bash bench/work.c
+CLEANFILES += bench/work
+bench: all
+	@$(MKDIR_P) bench
+	$(CC) -g -O2 -o bench/work $(srcdir)/bench/work.c
+	bash $(srcdir)/bench/bench.bash . $(ROUNDS)
+.PHONY: bench

@@ -1,1 +1,1 @@
-# man
+dist_man_MANS += man/btrec.1 man/btview.1

@@ -1,16 +1,17 @@
 # A test ends with 0 passed, 77 skipped (its reason is its last line), 99 could not be run, anything else failed.
 # It takes what it needs from the environment below, works in a directory of its own and leaves nothing behind.
-TEST_EXTENSIONS = .sh
+TEST_EXTENSIONS = .sh .py
 SH_LOG_COMPILER = timeout -k 10 900 bash
+PY_LOG_COMPILER = timeout -k 10 900 python3
 LOG_COMPILER = timeout -k 10 600
 AM_TESTS_ENVIRONMENT = \
 	BTREC_SRCDIR='$(abs_top_srcdir)' BTREC_BUILDDIR='$(abs_top_builddir)' \
 	BTREC='$(abs_top_builddir)/btrec' BTVIEW='$(abs_top_builddir)/btview' \
-	BTREC_PROGRAMS='$(abs_top_builddir)/tests/programs' \
+	abs_top_builddir='$(abs_top_builddir)' abs_top_srcdir='$(abs_top_srcdir)' PYTHONDONTWRITEBYTECODE=1 \
 	CC='$(CC)' CXX='$(CXX)' LC_ALL=C.UTF-8 \
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-abort_on_error=1:detect_leaks=1}" \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}";\
-	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW BTREC_PROGRAMS CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
+	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW abs_top_builddir abs_top_srcdir PYTHONDONTWRITEBYTECODE CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
 
 EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h
 
@@ -85,10 +86,15 @@ tests_fuzz_libfuzzer_trace_LDFLAGS = $(FUZZ_LDFLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 
+check_PROGRAMS += tests/unit/format_example
+tests_unit_format_example_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
+
 # Tests that are scripts.
 SHELL_TESTS = \
+	tests/unit/format_example.sh \
 	tests/fuzz/replay.sh \
 	tests/unit/include_arrows.sh \
-	tests/unit/folder_readmes.sh
+	tests/unit/folder_readmes.sh \
+	tests/e2e/options_documented.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh

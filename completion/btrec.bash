@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# bash completion for btrec(1) and btview(1).
+
+_btrec_traces() {
+	local dir=${BTREC_TRACE_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/btrec}
+	[ -d "$dir" ] && (cd "$dir" && compgen -d -S / -- "$1" | sed "s|^|$dir/|; s|/\$||")
+	compgen -d -- "$1"
+}
+
+# Where the recorded program's name is among the words, or nothing.
+_btrec_program_at() {
+	local i
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--) echo $((i + 1)); return ;;
+		-o | --output | --history | --from | --snap-exit | --backend) ((i++)) ;;
+		-*) ;;
+		*) echo "$i"; return ;;
+		esac
+	done
+}
+
+_btrec() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} at
+	COMPREPLY=()
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "run snap info list dump --help -h --version -V" -- "$cur")
+		return
+	fi
+	case ${COMP_WORDS[1]} in
+	run)
+		at=$(_btrec_program_at)
+		if [ -n "$at" ] && declare -F _command_offset >/dev/null; then
+			_command_offset "$at"
+			return
+		fi
+		case $prev in
+		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+		--history) mapfile -t COMPREPLY < <(compgen -W "1024 65536 1048576" -- "$cur") ;;
+		--from) ;;
+		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
+		--backend) mapfile -t COMPREPLY < <(compgen -W "auto step" -- "$cur") ;;
+		*)
+			if [[ $cur == -* ]]; then
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --from --snap-exit --backend -q --quiet -h --help --" -- "$cur")
+			else
+				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
+			fi
+			;;
+		esac
+		;;
+	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
+	info | dump) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
+	esac
+}
+
+_btview() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	COMPREPLY=()
+	case $prev in
+	-n | --thread | --function) ;;
+	*)
+		if [[ $cur == -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --json -n --thread --function -h --help -V --version" -- "$cur")
+		else
+			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
+		fi
+		;;
+	esac
+}
+
+complete -o filenames -F _btrec btrec
+complete -o filenames -F _btview btview
