@@ -47,14 +47,14 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn trace
+FUZZ_TARGETS = block record branch insn trace model
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
-FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
-	tests/fuzz/replay_insn tests/fuzz/replay_trace
+	tests/fuzz/replay_insn tests/fuzz/replay_trace tests/fuzz/replay_model
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
-	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_trace
+	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/trace_bytes.h tests/fuzz/faults.def
 tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS)
@@ -68,21 +68,26 @@ tests_fuzz_replay_insn_SOURCES = tests/fuzz/fuzz_insn.c $(REPLAY)
 tests_fuzz_replay_insn_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/trace_bytes.h $(REPLAY)
 tests_fuzz_replay_trace_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_model_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_block_SOURCES = tests/fuzz/fuzz_block.c
 tests_fuzz_libfuzzer_block_LDADD = $(FUZZ_LIBS)
-tests_fuzz_libfuzzer_block_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_block_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_record_SOURCES = tests/fuzz/fuzz_record.c
 tests_fuzz_libfuzzer_record_LDADD = $(FUZZ_LIBS)
-tests_fuzz_libfuzzer_record_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_record_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_branch_SOURCES = tests/fuzz/fuzz_branch.c
 tests_fuzz_libfuzzer_branch_LDADD = $(FUZZ_LIBS)
-tests_fuzz_libfuzzer_branch_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_branch_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_insn_SOURCES = tests/fuzz/fuzz_insn.c
 tests_fuzz_libfuzzer_insn_LDADD = $(FUZZ_LIBS)
-tests_fuzz_libfuzzer_insn_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_insn_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_trace_SOURCES = tests/fuzz/fuzz_trace.c
 tests_fuzz_libfuzzer_trace_LDADD = $(FUZZ_LIBS)
-tests_fuzz_libfuzzer_trace_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_libfuzzer_trace_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_libfuzzer_model_SOURCES = tests/fuzz/fuzz_model.c
+tests_fuzz_libfuzzer_model_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_model_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 
@@ -95,6 +100,7 @@ SHELL_TESTS = \
 	tests/fuzz/replay.sh \
 	tests/unit/include_arrows.sh \
 	tests/unit/folder_readmes.sh \
+	tests/unit/quirks_listed.sh \
 	tests/e2e/options_documented.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* A whole trace in memory through the decoder: dump, model, and the history of every task with the straight-line code
+ * between its branches. */
+#include "tests/fuzz/fuzz.h"
+
+#include "decoder/dump.h"
+#include "decoder/history.h"
+#include "tests/fuzz/trace_bytes.h"
+
+enum {
+	STRAIGHTS = 200 /* stretches of code looked at in a history: an input may be all branches */
+};
+
+static void look_at_code(const struct model *m, const struct history *h)
+{
+	for (size_t i = 0; i <= h->count && i < STRAIGHTS; i++) {
+		struct history_insn *insns = NULL;
+		long n = history_straight(h, m, i, i < h->count ? 0 : 0x401040, &insns);
+
+		MUST(n >= 0 || !insns);
+		for (long k = 0; k < n; k++)
+			MUST(insns[k].len >= 1 && insns[k].len <= BT_INSN_MAX);
+		free(insns);
+	}
+}
+
+static void look_at_task(const struct model *m, const struct model_task *task)
+{
+	struct history h;
+	struct bt_error err;
+
+	MUST(model_task(m, task->task));
+	if (history_load(&h, m, task->task, &err))
+		return;
+	for (size_t i = 0; i < h.count; i++)
+		MUST(h.entries[i].kind < BT_BRANCH_KINDS && h.entries[i].kind != BT_BRANCH_EPOCH);
+	MUST(history_index(&h, UINT64_MAX) <= h.count);
+	look_at_code(m, &h);
+	history_release(&h);
+}
+
+static void look_at_snapshots(const struct model *m)
+{
+	const struct model_snapshot *final = model_final_snapshot(m);
+	uint8_t bytes[64];
+
+	MUST(!m->snapshot_count || final);
+	for (size_t i = 0; i < m->snapshot_count; i++) {
+		const struct model_snapshot *s = &m->snapshots[i];
+
+		MUST(model_memory(m, s, s->rec->point.rip, bytes, sizeof bytes) <= sizeof bytes);
+		MUST(model_code(m, s->rec->space, s->rec->epoch, s->rec->point.rip, bytes, sizeof bytes) <= sizeof bytes);
+	}
+}
+
+static void look_at_maps(const struct model *m)
+{
+	const struct model_map **maps;
+
+	for (uint32_t space = 0; space < 4; space++) {
+		size_t n = model_maps(m, space, 1, &maps);
+
+		for (size_t i = 0; i < n; i++)
+			MUST(model_map_at(m, space, 1, maps[i]->start));
+		free(maps);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct trace_file files[TRACE_BYTES_FILES] = {{{0}, 0, 0, {0}}};
+	size_t n = trace_bytes_split(data, size, files);
+	FILE *nowhere;
+	struct bt_error err;
+	struct model *m;
+	struct trace *t;
+
+	if (trace_open_memory(&t, files, n, &err))
+		return 0;
+	nowhere = fopen("/dev/null", "w");
+	MUST(nowhere);
+	trace_dump(nowhere, t);
+	fclose(nowhere);
+	if (model_load(&m, t, &err))
+		return 0;
+	for (size_t i = 0; i < m->task_count && i < 8; i++)
+		look_at_task(m, &m->tasks[i]);
+	look_at_snapshots(m);
+	look_at_maps(m);
+	model_free(m);
+	return 0;
+}
