@@ -1,1 +1,22 @@
-# tui
+noinst_LIBRARIES += tui/libtui.a
+tui_libtui_a_SOURCES = \
+	tui/branch_view.c \
+	tui/calls.c tui/calls.h \
+	tui/disassembly_view.c \
+	tui/fold.c tui/fold.h \
+	tui/help_view.c \
+	tui/keymap.c tui/keymap.h tui/keys.def \
+	tui/label.c tui/label.h \
+	tui/layout.c tui/layout.h \
+	tui/lines.c tui/lines.h \
+	tui/register_view.c \
+	tui/row.c tui/row.h \
+	tui/screen.c tui/screen.h \
+	tui/source_file.c tui/source_file.h \
+	tui/source_view.c \
+	tui/summary_view.c \
+	tui/thread_view.c \
+	tui/tui.c tui/tui.h \
+	tui/view.c tui/view.h \
+	tui/viewer.c tui/viewer.h
+EXTRA_DIST += tui/README.md

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* The branch list: every entry of a task's history, calls indented, loops folded, gaps and not-taken branches shown. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "decoder/signals.h"
+#include "tui/fold.h"
+#include "tui/label.h"
+
+enum {
+	INDENT = 2,
+	INDENT_MAX = 24, /* columns; deeper calls stay there */
+	FROM_MIN = 24,
+	KIND_WIDTH = 8,
+};
+
+struct branch_list {
+	struct fold fold;
+	bool folded;
+	unsigned tick_width;
+};
+
+static const enum style kind_styles[BT_BRANCH_KINDS] = {
+	[BT_BRANCH_CALL] = STYLE_CALL,	 [BT_BRANCH_ICALL] = STYLE_CALL,     [BT_BRANCH_RET] = STYLE_RETURN,
+	[BT_BRANCH_ASYNC] = STYLE_SYSTEM, [BT_BRANCH_SYSCALL] = STYLE_SYSTEM, [BT_BRANCH_GAP] = STYLE_GAP,
+};
+
+static unsigned digits_of_last_tick(const struct history *h)
+{
+	unsigned digits = 1;
+
+	for (size_t i = h->count; i-- > 0;) {
+		uint64_t tick = h->entries[i].tick;
+
+		if (tick == BT_TICKS_UNKNOWN)
+			continue;
+		while (tick /= 10)
+			digits++;
+		break;
+	}
+	return digits < 4 ? 4 : digits;
+}
+
+static int refold(struct viewer *v, struct branch_list *b, struct bt_error *err)
+{
+	fold_release(&b->fold);
+	return fold_init(&b->fold, &v->history, v->stopped ? v->stop_index : SIZE_MAX, b->folded, err);
+}
+
+static int load(struct viewer *v, struct view *view, struct bt_error *err)
+{
+	struct branch_list *b = view->state;
+
+	if (!b) {
+		b = view->state = calloc(1, sizeof *b);
+		if (!b)
+			return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		b->folded = true;
+	}
+	b->tick_width = digits_of_last_tick(&v->history);
+	return refold(v, b, err);
+}
+
+static void release(struct view *view)
+{
+	struct branch_list *b = view->state;
+
+	if (b)
+		fold_release(&b->fold);
+	free(b);
+	view->state = NULL;
+}
+
+static size_t count(const struct view *view)
+{
+	const struct branch_list *b = view->state;
+
+	return b ? b->fold.count : 0;
+}
+
+static void put_gutter(const struct branch_list *b, const struct fold_line *l, struct row *out)
+{
+	for (unsigned i = 0; i < l->nesting; i++)
+		row_put(out, STYLE_DIM, "|");
+	row_pad(out, b->fold.nesting);
+}
+
+static void put_tick(const struct branch_list *b, uint64_t tick, struct row *out)
+{
+	if (tick == BT_TICKS_UNKNOWN)
+		row_put(out, STYLE_DIM, "%*s", (int)b->tick_width, "?");
+	else
+		row_put(out, STYLE_DIM, "%*" PRIu64, (int)b->tick_width, tick);
+	row_put(out, STYLE_NORMAL, "  ");
+}
+
+static void put_gap(const struct history_entry *e, struct row *out)
+{
+	const char *why = e->to < BT_GAP_REASONS ? bt_gap_info[e->to].text : "no reason given";
+
+	if (e->from)
+		row_put(out, STYLE_GAP, "-- %" PRIu64 " branches are missing: %s", e->from, why);
+	else
+		row_put(out, STYLE_GAP, "-- branches are missing: %s", why);
+}
+
+static void put_extras(const struct history_entry *e, struct row *out)
+{
+	if (e->flags & BT_BRANCH_PREDICTION_KNOWN && e->flags & BT_BRANCH_MISPREDICTED)
+		row_put(out, STYLE_MARK, "  mispredicted");
+	if (e->cycles)
+		row_put(out, STYLE_DIM, "  %u cycles", e->cycles);
+}
+
+static void put_branch(struct viewer *v, const struct view *view, size_t i, struct row *out)
+{
+	const struct history_entry *e = &v->history.entries[i];
+	unsigned indent = v->calls.depth[i] < INDENT_MAX / INDENT ? v->calls.depth[i] * INDENT : INDENT_MAX, from, columns;
+
+	row_put(out, kind_styles[e->kind], "%-*s", KIND_WIDTH, e->kind < BT_BRANCH_KINDS ? bt_branch_info[e->kind].name : "?");
+	from = out->width;
+	columns = view->width > (int)from ? ((unsigned)view->width - from) / 2 : 0;
+	if (columns < FROM_MIN)
+		columns = FROM_MIN;
+	row_pad(out, from + indent);
+	label_code(v, out, e->space, e->epoch, e->from, false, columns > indent + 2 ? columns - indent - 2 : 1);
+	row_pad(out, from + columns - 1);
+	if (e->kind == BT_BRANCH_JCC && !(e->flags & BT_BRANCH_TAKEN)) {
+		row_put(out, STYLE_DIM, "   not taken");
+	} else {
+		row_put(out, STYLE_DIM, " -> ");
+		label_code(v, out, e->space, e->epoch, e->to, false, columns > 4 ? columns - 4 : 1);
+	}
+	put_extras(e, out);
+}
+
+static void put_stop(struct viewer *v, struct row *out)
+{
+	const struct bt_record_signal *signal = v->snap->rec->task == v->task ? v->snap->signal : NULL;
+	const struct bt_record_thread *t = viewer_thread(v, v->task);
+	char name[SIGNAL_NAME_MAX];
+
+	if (signal)
+		row_put(out, STYLE_FAULT, "=> %s at ", signal_name(signal->signo, name));
+	else
+		row_put(out, STYLE_FAULT, "=> stood at ");
+	label_code(v, out, v->snap->rec->space, t ? t->epoch : v->snap->rec->epoch, v->stop_rip, false, 0);
+}
+
+static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
+{
+	const struct branch_list *b = view->state;
+	const struct fold_line *l = &b->fold.lines[line];
+	const struct history_entry *e = l->entry < v->history.count ? &v->history.entries[l->entry] : NULL;
+
+	put_gutter(b, l, out);
+	if (l->kind == FOLD_STOP) {
+		row_pad(out, b->fold.nesting + b->tick_width + 2);
+		put_stop(v, out);
+	} else if (l->kind == FOLD_LOOP) {
+		row_pad(out, b->fold.nesting + b->tick_width + 2);
+		row_put(out, STYLE_MARK, "loop: %" PRIu32 " rounds, the last:", l->rounds);
+	} else {
+		put_tick(b, e->tick, out);
+		if (e->kind == BT_BRANCH_GAP)
+			put_gap(e, out);
+		else
+			put_branch(v, view, l->entry, out);
+	}
+}
+
+static void title(struct viewer *v, const struct view *view, struct row *out)
+{
+	const struct model_task *t = model_task(v->m, v->task);
+
+	(void)view;
+	row_put(out, STYLE_NORMAL, " of task %" PRIu32, v->task);
+	if (t && *t->command) {
+		row_put(out, STYLE_NORMAL, ", ");
+		row_outside(out, STYLE_NORMAL, t->command, 20);
+	}
+	if (v->target_shown)
+		row_put(out, STYLE_NORMAL, ", code at the target");
+}
+
+static bool place(struct viewer *v, const struct view *view, size_t line, struct place *out)
+{
+	const struct branch_list *b = view->state;
+	const struct bt_record_thread *t = viewer_thread(v, v->task);
+	const struct fold_line *l = &b->fold.lines[line];
+	const struct history_entry *e = &v->history.entries[l->entry];
+
+	if (l->kind == FOLD_STOP) {
+		*out = (struct place){.addr = v->stop_rip, .space = v->snap->rec->space, .epoch = t ? t->epoch : v->snap->rec->epoch,
+				      .entry = l->entry == v->history.count ? l->entry : NO_ENTRY, .stop = v->stop_rip};
+		return true;
+	}
+	if (e->kind == BT_BRANCH_GAP)
+		return false;
+	*out = (struct place){.addr = v->target_shown ? e->to : e->from, .space = e->space, .epoch = e->epoch,
+			      .entry = v->target_shown ? NO_ENTRY : l->entry};
+	return true;
+}
+
+static void toggle_fold(struct viewer *v, struct view *view)
+{
+	struct branch_list *b = view->state;
+	uint32_t entry = view->cursor < b->fold.count ? b->fold.lines[view->cursor].entry : 0;
+	struct bt_error err;
+
+	b->folded = !b->folded;
+	if (refold(v, b, &err)) {
+		viewer_message(v, "out of memory");
+		v->quit = true;
+		return;
+	}
+	view_centre(view, fold_line_of(&b->fold, entry));
+	viewer_message(v, b->folded ? "loops are folded" : "every round is shown");
+}
+
+static void go_to(struct viewer *v, struct view *view, uint32_t entry, const char *otherwise)
+{
+	struct branch_list *b = view->state;
+
+	if (entry == CALLS_NONE)
+		viewer_message(v, "%s", otherwise);
+	else
+		view_jump(view, fold_line_of(&b->fold, entry));
+}
+
+static bool request(struct viewer *v, struct view *view, enum request r)
+{
+	struct branch_list *b = view->state;
+	const struct fold_line *l = view->cursor < b->fold.count ? &b->fold.lines[view->cursor] : NULL;
+	uint32_t entry = l && l->entry < v->history.count ? l->entry : CALLS_NONE;
+
+	if (r == REQUEST_FOLD || (r == REQUEST_ENTER && l && l->kind == FOLD_LOOP)) {
+		toggle_fold(v, view);
+	} else if (r == REQUEST_TARGET) {
+		v->target_shown = !v->target_shown;
+		viewer_message(v, v->target_shown ? "code at the target" : "code at the branch");
+	} else if (r == REQUEST_MATCH) {
+		go_to(v, view, entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry], "no call or return, or its other end is not in the history");
+	} else if (r == REQUEST_CALLER) {
+		uint32_t from = entry == CALLS_NONE && l && l->entry ? l->entry - 1 : entry;
+
+		go_to(v, view, from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from], "its call is not in the history");
+	} else if (r == REQUEST_ENTER) {
+		v->code_shown = true;
+		v->focus = v->code_pane;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+void branch_view_go(struct viewer *v, uint64_t position)
+{
+	struct view *view = &v->views[VIEW_BRANCHES];
+	struct branch_list *b = view->state;
+	size_t line = fold_line_of(&b->fold, history_index(&v->history, position));
+
+	view->before_jump = view->cursor + 1;
+	view_centre(view, line);
+}
+
+const struct view_ops branch_view = {
+	.id = VIEW_BRANCHES,
+	.name = "branches",
+	.load = load,
+	.release = release,
+	.count = count,
+	.row = row,
+	.title = title,
+	.place = place,
+	.request = request,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/keymap.h"
+
+#include <curses.h>
+#include <string.h>
+
+const struct key_row key_rows[] = {
+#define BT_KEY(name, in, names, text) {.request = REQUEST_##name, .views = (in), .keys = (names), .help = (text)},
+#include "tui/keys.def"
+#undef BT_KEY
+};
+
+const size_t key_row_count = sizeof key_rows / sizeof *key_rows;
+
+static const struct key_name {
+	const char *name;
+	int key;
+} key_names[] = {
+	{"Down", KEY_DOWN},   {"Up", KEY_UP},	  {"Left", KEY_LEFT},	   {"Right", KEY_RIGHT},  {"PgDn", KEY_NPAGE},
+	{"PgUp", KEY_PPAGE},  {"Home", KEY_HOME}, {"End", KEY_END},	   {"Enter", KEY_ENTER},  {"Tab", '\t'},
+	{"BackTab", KEY_BTAB}, {"Space", ' '},	  {"F1", KEY_F(1)},
+};
+
+static int key_of(const char *name, size_t len)
+{
+	if (len == 1)
+		return (unsigned char)name[0];
+	if (len == 2 && name[0] == '^')
+		return name[1] & 0x1f;
+	for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
+		if (strlen(key_names[i].name) == len && !memcmp(key_names[i].name, name, len))
+			return key_names[i].key;
+	return -1;
+}
+
+int key_parse(const char **names)
+{
+	size_t len = strcspn(*names, " ");
+	int key = key_of(*names, len);
+
+	*names += len;
+	*names += **names == ' ';
+	return key;
+}
+
+enum request keymap_lookup(int key, enum view_id view)
+{
+	/* The key sends one or the other, by terminal and mode. */
+	if (key == '\r' || key == '\n')
+		key = KEY_ENTER;
+	for (size_t i = 0; i < key_row_count; i++) {
+		const char *names = key_rows[i].keys;
+
+		if (!(key_rows[i].views & 1u << view))
+			continue;
+		while (*names)
+			if (key_parse(&names) == key)
+				return key_rows[i].request;
+	}
+	return REQUEST_NONE;
+}

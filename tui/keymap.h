@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests, and the keys that make them: made from keys.def. Pure; key codes are those of curses. */
+#ifndef BT_KEYMAP_H
+#define BT_KEYMAP_H
+
+#include <stddef.h>
+
+enum view_id {
+	VIEW_SUMMARY,
+	VIEW_BRANCHES,
+	VIEW_SOURCE,
+	VIEW_DISASSEMBLY,
+	VIEW_REGISTERS,
+	VIEW_THREADS,
+	VIEW_HELP,
+	VIEW_COUNT
+};
+
+#define VIEW_BIT(name) (1u << VIEW_##name)
+#define VIEWS_ALL ((1u << VIEW_COUNT) - 1)
+
+enum request {
+	REQUEST_NONE,
+#define BT_KEY(name, views, keys, help) REQUEST_##name,
+#include "tui/keys.def"
+#undef BT_KEY
+	REQUEST_COUNT
+};
+
+struct key_row {
+	enum request request;
+	unsigned views;	  /* set of VIEW_BIT */
+	const char *keys; /* names, separated by single spaces */
+	const char *help;
+};
+
+extern const struct key_row key_rows[];
+extern const size_t key_row_count;
+
+/* The code of the key whose name begins at *names; *names then stands at the next name, or at the end. -1: no such key. */
+int key_parse(const char **names);
+
+/* What a key asks for in a view. */
+enum request keymap_lookup(int key, enum view_id view);
+
+#endif

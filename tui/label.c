@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/label.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	NAME_MIN = 8, /* a name is cut no shorter */
+};
+
+const char *label_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void put_offset(struct row *out, uint64_t offset)
+{
+	if (offset)
+		row_put(out, STYLE_DIM, "+0x%" PRIx64, offset);
+}
+
+static unsigned room_for_name(const struct location *loc, unsigned columns)
+{
+	unsigned rest = (unsigned)snprintf(NULL, 0, "+0x%" PRIx64, loc->offset);
+
+	if (!columns)
+		return 0;
+	if (*loc->file)
+		rest += (unsigned)snprintf(NULL, 0, " %s:%d", label_basename(loc->file), loc->line);
+	return columns > rest + NAME_MIN ? columns - rest : NAME_MIN;
+}
+
+void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, unsigned columns)
+{
+	struct location loc;
+
+	symbols_lookup(v->s, space, epoch, addr, is_return, &loc);
+	if (*loc.function) {
+		row_outside(out, STYLE_FUNCTION, loc.function, room_for_name(&loc, columns));
+		put_offset(out, loc.offset);
+	} else if (*loc.module) {
+		row_outside(out, STYLE_ADDRESS, label_basename(loc.module), columns ? columns / 2 + NAME_MIN : 0);
+		row_put(out, STYLE_ADDRESS, "+0x%" PRIx64, loc.vaddr);
+	} else {
+		row_put(out, STYLE_ADDRESS, "0x%" PRIx64, addr);
+	}
+	if (*loc.file) {
+		row_put(out, STYLE_NORMAL, " ");
+		row_outside(out, STYLE_FILE, label_basename(loc.file), 0);
+		if (loc.line)
+			row_put(out, STYLE_FILE, ":%d", loc.line);
+	}
+}
+
+void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t value)
+{
+	const struct model_map *map = model_map_at(v->m, space, epoch, value);
+
+	if (!map)
+		return;
+	row_put(out, STYLE_NORMAL, "  ");
+	if (map->prot & 4) {
+		label_code(v, out, space, epoch, value, false, 0);
+		return;
+	}
+	row_outside(out, STYLE_FILE, *map->path ? label_basename(map->path) : "[anonymous]", 0);
+	put_offset(out, value - map->start);
+}

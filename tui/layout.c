@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/layout.h"
+
+struct view *layout_main(struct viewer *v)
+{
+	return &v->views[v->open[v->open_count - 1]];
+}
+
+bool layout_can_split(const struct viewer *v)
+{
+	return v->screen.rows >= SPLIT_ROWS;
+}
+
+/* A pane of so many rows, its last row being its title where there is room for one. */
+static void put(struct view *view, int y, int x, int height, int width)
+{
+	view->y = y;
+	view->x = x;
+	view->titled = height > 1;
+	view->height = height - view->titled;
+	view->width = width;
+}
+
+static void put_code(struct viewer *v, int y, int height)
+{
+	int columns = v->screen.columns, half = columns / 2;
+
+	if (columns < SPLIT_COLUMNS) {
+		put(&v->views[v->code_pane], y, 0, height, columns);
+		return;
+	}
+	put(&v->views[VIEW_SOURCE], y, 0, height, half);
+	put(&v->views[VIEW_DISASSEMBLY], y, half + 1, height, columns - half - 1);
+}
+
+size_t layout_panes(struct viewer *v, enum view_id panes[3])
+{
+	struct view *top = layout_main(v);
+
+	panes[0] = top->ops->id;
+	if (!top->ops->place || !v->code_shown)
+		return 1;
+	panes[1] = VIEW_SOURCE;
+	panes[2] = VIEW_DISASSEMBLY;
+	return 3;
+}
+
+static bool has_focus(struct viewer *v)
+{
+	enum view_id panes[3];
+	size_t n = layout_panes(v, panes);
+
+	for (size_t i = 0; i < n; i++)
+		if (panes[i] == v->focus)
+			return true;
+	return false;
+}
+
+void layout(struct viewer *v)
+{
+	struct view *top = layout_main(v);
+	int rows = v->screen.rows > 1 ? v->screen.rows - 1 : 1, upper = rows / 2;
+	bool code = top->ops->place && v->code_shown;
+
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		v->views[i].height = v->views[i].width = 0;
+	if (!has_focus(v))
+		v->focus = top->ops->id;
+	if (v->focus == VIEW_SOURCE || v->focus == VIEW_DISASSEMBLY)
+		v->code_pane = v->focus;
+	if (!code || !layout_can_split(v)) {
+		put(&v->views[v->focus], 0, 0, rows, v->screen.columns);
+	} else {
+		put(top, 0, 0, upper, v->screen.columns);
+		put_code(v, upper, rows - upper);
+	}
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		if (v->views[i].height)
+			view_fit(&v->views[i]);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Which views show, and where. Pure: sets y, x, height and width of the viewer's views. */
+#ifndef BT_LAYOUT_H
+#define BT_LAYOUT_H
+
+#include "tui/viewer.h"
+
+enum {
+	SPLIT_ROWS = 16,    /* a terminal lower than this shows one pane at a time */
+	SPLIT_COLUMNS = 90, /* one narrower shows source or disassembly, not both side by side */
+};
+
+/* The main view: the last one opened. */
+struct view *layout_main(struct viewer *v);
+
+/* Places the views on the screen and gives the focus to one that shows. */
+void layout(struct viewer *v);
+
+/* The panes one goes through with Tab, in order, in panes[3]. Returns their number; some may show only with the focus. */
+size_t layout_panes(struct viewer *v, enum view_id panes[3]);
+
+/* There is room for code beside the main view. */
+bool layout_can_split(const struct viewer *v);
+
+#endif

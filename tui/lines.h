@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Prepared lines, for views that are short and laid out once. */
+#ifndef BT_LINES_H
+#define BT_LINES_H
+
+#include "decoder/model.h"
+#include "tui/view.h"
+
+/* What a line leads to with Enter. */
+struct target {
+	bool history; /* a task's history at a position */
+	uint32_t task;
+	uint64_t position;
+	const struct model_snapshot *snapshot; /* NULL: the one shown */
+	bool has_place;
+	struct place place;
+	size_t group; /* the view's own */
+};
+
+struct line {
+	char *text;
+	struct row_span *spans;
+	uint32_t span_count;
+	struct target target;
+};
+
+struct lines {
+	struct line *at;
+	size_t count, cap;
+	bool failed; /* without memory */
+};
+
+void lines_add(struct lines *l, const struct row *row, const struct target *target); /* target may be NULL */
+void lines_row(const struct lines *l, size_t i, struct row *out);
+void lines_release(struct lines *l);
+
+/* Operations of views whose state is a struct lines. */
+size_t lines_view_count(const struct view *view);
+void lines_view_row(struct viewer *v, const struct view *view, size_t line, struct row *out);
+bool lines_view_place(struct viewer *v, const struct view *view, size_t line, struct place *out);
+void lines_view_release(struct view *view);
+/* Empties the view's lines, making them at first. NULL without memory. */
+struct lines *lines_view_begin(struct view *view, struct bt_error *err);
+/* Returns 0, or -BT_E_NO_MEMORY when a line is missing. */
+int lines_view_end(const struct lines *l, struct bt_error *err);
+const struct target *lines_view_target(const struct view *view);
+
+#endif

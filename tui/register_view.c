@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The registers of the snapshot's threads: what they point to, and which have changed since the task's snapshot before. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tui/label.h"
+
+/* Display order; the rest of regs.def (segments, orig_rax) says nothing about a program. */
+static const char *const shown[] = {"rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8",	    "r9",
+				    "r10", "r11", "r12", "r13", "r14", "r15", "eflags", "fs_base", "gs_base"};
+
+static const struct {
+	unsigned bit;
+	const char *name;
+} flags[] = {{0, "CF"}, {2, "PF"}, {4, "AF"}, {6, "ZF"}, {7, "SF"}, {8, "TF"}, {9, "IF"}, {10, "DF"}, {11, "OF"}};
+
+static unsigned index_of(const char *name)
+{
+	for (unsigned i = 0; i < BT_REG_COUNT; i++)
+		if (!strcmp(bt_reg_info[i].name, name))
+			return i;
+	return 0;
+}
+
+/* The registers of a task in the newest snapshot before the one shown that has it. */
+static const struct bt_regs *before(const struct viewer *v, uint32_t task)
+{
+	const struct bt_regs *found = NULL;
+
+	for (size_t i = 0; i < v->m->snapshot_count && &v->m->snapshots[i] != v->snap; i++)
+		for (size_t k = 0; k < v->m->snapshots[i].thread_count; k++)
+			if (v->m->snapshots[i].threads[k]->task == task)
+				found = &v->m->snapshots[i].threads[k]->regs;
+	return found;
+}
+
+static void put_flags(struct row *row, uint64_t value)
+{
+	row_put(row, STYLE_NORMAL, " ");
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (value >> flags[i].bit & 1)
+			row_put(row, STYLE_NORMAL, " %s", flags[i].name);
+}
+
+static void add_register(struct viewer *v, struct lines *l, const struct bt_record_thread *t, const struct bt_regs *old, const char *name)
+{
+	unsigned i = index_of(name);
+	uint64_t value = bt_regs_get(&t->regs, i);
+	bool changed = old && bt_regs_get(old, i) != value;
+	uint32_t space = v->snap->rec->space;
+	const struct model_map *map = model_map_at(v->m, space, t->epoch, value);
+	bool code = map && map->prot & 4;
+	struct target target = {
+		.has_place = true,
+		.place = {.addr = code ? value : t->regs.rip, .space = space, .epoch = t->epoch, .entry = NO_ENTRY},
+	};
+	struct row row;
+
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_MARK, "%s", changed ? "* " : "  ");
+	row_put(&row, STYLE_NORMAL, "%-8s", name);
+	row_put(&row, changed ? STYLE_MARK : STYLE_ADDRESS, "0x%016" PRIx64, value);
+	if (!strcmp(name, "eflags"))
+		put_flags(&row, value);
+	else
+		label_pointer(v, &row, space, t->epoch, value);
+	lines_add(l, &row, &target);
+}
+
+static void add_thread(struct viewer *v, struct lines *l, const struct bt_record_thread *t)
+{
+	const struct model_task *task = model_task(v->m, t->task);
+	const struct bt_regs *old = before(v, t->task);
+	struct target target = {
+		.has_place = true,
+		.place = {.addr = t->regs.rip, .space = v->snap->rec->space, .epoch = t->epoch, .entry = NO_ENTRY},
+	};
+	struct row row;
+
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_HEADING, "task %" PRIu32, t->task);
+	if (task)
+		row_put(&row, STYLE_HEADING, ", tid %" PRIu32, task->tid);
+	if (t->in_syscall)
+		row_put(&row, STYLE_SYSTEM, ", in a system call");
+	if (old)
+		row_put(&row, STYLE_MARK, "  (* changed since its snapshot before)");
+	lines_add(l, &row, &target);
+	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+		add_register(v, l, t, old, shown[i]);
+}
+
+static int load(struct viewer *v, struct view *view, struct bt_error *err)
+{
+	struct lines *l = lines_view_begin(view, err);
+	struct row row;
+
+	if (!l)
+		return -BT_E_NO_MEMORY;
+	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++)
+		add_thread(v, l, v->snap->threads[i]);
+	if (!l->count) {
+		row_init(&row, v->screen.utf8);
+		row_put(&row, STYLE_DIM, "the trace keeps no registers");
+		lines_add(l, &row, NULL);
+	}
+	return lines_view_end(l, err);
+}
+
+const struct view_ops register_view = {
+	.id = VIEW_REGISTERS,
+	.name = "registers",
+	.load = load,
+	.release = lines_view_release,
+	.count = lines_view_count,
+	.row = lines_view_row,
+	.place = lines_view_place,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A source file in memory, by lines. */
+#ifndef BT_SOURCE_FILE_H
+#define BT_SOURCE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct source_file {
+	char *path;
+	char *bytes;
+	size_t *starts; /* of the lines, and the end of the last one */
+	size_t lines;	/* 0: not readable, or empty */
+	bool readable;
+};
+
+/* Reads a file; one that cannot be read, or is no regular file, has no lines. Returns false without memory. */
+bool source_file_read(struct source_file *f, const char *path);
+void source_file_release(struct source_file *f);
+
+/* Line n (from 0) without its end. */
+const char *source_file_line(const struct source_file *f, size_t n, size_t *len);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* The snapshot's threads and their stacks. Enter goes to a thread's history. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tui/label.h"
+
+enum {
+	FRAMES_MAX = 256,
+	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
+};
+
+struct threads {
+	struct lines lines; /* first: the view's lines operations see the state as a struct lines */
+	const struct model_snapshot *snap;
+	bool *open; /* stacks shown, by thread */
+};
+
+static void add_frame(struct viewer *v, struct lines *l, const struct stack_frame *f, size_t n, struct target target)
+{
+	const struct bt_record_thread *t = v->snap->threads[target.group];
+	struct location loc;
+	struct row row;
+
+	target.has_place = true;
+	target.place = (struct place){.addr = f->pc, .space = v->snap->rec->space, .epoch = t->epoch, .is_return = f->is_return,
+				      .entry = NO_ENTRY};
+	symbols_lookup(v->s, target.place.space, t->epoch, f->pc, f->is_return, &loc);
+	for (size_t i = 0; i < loc.inlined_count; i++) {
+		row_init(&row, v->screen.utf8);
+		row_put(&row, STYLE_DIM, "        inlined ");
+		row_outside(&row, STYLE_FUNCTION, loc.inlined[i].function, 0);
+		lines_add(l, &row, &target);
+	}
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_DIM, "  #%-3zu ", n);
+	label_code(v, &row, target.place.space, t->epoch, f->pc, f->is_return, 0);
+	lines_add(l, &row, &target);
+}
+
+static void add_stack(struct viewer *v, struct lines *l, const struct target *target)
+{
+	struct stack_frame frames[FRAMES_MAX];
+	bool complete = true;
+	size_t n = symbols_unwind(v->s, v->snap, v->snap->threads[target->group], frames, FRAMES_MAX, &complete);
+	struct row row;
+
+	for (size_t i = 0; i < n; i++)
+		add_frame(v, l, &frames[i], i, *target);
+	if (complete)
+		return;
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_DIM, "        the stack could not be followed further");
+	lines_add(l, &row, target);
+}
+
+static void add_thread(struct viewer *v, struct threads *t, size_t i)
+{
+	const struct bt_record_thread *rec = v->snap->threads[i];
+	const struct model_task *task = model_task(v->m, rec->task);
+	struct target target = {
+		.history = true, .task = rec->task, .position = rec->position, .group = i, .has_place = true,
+		.place = {.addr = rec->regs.rip, .space = v->snap->rec->space, .epoch = rec->epoch, .entry = NO_ENTRY},
+	};
+	struct row row;
+
+	row_init(&row, v->screen.utf8);
+	row_put(&row, rec->task == v->snap->rec->task ? STYLE_FAULT : STYLE_HEADING, "task %" PRIu32, rec->task);
+	if (task) {
+		row_put(&row, STYLE_HEADING, ", tid %" PRIu32 ", ", task->tid);
+		row_outside(&row, STYLE_HEADING, task->command, 40);
+	}
+	if (rec->point.tick != BT_TICKS_UNKNOWN)
+		row_put(&row, STYLE_DIM, ", tick %" PRIu64, rec->point.tick);
+	if (rec->in_syscall)
+		row_put(&row, STYLE_SYSTEM, ", in a system call");
+	lines_add(&t->lines, &row, &target);
+	if (t->open[i])
+		add_stack(v, &t->lines, &target);
+}
+
+static void fill(struct viewer *v, struct threads *t)
+{
+	lines_release(&t->lines);
+	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++)
+		add_thread(v, t, i);
+	if (!t->lines.count) {
+		struct row row;
+
+		row_init(&row, v->screen.utf8);
+		row_put(&row, STYLE_DIM, "the trace keeps no threads");
+		lines_add(&t->lines, &row, NULL);
+	}
+}
+
+static void release(struct view *view)
+{
+	struct threads *t = view->state;
+
+	if (t)
+		free(t->open);
+	lines_view_release(view);
+}
+
+static int load(struct viewer *v, struct view *view, struct bt_error *err)
+{
+	struct threads *t = view->state;
+	size_t count = v->snap ? v->snap->thread_count : 0;
+
+	if (t && t->snap == v->snap)
+		return 0;
+	release(view);
+	t = view->state = calloc(1, sizeof *t);
+	if (t)
+		t->open = calloc(count + 1, sizeof *t->open);
+	if (!t || !t->open)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	t->snap = v->snap;
+	for (size_t i = 0; i < count && i < OPEN_MAX; i++)
+		t->open[i] = true;
+	fill(v, t);
+	view->cursor = view->top = 0;
+	return lines_view_end(&t->lines, err);
+}
+
+static void toggle(struct viewer *v, struct view *view, size_t group)
+{
+	struct threads *t = view->state;
+
+	t->open[group] = !t->open[group];
+	fill(v, t);
+	for (size_t i = 0; i < t->lines.count; i++)
+		if (t->lines.at[i].target.history && t->lines.at[i].target.group == group) {
+			view->cursor = i;
+			break;
+		}
+	view_fit(view);
+}
+
+static bool request(struct viewer *v, struct view *view, enum request r)
+{
+	const struct target *target = lines_view_target(view);
+
+	if (!target || !target->history)
+		return false;
+	if (r == REQUEST_UNFOLD)
+		toggle(v, view, target->group);
+	else if (r == REQUEST_ENTER)
+		viewer_follow(v, target);
+	else
+		return false;
+	return true;
+}
+
+const struct view_ops thread_view = {
+	.id = VIEW_THREADS,
+	.name = "threads",
+	.load = load,
+	.release = release,
+	.count = lines_view_count,
+	.row = lines_view_row,
+	.place = lines_view_place,
+	.request = request,
+};

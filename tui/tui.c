@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/tui.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/layout.h"
+
+enum {
+	SEARCH_CHECK = 512, /* lines searched between two looks for a key that stops it */
+	SIDEWAYS = 8,
+};
+
+static struct view *focused(struct viewer *v)
+{
+	return &v->views[v->focus];
+}
+
+/* Searching. */
+
+static bool line_matches(struct viewer *v, struct view *view, size_t line)
+{
+	struct row row;
+
+	row_init(&row, v->screen.utf8);
+	view->ops->row(v, view, line, &row);
+	return !regexec(&v->search.expression, row.text, 0, NULL, 0);
+}
+
+static void search_on(struct viewer *v, bool backward)
+{
+	struct view *view = focused(v);
+	size_t count = view_count(view), line = view->cursor;
+
+	if (!v->search.set) {
+		viewer_message(v, "nothing to search for: / begins");
+		return;
+	}
+	for (size_t n = 1; n <= count; n++) {
+		bool wrapped = backward ? line == 0 : line + 1 >= count;
+
+		if (n % SEARCH_CHECK == 0 && screen_pending(&v->screen)) {
+			viewer_message(v, "the search was stopped");
+			return;
+		}
+		line = wrapped ? (backward ? count - 1 : 0) : backward ? line - 1 : line + 1;
+		if (wrapped)
+			viewer_message(v, "the search went on from the %s", backward ? "end" : "beginning");
+		if (!line_matches(v, view, line))
+			continue;
+		view_jump(view, line);
+		return;
+	}
+	viewer_message(v, "not found");
+}
+
+static bool has_upper(const char *text)
+{
+	while (*text && !isupper((unsigned char)*text))
+		text++;
+	return *text;
+}
+
+/* Case counts only when the expression has an upper-case letter. */
+static bool search_compile(struct viewer *v, const char *text)
+{
+	int rc;
+
+	if (v->search.set)
+		regfree(&v->search.expression);
+	rc = regcomp(&v->search.expression, text, REG_EXTENDED | (has_upper(text) ? 0 : REG_ICASE));
+	v->search.set = !rc;
+	if (rc) {
+		char why[120];
+
+		regerror(rc, &v->search.expression, why, sizeof why);
+		viewer_message(v, "no regular expression: %s", why);
+	}
+	return !rc;
+}
+
+static void search_begin(struct viewer *v, bool backward)
+{
+	char text[256];
+
+	if (!screen_prompt(&v->screen, backward ? "?" : "/", text, sizeof text))
+		return;
+	v->search.backward = backward;
+	if (!*text || search_compile(v, text))
+		search_on(v, backward);
+}
+
+/* Requests, each in its row of the table below. */
+
+static void do_down(struct viewer *v) { view_move(focused(v), 1); }
+static void do_up(struct viewer *v) { view_move(focused(v), -1); }
+static void do_page_down(struct viewer *v) { view_scroll(focused(v), focused(v)->height); }
+static void do_page_up(struct viewer *v) { view_scroll(focused(v), -(long)focused(v)->height); }
+static void do_half_down(struct viewer *v) { view_scroll(focused(v), (focused(v)->height + 1) / 2); }
+static void do_half_up(struct viewer *v) { view_scroll(focused(v), -(long)(focused(v)->height + 1) / 2); }
+static void do_first(struct viewer *v) { view_jump(focused(v), 0); }
+static void do_last(struct viewer *v) { view_jump(focused(v), SIZE_MAX); }
+static void do_search(struct viewer *v) { search_begin(v, false); }
+static void do_search_up(struct viewer *v) { search_begin(v, true); }
+static void do_next(struct viewer *v) { search_on(v, v->search.backward); }
+static void do_previous(struct viewer *v) { search_on(v, !v->search.backward); }
+static void do_summary(struct viewer *v) { viewer_open(v, VIEW_SUMMARY); }
+static void do_branches(struct viewer *v) { viewer_open(v, VIEW_BRANCHES); }
+static void do_threads(struct viewer *v) { viewer_open(v, VIEW_THREADS); }
+static void do_registers(struct viewer *v) { viewer_open(v, VIEW_REGISTERS); }
+static void do_help(struct viewer *v) { viewer_open(v, VIEW_HELP); }
+static void do_redraw(struct viewer *v) { screen_redraw(&v->screen); }
+static void do_suspend(struct viewer *v) { screen_suspend(&v->screen); }
+static void do_quit(struct viewer *v) { v->quit = true; }
+
+static void do_right(struct viewer *v)
+{
+	if (focused(v)->left + SIDEWAYS < ROW_BYTES)
+		focused(v)->left += SIDEWAYS;
+}
+
+static void do_left(struct viewer *v)
+{
+	focused(v)->left -= focused(v)->left < SIDEWAYS ? focused(v)->left : SIDEWAYS;
+}
+
+static void do_mark(struct viewer *v)
+{
+	int key = screen_key(&v->screen);
+
+	if (key < 'a' || key > 'z') {
+		viewer_message(v, "marks are the letters a to z");
+		return;
+	}
+	focused(v)->marks[key - 'a'] = focused(v)->cursor + 1;
+	viewer_message(v, "mark %c is set", key);
+}
+
+static void do_to_mark(struct viewer *v)
+{
+	struct view *view = focused(v);
+	int key = screen_key(&v->screen);
+	size_t mark = key == '\'' ? view->before_jump : key >= 'a' && key <= 'z' ? view->marks[key - 'a'] : 0;
+
+	if (mark)
+		view_jump(view, mark - 1);
+	else
+		viewer_message(v, "no such mark");
+}
+
+static void do_enter(struct viewer *v)
+{
+	/* A view without an answer of its own has nothing to go into. */
+	(void)v;
+}
+
+static void step_pane(struct viewer *v, size_t by)
+{
+	enum view_id panes[3];
+	size_t n = layout_panes(v, panes), i = 0;
+
+	while (i < n && panes[i] != v->focus)
+		i++;
+	v->focus = panes[(i + by) % n];
+}
+
+static void do_next_pane(struct viewer *v) { step_pane(v, 1); }
+
+static void do_prev_pane(struct viewer *v)
+{
+	enum view_id panes[3];
+
+	step_pane(v, layout_panes(v, panes) - 1);
+}
+
+static void do_code(struct viewer *v)
+{
+	struct view *top = layout_main(v);
+
+	if (!top->ops->place) {
+		viewer_message(v, "this view is not about code");
+	} else if (layout_can_split(v)) {
+		v->code_shown = !v->code_shown;
+	} else {
+		v->code_shown = true;
+		v->focus = v->focus == top->ops->id ? v->code_pane : top->ops->id;
+	}
+}
+
+static void do_close(struct viewer *v)
+{
+	if (v->focus != layout_main(v)->ops->id)
+		v->focus = layout_main(v)->ops->id;
+	else if (v->open_count > 1)
+		v->focus = v->open[--v->open_count - 1];
+	else
+		v->quit = true;
+}
+
+static void (*const handlers[REQUEST_COUNT])(struct viewer *) = {
+	[REQUEST_DOWN] = do_down,
+	[REQUEST_UP] = do_up,
+	[REQUEST_PAGE_DOWN] = do_page_down,
+	[REQUEST_PAGE_UP] = do_page_up,
+	[REQUEST_HALF_DOWN] = do_half_down,
+	[REQUEST_HALF_UP] = do_half_up,
+	[REQUEST_FIRST] = do_first,
+	[REQUEST_LAST] = do_last,
+	[REQUEST_LEFT] = do_left,
+	[REQUEST_RIGHT] = do_right,
+	[REQUEST_SEARCH] = do_search,
+	[REQUEST_SEARCH_UP] = do_search_up,
+	[REQUEST_NEXT] = do_next,
+	[REQUEST_PREVIOUS] = do_previous,
+	[REQUEST_MARK] = do_mark,
+	[REQUEST_TO_MARK] = do_to_mark,
+	[REQUEST_ENTER] = do_enter,
+	[REQUEST_NEXT_PANE] = do_next_pane,
+	[REQUEST_PREV_PANE] = do_prev_pane,
+	[REQUEST_SUMMARY] = do_summary,
+	[REQUEST_BRANCHES] = do_branches,
+	[REQUEST_THREADS] = do_threads,
+	[REQUEST_REGISTERS] = do_registers,
+	[REQUEST_CODE] = do_code,
+	[REQUEST_HELP] = do_help,
+	[REQUEST_REDRAW] = do_redraw,
+	[REQUEST_SUSPEND] = do_suspend,
+	[REQUEST_CLOSE] = do_close,
+	[REQUEST_QUIT] = do_quit,
+};
+
+static void request(struct viewer *v, enum request r)
+{
+	struct view *view = focused(v);
+
+	if (view->ops->request && view->ops->request(v, view, r))
+		return;
+	if (handlers[r])
+		handlers[r](v);
+}
+
+/* Drawing. */
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch && a->is_return == b->is_return &&
+	       a->entry == b->entry && a->stop == b->stop;
+}
+
+/* Lets the code panes follow the main view's cursor. */
+static void follow_cursor(struct viewer *v)
+{
+	struct view *top = layout_main(v);
+	struct place p = {0};
+	bool has = top->ops->place && top->cursor < view_count(top) && top->ops->place(v, top, top->cursor, &p);
+
+	if (!v->code_shown || !top->ops->place || (has == v->has_place && same_place(&p, &v->place)))
+		return;
+	v->has_place = has;
+	v->place = p;
+	source_view_show(v, has ? &p : NULL);
+	disassembly_view_show(v, has ? &p : NULL);
+}
+
+static void draw_title(struct viewer *v, struct view *view)
+{
+	enum emphasis emphasis = view->ops->id == v->focus ? EMPHASIS_TITLE : EMPHASIS_TITLE_AWAY;
+	char where[64];
+	struct row row;
+	int n;
+
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_NORMAL, "[%s]", view->ops->name);
+	if (view->ops->title)
+		view->ops->title(v, view, &row);
+	n = snprintf(where, sizeof where, " %zu/%zu", view_count(view) ? view->cursor + 1 : 0, view_count(view));
+	if (n > 0 && n < view->width)
+		row_pad(&row, (unsigned)(view->width - n));
+	screen_row(&v->screen, view->y + view->height, view->x, view->width, &row, 0, emphasis, NULL);
+	/* The line number stays where a long title would push it out. */
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_NORMAL, "%s", where);
+	if (n > 0 && n < view->width)
+		screen_row(&v->screen, view->y + view->height, view->x + view->width - n, n, &row, 0, emphasis, NULL);
+}
+
+static void draw_view(struct viewer *v, struct view *view)
+{
+	size_t count = view_count(view);
+	bool with_keys = view->ops->id == v->focus;
+
+	for (int y = 0; y < view->height && view->top + (size_t)y < count; y++) {
+		size_t line = view->top + (size_t)y;
+		enum emphasis e = line != view->cursor ? EMPHASIS_NONE : with_keys ? EMPHASIS_CURSOR : EMPHASIS_CURSOR_AWAY;
+		struct row row;
+
+		row_init(&row, v->screen.utf8);
+		view->ops->row(v, view, line, &row);
+		screen_row(&v->screen, view->y + y, view->x, view->width, &row, view->left, e,
+			   v->search.set ? &v->search.expression : NULL);
+	}
+	if (view->titled)
+		draw_title(v, view);
+	if (view->x)
+		screen_separator(&v->screen, view->y, view->x - 1, view->height + view->titled);
+}
+
+static void draw_message(struct viewer *v)
+{
+	struct row row;
+
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_NORMAL, "%s", *v->message ? v->message : "h help  q close");
+	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE, NULL);
+	v->message[0] = '\0';
+}
+
+static void draw(struct viewer *v)
+{
+	layout(v);
+	follow_cursor(v);
+	screen_clear(&v->screen);
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		if (v->views[i].height)
+			draw_view(v, &v->views[i]);
+	if (v->screen.rows > 1)
+		draw_message(v);
+	screen_cursor(&v->screen, focused(v)->y + (int)(focused(v)->cursor - focused(v)->top), focused(v)->x);
+	screen_flush(&v->screen);
+}
+
+static int loop(struct viewer *v, struct bt_error *err)
+{
+	while (!v->quit) {
+		int key;
+		enum request r;
+
+		draw(v);
+		key = screen_key(&v->screen);
+		if (key == SCREEN_ENDED)
+			return bt_fail(err, BT_E_IO, 0, "the terminal went away");
+		if (key == SCREEN_RESIZED)
+			continue;
+		r = keymap_lookup(key, v->focus);
+		if (r == REQUEST_NONE)
+			viewer_message(v, "this key does nothing here; h helps");
+		else
+			request(v, r);
+	}
+	return 0;
+}
+
+static const struct view_ops *const view_table[VIEW_COUNT] = {
+	[VIEW_SUMMARY] = &summary_view,	  [VIEW_BRANCHES] = &branch_view, [VIEW_SOURCE] = &source_view,
+	[VIEW_DISASSEMBLY] = &disassembly_view, [VIEW_REGISTERS] = &register_view, [VIEW_THREADS] = &thread_view,
+	[VIEW_HELP] = &help_view,
+};
+
+static int begin(struct viewer *v, struct bt_error *err)
+{
+	const struct model_snapshot *snap = model_final_snapshot(v->m);
+	uint32_t task = snap ? snap->rec->task : v->m->task_count ? v->m->tasks[0].task : 0;
+	int rc;
+
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		v->views[i].ops = view_table[i];
+	rc = viewer_show(v, snap, task, err);
+	if (rc)
+		return rc;
+	v->code_shown = true;
+	v->code_pane = VIEW_SOURCE;
+	viewer_open(v, VIEW_SUMMARY);
+	view_jump(&v->views[VIEW_BRANCHES], SIZE_MAX);
+	return 0;
+}
+
+static void end(struct viewer *v)
+{
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		if (v->views[i].ops)
+			v->views[i].ops->release(&v->views[i]);
+	if (v->search.set)
+		regfree(&v->search.expression);
+	calls_release(&v->calls);
+	history_release(&v->history);
+	free(v);
+}
+
+int tui_run(struct model *m, struct symbols *s, struct bt_error *err)
+{
+	struct viewer *v = calloc(1, sizeof *v);
+	int rc;
+
+	if (!v)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	v->m = m;
+	v->s = s;
+	rc = screen_open(&v->screen, err);
+	if (!rc) {
+		rc = begin(v, err);
+		if (!rc)
+			rc = loop(v, err);
+		screen_close(&v->screen);
+	}
+	end(v);
+	return rc;
+}

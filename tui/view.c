@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/view.h"
+
+static size_t clamp(const struct view *view, size_t line)
+{
+	size_t count = view_count(view);
+
+	return !count ? 0 : line < count ? line : count - 1;
+}
+
+static size_t shifted(size_t line, long by)
+{
+	if (by < 0)
+		return line > (size_t)-by ? line - (size_t)-by : 0;
+	return line + (size_t)by < line ? SIZE_MAX : line + (size_t)by;
+}
+
+void view_move(struct view *view, long lines)
+{
+	view->cursor = clamp(view, shifted(view->cursor, lines));
+	view_fit(view);
+}
+
+void view_scroll(struct view *view, long lines)
+{
+	view->cursor = clamp(view, shifted(view->cursor, lines));
+	view->top = shifted(view->top, lines);
+	view_fit(view);
+}
+
+void view_jump(struct view *view, size_t line)
+{
+	size_t target = clamp(view, line);
+
+	if (target == view->cursor)
+		return;
+	view->before_jump = view->cursor + 1;
+	view->cursor = target;
+	view_fit(view);
+}
+
+void view_fit(struct view *view)
+{
+	size_t count = view_count(view), height = view->height > 0 ? (size_t)view->height : 1;
+
+	view->cursor = clamp(view, view->cursor);
+	/* No empty room below the last line while there are lines above. */
+	if (view->top + height > count)
+		view->top = count > height ? count - height : 0;
+	if (view->cursor < view->top)
+		view->top = view->cursor;
+	if (view->cursor >= view->top + height)
+		view->top = view->cursor - height + 1;
+}
+
+void view_centre(struct view *view, size_t line)
+{
+	size_t half = view->height > 0 ? (size_t)view->height / 2 : 0;
+
+	view->cursor = clamp(view, line);
+	view->top = view->cursor > half ? view->cursor - half : 0;
+	view_fit(view);
+}

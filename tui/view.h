@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* A view: lines, a cursor among them, and a table of operations. What all views have in common is here; it knows neither
+ * terminal nor trace. Pure. */
+#ifndef BT_VIEW_H
+#define BT_VIEW_H
+
+#include "lib/error.h"
+#include "tui/keymap.h"
+#include "tui/row.h"
+
+struct viewer;
+struct view;
+
+#define NO_ENTRY SIZE_MAX
+
+/* A code address that the source and disassembly views can show. */
+struct place {
+	uint64_t addr;
+	uint32_t space, epoch;
+	bool is_return; /* addr is a return address: the line is the call's */
+	size_t entry;	/* of the history shown: what ran before it is marked; NO_ENTRY: none */
+	uint64_t stop;	/* with entry one past the last: where the task stopped */
+};
+
+struct view_ops {
+	enum view_id id;
+	const char *name;
+	/* Fills in what the view shows; called when it opens and when the viewer's snapshot or history changes. */
+	int (*load)(struct viewer *v, struct view *view, struct bt_error *err);
+	void (*release)(struct view *view);
+	size_t (*count)(const struct view *view);
+	void (*row)(struct viewer *v, const struct view *view, size_t line, struct row *out);
+	/* What follows the name in the title; NULL: nothing. */
+	void (*title)(struct viewer *v, const struct view *view, struct row *out);
+	/* The code a line is about; false: none. NULL: never any, and no room is given to code. */
+	bool (*place)(struct viewer *v, const struct view *view, size_t line, struct place *out);
+	/* Requests of this view alone, Enter among them; false: not one of them. NULL: none. */
+	bool (*request)(struct viewer *v, struct view *view, enum request r);
+};
+
+enum {
+	MARKS = 26,
+};
+
+struct view {
+	const struct view_ops *ops;
+	void *state; /* the view's own */
+	size_t cursor, top;
+	unsigned left;		    /* first column shown */
+	int y, x, height, width;    /* of its lines on the screen; height 0: not shown */
+	bool titled;		    /* its title stands below them */
+	size_t marks[MARKS];	    /* line + 1; 0: not set */
+	size_t before_jump;	    /* line + 1 */
+};
+
+static inline size_t view_count(const struct view *view) { return view->ops->count(view); }
+
+/* Moves the cursor, within the lines there are. */
+void view_move(struct view *view, long lines);
+/* The same by a screen's height, keeping the cursor's place on the screen. */
+void view_scroll(struct view *view, long lines);
+/* Puts the cursor on a line and remembers where it was ('' comes back). */
+void view_jump(struct view *view, size_t line);
+/* Makes top fit the cursor and the height. */
+void view_fit(struct view *view);
+/* Puts the cursor on a line with context around it. */
+void view_centre(struct view *view, size_t line);
+
+#endif

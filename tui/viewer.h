@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The viewer's state, and what its views ask of it. Private to tui/. */
+#ifndef BT_VIEWER_H
+#define BT_VIEWER_H
+
+#include "decoder/history.h"
+#include "decoder/model.h"
+#include "decoder/symbols.h"
+#include "tui/calls.h"
+#include "tui/lines.h"
+#include "tui/screen.h"
+#include "tui/view.h"
+
+struct search {
+	bool set, backward;
+	regex_t expression;
+};
+
+struct viewer {
+	struct model *m;
+	struct symbols *s;
+	struct screen screen;
+
+	/* What is shown: a snapshot (NULL: the trace has none), a task, its history, and where in it the task stands in
+	 * the snapshot. */
+	const struct model_snapshot *snap;
+	uint32_t task;
+	struct history history;
+	struct calls calls;
+	bool stopped;	 /* the snapshot has the task: stop and stop_index count */
+	size_t stop_index; /* entries before it */
+	uint64_t stop_rip;
+
+	struct view views[VIEW_COUNT];
+	enum view_id open[VIEW_COUNT]; /* the last one shows; those below come back when it closes */
+	size_t open_count;
+	enum view_id focus;
+	enum view_id code_pane; /* the one of source and disassembly that shows where there is room for one */
+	bool code_shown;
+	bool target_shown;      /* the branch list's code is that of the branch's target */
+	struct place place;	/* what the code panes show */
+	bool has_place;
+
+	struct search search;
+	char message[200]; /* own text, one screen line */
+	bool quit;
+};
+
+extern const struct view_ops summary_view, branch_view, source_view, disassembly_view, register_view, thread_view, help_view;
+
+/* Shows another snapshot or another task's history. Errors: BT_E_NO_MEMORY; what is shown is undefined then. */
+int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task, struct bt_error *err) BT_MUST_USE;
+
+void viewer_open(struct viewer *v, enum view_id id);
+/* Goes where a line leads. */
+void viewer_follow(struct viewer *v, const struct target *t);
+void viewer_message(struct viewer *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The record of a task in the snapshot shown, or NULL. */
+const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t task);
+
+/* The code panes show another place. */
+void source_view_show(struct viewer *v, const struct place *p);
+void disassembly_view_show(struct viewer *v, const struct place *p);
+
+/* The branch list's line of a stream position in the history shown. */
+void branch_view_go(struct viewer *v, uint64_t position);
+
+#endif
