@@ -25,7 +25,8 @@ static const struct error_row *row_of(int code)
 	return &rows[code < BT_E_COUNT ? code : BT_E_MISUSE];
 }
 
-static void fill(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 5, 0)))
+fill(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset, const char *fmt, va_list ap)
 {
 	int n;
 
