@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writer and reader together, on disk and in memory. */
-#define _GNU_SOURCE /* unshare */
+#define _GNU_SOURCE 1 /* unshare */
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
