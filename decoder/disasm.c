@@ -21,7 +21,8 @@ static uint8_t reg_number(ZydisRegister reg)
 {
 	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 
-	if (full == ZYDIS_REGISTER_RIP)
+	/* Zydis has no enclosing register for rip. */
+	if (reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP)
 		return REG(rip);
 	if (full >= ZYDIS_REGISTER_RAX && full <= ZYDIS_REGISTER_R15)
 		return general[full - ZYDIS_REGISTER_RAX];
@@ -219,6 +220,8 @@ static void formatter_init(ZydisFormatter *f, const struct disasm_style *style)
 	ZydisFormatterInit(f, att ? ZYDIS_FORMATTER_STYLE_ATT : ZYDIS_FORMATTER_STYLE_INTEL);
 	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_FORCE_SIZE, !att);
 	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_PADDING_DISABLED);
+	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_PADDING_DISABLED);
+	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_IMM_PADDING, ZYDIS_PADDING_DISABLED);
 	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
 }
 

@@ -418,6 +418,8 @@ static uint32_t space_of_event(const struct bt_record *rec)
 		return rec->u.map.space;
 	case BT_RECORD_UNMAP:
 		return rec->u.unmap.space;
+	case BT_RECORD_CODE:
+		return rec->u.code.space;
 	default:
 		return 0;
 	}
@@ -450,7 +452,7 @@ static void collect_spaces(struct loader *l)
 {
 	struct model *m = l->m;
 	struct model_private *p = l->p;
-	size_t n = count_kind(m, BT_RECORD_SPACE) + count_kind(m, BT_RECORD_MAP) + count_kind(m, BT_RECORD_UNMAP), count = 0, kept = 0;
+	size_t n = count_kind(m, BT_RECORD_SPACE) + count_kind(m, BT_RECORD_MAP) + count_kind(m, BT_RECORD_UNMAP) + count_kind(m, BT_RECORD_CODE), count = 0, kept = 0;
 	uint32_t *numbers = new_array(l, n, sizeof *numbers);
 
 	for (size_t i = 0; numbers && i < m->event_count; i++)

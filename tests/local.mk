@@ -36,6 +36,13 @@ tests_unit_test_record_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
 
+UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm
+UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
+EXTRA_DIST += tests/unit/trace_maker.h
+tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)
+
 # (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)
 
 if HAVE_CMOCKA

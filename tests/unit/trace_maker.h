@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces in memory, record by record, for tests of what reads them. */
+#ifndef BT_TRACE_MAKER_H
+#define BT_TRACE_MAKER_H
+
+#include "decoder/model.h"
+#include "lib/branch.h"
+#include "tests/unit/unit.h"
+
+enum {
+	MAKER_STREAMS = 4,
+	/* Event streams, then branch streams, then these. */
+	MAKER_OBJECTS = 2 * MAKER_STREAMS,
+	MAKER_HEADER,
+	MAKER_FILES
+};
+
+struct maker {
+	struct bt_record_header header;
+	struct buf records[MAKER_FILES]; /* not yet in a block */
+	struct buf files[MAKER_FILES];
+	uint64_t blocks[MAKER_FILES];
+	uint64_t seq, objects;
+};
+
+static inline void maker_init(struct maker *k)
+{
+	*k = (struct maker){.header = {.program = bt_str("/usr/bin/app"), .tick_classes = 7, .page_size = 4096, .ring = 65536}, .seq = 1};
+}
+
+static inline void maker_release(struct maker *k)
+{
+	for (size_t i = 0; i < MAKER_FILES; i++) {
+		buf_release(&k->records[i]);
+		buf_release(&k->files[i]);
+	}
+}
+
+/* maker_add(k, unit, MAP, map, .start = ...): a record with the next seq. */
+#define maker_add(k, unit, NAME, name, ...)                                                        \
+	do {                                                                                       \
+		struct bt_record_##name maker_body = {.seq = (k)->seq++, __VA_ARGS__};             \
+                                                                                                   \
+		bt_record_encode(&(k)->records[unit], BT_RECORD_##NAME, &maker_body);              \
+	} while (0)
+
+static inline uint64_t maker_object(struct maker *k, const void *bytes, size_t n)
+{
+	struct bt_record_object body = {.object = ++k->objects, .bytes = slice_of(bytes, n)};
+
+	bt_record_encode(&k->records[MAKER_OBJECTS], BT_RECORD_OBJECT, &body);
+	return body.object;
+}
+
+/* A page of code at addr: n bytes at offset, the rest int3. */
+static inline void maker_code(struct maker *k, uint32_t space, uint32_t epoch, uint64_t addr, size_t offset, const void *code, size_t n)
+{
+	uint8_t page[4096];
+	uint64_t object;
+
+	memset(page, 0xcc, sizeof page);
+	memcpy(page + offset, code, n);
+	object = maker_object(k, page, sizeof page);
+	maker_add(k, 0, CODE, code, .space = space, .epoch = epoch, .addr = addr, .object = object);
+}
+
+/* A chunk of the history of r.task; r.count 0: n. */
+static inline void maker_branches(struct maker *k, struct bt_record_branches r, const struct bt_branch *branches, size_t n)
+{
+	struct bt_branch_codec codec = {0};
+	struct buf entries = {0};
+
+	for (size_t i = 0; i < n; i++)
+		bt_branch_encode(&codec, &entries, &branches[i]);
+	r.entries = slice_of(entries.data, entries.len);
+	r.count = r.count ? r.count : n;
+	bt_record_encode(&k->records[MAKER_STREAMS + r.task], BT_RECORD_BRANCHES, &r);
+	buf_release(&entries);
+}
+
+static inline enum bt_file_kind maker_kind(size_t stream)
+{
+	if (stream == MAKER_HEADER)
+		return BT_FILE_HEADER;
+	if (stream == MAKER_OBJECTS)
+		return BT_FILE_OBJECTS;
+	return stream < MAKER_STREAMS ? BT_FILE_EVENTS : BT_FILE_BRANCHES;
+}
+
+/* Ends the block that the stream's records have gone to so far. */
+static inline void maker_flush(struct maker *k, size_t stream)
+{
+	static const uint8_t uuid[BT_UUID_SIZE] = "made by a test";
+	struct buf *file = &k->files[stream], *records = &k->records[stream];
+
+	if (!file->len)
+		bt_file_header_encode(file, maker_kind(stream), uuid);
+	if (bt_block_encode(file, k->blocks[stream]++, slice_of(records->data, records->len)))
+		abort();
+	buf_reset(records);
+}
+
+/* The model of what was made; k's bytes must live as long as it. */
+static inline struct model *maker_load(struct maker *k)
+{
+	struct trace_file files[MAKER_FILES] = {{{0}, 0, 0, {0}}};
+	struct bt_error err;
+	struct trace *t;
+	struct model *m;
+	size_t n = 0;
+
+	if (!k->files[MAKER_HEADER].len)
+		bt_record_encode(&k->records[MAKER_HEADER], BT_RECORD_HEADER, &k->header);
+	for (size_t i = 0; i < MAKER_FILES; i++) {
+		if (k->records[i].len)
+			maker_flush(k, i);
+		if (!k->files[i].len)
+			continue;
+		trace_file_name(files[n].name, maker_kind(i), (uint32_t)(i % MAKER_STREAMS));
+		files[n++].bytes = slice_of(k->files[i].data, k->files[i].len);
+	}
+	if (trace_open_memory(&t, files, n, &err) || model_load(&m, t, &err))
+		fail_msg("%s", err.text);
+	return m;
+}
+
+#endif
