@@ -1,1 +1,32 @@
-# collector
+noinst_LIBRARIES += collector/libcollector.a
+collector_libcollector_a_SOURCES = \
+	collector/backend.h \
+	collector/branch_ring.c collector/branch_ring.h \
+	collector/control.c collector/control.h \
+	collector/from.c collector/from.h \
+	collector/front.c collector/front.h \
+	collector/launch.c collector/launch.h \
+	collector/place.c collector/place.h \
+	collector/program.c collector/program.h \
+	collector/recorder.c collector/recorder.h \
+	collector/snapshot.c collector/snapshot.h \
+	collector/space.c collector/space.h \
+	collector/stepper.c \
+	collector/task.c collector/task.h \
+	collector/tracee.c collector/tracee.h \
+	collector/wait_event.c collector/wait_event.h \
+	collector/world.c collector/world.h
+
+include_HEADERS = include/btrec.h
+EXTRA_DIST += collector/README.md
+
+bin_PROGRAMS += btrec
+btrec_SOURCES = \
+	collector/btrec_commands.h \
+	collector/btrec_dump.c \
+	collector/btrec_info.c \
+	collector/btrec_list.c \
+	collector/btrec_main.c \
+	collector/btrec_run.c \
+	collector/btrec_snap.c
+btrec_LDADD = collector/libcollector.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)

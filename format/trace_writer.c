@@ -181,14 +181,12 @@ static int make_reserve(int dir)
 	return failure;
 }
 
-static void discard(struct trace_writer *w, const char *dir)
+static void remove_stream(struct trace_writer *w, enum bt_file_kind kind, uint32_t number)
 {
 	char name[32];
 
-	trace_file_name(name, BT_FILE_HEADER, 0);
+	trace_file_name(name, kind, number);
 	unlinkat(w->dir, name, 0);
-	unlinkat(w->dir, reserve_name, 0);
-	rmdir(dir);
 }
 
 int trace_writer_open(struct trace_writer **out, const char *dir, const struct bt_record_header *h, struct bt_error *err)
@@ -223,10 +221,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 		failure = make_reserve(w->dir);
 	buf_release(&header.records);
 	if (failure) {
-		if (w->dir >= 0)
-			discard(w, dir);
-		w->stopped = failure;
-		trace_writer_close(w);
+		trace_writer_discard(w, dir);
 		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure, "cannot write the trace %s", dir);
 	}
 	*out = w;
@@ -353,4 +348,20 @@ void trace_writer_close(struct trace_writer *w)
 	buf_release(&w->block);
 	free(w->table);
 	free(w);
+}
+
+void trace_writer_discard(struct trace_writer *w, const char *dir)
+{
+	w->stopped = ECANCELED; /* nothing is flushed any more */
+	if (w->dir >= 0) {
+		remove_stream(w, BT_FILE_HEADER, 0);
+		remove_stream(w, BT_FILE_OBJECTS, 0);
+		for (size_t i = 0; i < w->events.count; i++)
+			remove_stream(w, BT_FILE_EVENTS, (uint32_t)i);
+		for (size_t i = 0; i < w->branches.count; i++)
+			remove_stream(w, BT_FILE_BRANCHES, (uint32_t)i);
+		unlinkat(w->dir, reserve_name, 0);
+	}
+	rmdir(dir);
+	trace_writer_close(w);
 }

@@ -40,4 +40,7 @@ int trace_writer_stopped(const struct trace_writer *w);
 /* Flushes and frees. The caller has added the END record to unit 0. */
 void trace_writer_close(struct trace_writer *w);
 
+/* Frees without flushing, and removes the files written so far and the directory dir: there is nothing to keep. */
+void trace_writer_discard(struct trace_writer *w, const char *dir);
+
 #endif

@@ -2,9 +2,11 @@ noinst_LIBRARIES += lib/libbt.a
 lib_libbt_a_SOURCES = \
 	lib/branch.c lib/branch.def lib/branch.h lib/gap.def \
 	lib/buf.c lib/buf.h \
+	lib/build_id.c lib/build_id.h \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
 	lib/insn.c lib/insn.h \
+	lib/options.c lib/options.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/slice.c lib/slice.h
 EXTRA_DIST += lib/README.md

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* How ring-3 code is run: the interface between the recorder and what is below it (design, section 4).
+ * The recorder hands a stopped task to resume(), waits, and hands each stop of a task that runs under the backend to
+ * stopped(), which says what it means to the program. Ticks, transfers and branches go into task->ring; task->regs holds the
+ * application's registers whenever stopped() has given something other than BACKEND_RUNS. */
+#ifndef BT_BACKEND_H
+#define BT_BACKEND_H
+
+#include <signal.h>
+
+#include "collector/task.h"
+#include "collector/wait_event.h"
+
+enum backend_stop {
+	BACKEND_RUNS,	       /* a stop of the backend's own; the task has been resumed */
+	BACKEND_SLICE,	       /* between two instructions, after the budget: the recorder may run another task */
+	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
+	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
+	BACKEND_SIGNAL,	       /* a signal of the program's own (siginfo) waits to be delivered */
+	BACKEND_HANDLER,       /* at the first instruction of a signal handler */
+	BACKEND_GONE,	       /* the task was killed; its wait status follows */
+};
+
+struct backend;
+
+struct backend_ops {
+	const char *name;   /* as in the trace's header */
+	const char *source; /* of its branch records */
+	uint32_t tick_classes;
+
+	/* Prepares a task to run under the backend (registers are not needed yet). Returns 0 or -BT_E_NO_MEMORY. */
+	int (*task_init)(struct backend *b, struct task *task);
+	void (*task_release)(struct backend *b, struct task *task);
+
+	/* Lets a stopped task run from where it is, delivering signo (0: none) first; fatal: the signal's default action
+	 * ends the process. In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE. */
+	int (*resume)(struct backend *b, struct task *task, int signo, bool fatal);
+
+	/* Makes a running task give BACKEND_SLICE as soon as it can. */
+	void (*stop_soon)(struct backend *b, struct task *task);
+
+	/* The task is at PTRACE_EVENT_EXEC: enters the system call that led from the old program to the new one into the
+	 * history. task->regs are those of the new program, task->process->space is still the old space. */
+	void (*execed)(struct backend *b, struct task *task);
+
+	/* Makes sense of a WAIT_SYSCALL or WAIT_SIGNAL stop. info is filled for BACKEND_SIGNAL. */
+	enum backend_stop (*stopped)(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info);
+};
+
+struct backend {
+	const struct backend_ops *ops;
+	struct trace_writer *writer;
+};
+
+/* The single-stepper: exact, complete, slow; the oracle of every other backend. */
+extern const struct backend_ops stepper_ops;
+
+#endif

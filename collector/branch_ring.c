@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/branch_ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST_CAP = 1024,
+	CHUNK = 65536, /* entries per BRANCHES record: some 300 KiB before packing */
+};
+
+void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_state *start)
+{
+	size_t rounded = FIRST_CAP;
+
+	while (rounded < limit)
+		rounded *= 2;
+	*r = (struct branch_ring){.limit = rounded, .before = *start, .now = *start};
+}
+
+void branch_ring_release(struct branch_ring *r)
+{
+	free(r->entries);
+	free(r->written);
+	*r = (struct branch_ring){0};
+}
+
+static struct bt_branch *slot(const struct branch_ring *r, uint64_t number)
+{
+	return &r->entries[number & (r->cap - 1)];
+}
+
+/* A conditional branch that is not of a counted class carries no tick: flag bit 3, in memory only. */
+enum {
+	FLAG_NO_TICK = 8,
+};
+
+static void advance(struct ring_state *s, const struct bt_branch *b)
+{
+	if (b->kind == BT_BRANCH_EPOCH) {
+		if (b->from)
+			s->space = (uint32_t)b->from;
+		s->epoch = (uint32_t)b->to;
+	} else if (b->kind == BT_BRANCH_JCC && !(b->flags & FLAG_NO_TICK)) {
+		if (s->tick != BT_TICKS_UNKNOWN)
+			s->tick++;
+		s->transfers = 0;
+	} else if (bt_branch_info[b->kind].transfer) {
+		s->transfers++;
+	}
+}
+
+/* Doubles the room. False when the limit is reached or memory is short: then the oldest entry gives way. */
+static bool grow(struct branch_ring *r)
+{
+	size_t cap = r->cap ? r->cap * 2 : FIRST_CAP;
+	struct bt_branch *entries;
+
+	if (cap > r->limit)
+		return false;
+	entries = malloc(cap * sizeof *entries);
+	if (!entries)
+		return false;
+	for (uint64_t n = r->oldest; n < r->next; n++)
+		entries[n & (cap - 1)] = *slot(r, n);
+	free(r->entries);
+	r->entries = entries;
+	r->cap = cap;
+	return true;
+}
+
+static void append(struct branch_ring *r, const struct bt_branch *b)
+{
+	if (r->next - r->oldest == r->cap && !grow(r)) {
+		if (!r->cap) { /* no memory at all: the entry is lost, its number shows as a gap */
+			advance(&r->now, b);
+			r->before = r->now;
+			r->oldest = ++r->next;
+			return;
+		}
+		advance(&r->before, slot(r, r->oldest));
+		r->oldest++;
+	}
+	*slot(r, r->next++) = *b;
+	advance(&r->now, b);
+}
+
+void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tick)
+{
+	struct bt_branch entry = *b;
+
+	if (!tick && b->kind == BT_BRANCH_JCC)
+		entry.flags |= FLAG_NO_TICK;
+	append(r, &entry);
+}
+
+void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason)
+{
+	struct bt_branch b = {.kind = BT_BRANCH_GAP, .to = reason};
+
+	append(r, &b);
+}
+
+void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch)
+{
+	struct bt_branch b = {.kind = BT_BRANCH_EPOCH, .from = space == r->now.space ? 0 : space, .to = epoch};
+
+	if (space != r->now.space || epoch != r->now.epoch)
+		append(r, &b);
+}
+
+static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t task, uint64_t first, uint64_t end, const struct ring_state *before)
+{
+	struct bt_record_branches rec = {.task = task, .first = first, .count = end - first, .tick = before->tick,
+					 .transfers = before->transfers, .epoch = before->epoch, .space = before->space};
+	struct bt_branch_codec codec = {0};
+	struct buf bytes = {0};
+
+	for (uint64_t n = first; n < end; n++)
+		bt_branch_encode(&codec, &bytes, slot(r, n));
+	if (!bytes.failed) {
+		rec.entries = slice_of(bytes.data, bytes.len);
+		trace_writer_branches(w, &rec);
+	}
+	buf_release(&bytes);
+}
+
+/* The first range already written that ends behind n, or NULL. */
+static const struct ring_range *written_after(const struct branch_ring *r, uint64_t n)
+{
+	for (size_t i = 0; i < r->written_count; i++)
+		if (r->written[i].end > n)
+			return &r->written[i];
+	return NULL;
+}
+
+/* Notes [first, end) as written: what the ring has dropped is forgotten, what lies inside is merged. */
+static void note_written(struct branch_ring *r, uint64_t first, uint64_t end)
+{
+	struct ring_range *ranges = malloc((r->written_count + 1) * sizeof *ranges);
+	size_t count = 0;
+
+	if (!ranges)
+		return; /* the worst is that a run is written twice; readers trim overlaps */
+	for (size_t i = 0; i < r->written_count; i++)
+		if (r->written[i].end > r->oldest && r->written[i].end <= first)
+			ranges[count++] = r->written[i];
+	ranges[count++] = (struct ring_range){first, end};
+	free(r->written);
+	r->written = ranges;
+	r->written_count = count;
+}
+
+void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest)
+{
+	uint64_t start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
+	struct ring_state state = r->before;
+	uint64_t at = r->oldest;
+
+	while (start < r->next) {
+		const struct ring_range *done = written_after(r, start);
+		uint64_t end = done ? done->first : r->next;
+
+		if (done && done->first <= start) {
+			start = done->end;
+			continue;
+		}
+		if (end > start + CHUNK)
+			end = start + CHUNK;
+		for (; at < start; at++)
+			advance(&state, slot(r, at));
+		write_run(r, w, task, start, end, &state);
+		start = end;
+	}
+	start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
+	if (start < r->next)
+		note_written(r, start, r->next);
+}

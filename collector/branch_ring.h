@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The newest branches of one task, numbered from its creation, and their way into the trace: each entry is
+ * written at most once (design, "snapshot"). Grows up to its limit as it fills. */
+#ifndef BT_BRANCH_RING_H
+#define BT_BRANCH_RING_H
+
+#include "format/trace_writer.h"
+#include "lib/branch.h"
+
+/* Where the stream stood before some entry: enough to number and place what follows. */
+struct ring_state {
+	uint64_t tick, transfers; /* BT_TICKS_UNKNOWN */
+	uint32_t space, epoch;
+};
+
+struct ring_range {
+	uint64_t first, end;
+};
+
+struct branch_ring {
+	struct bt_branch *entries;
+	size_t cap, limit;	  /* entries there is room for now, and at most; powers of two */
+	uint64_t next;		  /* number of the next entry */
+	uint64_t oldest;	  /* number of the oldest one still here */
+	struct ring_state before; /* the state before the oldest entry */
+	struct ring_state now;	  /* the state behind the newest */
+	struct ring_range *written; /* sorted, disjoint ranges already in the trace that are still in the ring */
+	size_t written_count;
+};
+
+/* limit: entries kept; rounded up to a power of two. */
+void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_state *start);
+void branch_ring_release(struct branch_ring *r);
+
+/* Appends one entry; conditional branches advance the tick, transfers the transfer count. tick: this conditional counts. */
+void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tick);
+
+/* Appends a GAP entry of unknown length. */
+void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason);
+
+/* Notes that later branches belong to another image (an EPOCH entry, when it is another). */
+void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch);
+
+/* Writes what has not been written of the newest `newest` entries. */
+void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest);
+
+#endif

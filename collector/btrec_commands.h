@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of the program btrec. Each takes its own argv (argv[0] is its name) and returns the exit status. */
+#ifndef BT_BTREC_COMMANDS_H
+#define BT_BTREC_COMMANDS_H
+
+#include "lib/error.h"
+#include "lib/options.h"
+
+int btrec_run(int argc, char **argv);
+int btrec_snap(int argc, char **argv);
+int btrec_list(int argc, char **argv);
+int btrec_info(int argc, char **argv);
+int btrec_dump(int argc, char **argv);
+
+/* Prints "btrec: TEXT" to stderr and returns the error's exit status. */
+int btrec_complain(const struct bt_error *err);
+
+/* The trace named by the only operand, or the latest one. path[4096]. */
+int btrec_trace_argument(int argc, char **argv, int operand, char path[4096], struct bt_error *err);
+
+#endif

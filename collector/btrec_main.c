@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/btrec_commands.h"
+#include "collector/place.h"
+#include "config.h"
+
+struct command {
+	const char *name, *arguments, *help;
+	int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+	{"run", "[OPTIONS] [--] PROGRAM [ARG...]", "record a program", btrec_run},
+	{"snap", "PID", "keep the present moment of a recorded process", btrec_snap},
+	{"list", "", "list the traces", btrec_list},
+	{"info", "[TRACE]", "what a trace holds and how it was made", btrec_info},
+	{"dump", "[TRACE]", "print every record of a trace", btrec_dump},
+};
+
+static void help(FILE *to)
+{
+	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps the branches that led to a crash.\n\nCommands:\n", to);
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		fprintf(to, "  %-5s %-32s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
+	fputs("\nOptions:\n      --help      show this\n      --version   show the version\n\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n", to);
+}
+
+int btrec_complain(const struct bt_error *err)
+{
+	fprintf(stderr, "btrec: %s\n", err->text);
+	return bt_error_exit_status(err->code);
+}
+
+int btrec_trace_argument(int argc, char **argv, int operand, char path[4096], struct bt_error *err)
+{
+	char dir[BT_PATH_MAX];
+	int rc;
+
+	if (argc - operand > 1)
+		return bt_fail(err, BT_E_MISUSE, 0, "%s: one trace at a time, not %d", argv[0], argc - operand);
+	if (argc - operand == 1) {
+		snprintf(path, 4096, "%s", argv[operand]);
+		return 0;
+	}
+	rc = place_directory(dir, err);
+	if (!rc)
+		snprintf(path, 4096, "%.4000s/latest", dir);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		if (!strcmp(commands[i].name, name))
+			return commands[i].run(argc - 1, argv + 1);
+	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+		help(stdout);
+		return 0;
+	}
+	if (!strcmp(name, "--version")) {
+		puts("btrec " PACKAGE_VERSION);
+		return 0;
+	}
+	if (*name)
+		fprintf(stderr, "btrec: unknown command %s\n", name);
+	help(stderr);
+	return 2;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* btrec run: finds the program, makes the trace, starts front and recorder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/btrec_commands.h"
+#include "collector/control.h"
+#include "collector/front.h"
+#include "collector/launch.h"
+#include "collector/place.h"
+#include "collector/program.h"
+#include "config.h"
+
+enum {
+	TICK_MS = 100,
+	OURS = 125, /* everything of ours that fails before the program started */
+	NAMES_MAX = 100000, /* NAME-N tried */
+};
+
+struct run {
+	struct recorder_options recorder;
+	const struct backend_ops *backend;
+	const char *reason; /* why this backend */
+	const char *output; /* -o */
+	bool quiet, help;
+	/* Found out: */
+	char program[4096], trace[BT_PATH_MAX], directory[BT_PATH_MAX];
+	char **argv;
+	struct sigaction actions[NSIG];
+	sigset_t mask;
+	int front; /* the recorder's end of the pipe */
+	struct control control;
+	int exec_failure;
+};
+
+/* ---- Options ---- */
+
+static int set_output(void *target, const char *value, struct bt_error *err)
+{
+	(void)err;
+	((struct run *)target)->output = value;
+	return 0;
+}
+
+static int set_history(void *target, const char *value, struct bt_error *err)
+{
+	unsigned long long n;
+	int rc = options_number("--history", value, 1, &n, err);
+
+	if (!rc && n > 1ull << 32)
+		rc = bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
+	if (!rc)
+		((struct run *)target)->recorder.history = n;
+	return rc;
+}
+
+static int set_from(void *target, const char *value, struct bt_error *err)
+{
+	if (!*value)
+		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
+	((struct run *)target)->recorder.from = value;
+	return 0;
+}
+
+static int set_snap_exit(void *target, const char *value, struct bt_error *err)
+{
+	static const char *const names[] = {[SNAP_EXIT_NEVER] = "never", [SNAP_EXIT_FAILURE] = "failure", [SNAP_EXIT_ALWAYS] = "always"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (!strcmp(value, names[i])) {
+			((struct run *)target)->recorder.snap_exit = (enum snap_exit)i;
+			return 0;
+		}
+	return bt_fail(err, BT_E_MISUSE, 0, "--snap-exit: %s is none of never, failure, always", value);
+}
+
+static int set_backend(void *target, const char *value, struct bt_error *err)
+{
+	struct run *run = target;
+
+	if (strcmp(value, "auto") && strcmp(value, stepper_ops.name))
+		return bt_fail(err, BT_E_MISUSE, 0, "--backend: %s is none of auto, step", value);
+	run->backend = &stepper_ops;
+	run->reason = strcmp(value, "auto") ? "asked for" : "the only backend there is";
+	return 0;
+}
+
+static int set_quiet(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->quiet = true;
+	return 0;
+}
+
+static int set_deterministic(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->recorder.deterministic = true;
+	return 0;
+}
+
+static int set_help(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->help = true;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{"output", 'o', "DIR", "make the trace DIR, which must not exist", set_output},
+	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on", set_from},
+	{"history", 0, "N", "branches kept per thread (65536)", set_history},
+	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always", set_snap_exit},
+	{"backend", 0, "NAME", "how code is run: auto, step", set_backend},
+	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
+	{"deterministic", 0, NULL, NULL, set_deterministic},
+	{"help", 'h', NULL, "show this", set_help},
+};
+
+enum {
+	ROWS = sizeof rows / sizeof rows[0]
+};
+
+/* ---- The trace ---- */
+
+static void read_cpu_name(char *out, size_t size)
+{
+	char line[256];
+	FILE *f = fopen("/proc/cpuinfo", "re");
+
+	snprintf(out, size, "unknown");
+	while (f && fgets(line, sizeof line, f)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) || !colon)
+			continue;
+		colon[1 + strcspn(colon + 1, "\n")] = '\0';
+		snprintf(out, size, "%s", colon + 2);
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
+static int open_writer(const struct run *run, const char *path, struct trace_writer **w, struct bt_error *err)
+{
+	char cpu[256], cwd[4096] = "", kernel[256];
+	struct buf argv = {0};
+	struct timespec now;
+	struct utsname u;
+	struct bt_record_header h = {
+		.program = bt_str(run->program),
+		.backend = bt_str(run->backend->name),
+		.source = bt_str(run->backend->source),
+		.reason = bt_str(run->reason),
+		.tick_classes = run->backend->tick_classes,
+		.ring = run->recorder.history,
+		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+		.recorder_pid = (uint32_t)getpid(),
+		.from = bt_str(run->recorder.from),
+		.deterministic = run->recorder.deterministic,
+		.version = bt_str(PACKAGE_VERSION),
+	};
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	uname(&u);
+	read_cpu_name(cpu, sizeof cpu);
+	snprintf(kernel, sizeof kernel, "%s %s", u.sysname, u.release);
+	if (!getcwd(cwd, sizeof cwd))
+		cwd[0] = '\0';
+	for (char **a = run->argv; *a; a++)
+		buf_put(&argv, *a, strlen(*a) + 1);
+	h.started = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	h.argv = slice_of(argv.data, argv.len);
+	h.cwd = bt_str(cwd);
+	h.cpu = bt_str(cpu);
+	h.kernel = bt_str(kernel);
+	rc = trace_writer_open(w, path, &h, err);
+	buf_release(&argv);
+	return rc;
+}
+
+static int make_trace(struct run *run, struct trace_writer **w, struct bt_error *err)
+{
+	int rc;
+
+	if (run->output) {
+		/* Absolute, because the line at the end and `latest` are read elsewhere. */
+		char cwd[2048];
+
+		if (*run->output != '/' && getcwd(cwd, sizeof cwd))
+			snprintf(run->trace, sizeof run->trace, "%s/%.2000s", cwd, run->output);
+		else
+			snprintf(run->trace, sizeof run->trace, "%s", run->output);
+		return open_writer(run, run->output, w, err);
+	}
+	rc = place_directory(run->directory, err);
+	if (!rc)
+		rc = place_prepare(run->directory, err);
+	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
+		place_candidate(run->trace, run->directory, run->program, n);
+		if (!access(run->trace, F_OK))
+			continue;
+		rc = open_writer(run, run->trace, w, err);
+		if (rc != -BT_E_EXISTS)
+			break;
+		rc = 0;
+	}
+	if (!rc)
+		place_link_latest(run->directory, run->trace);
+	return rc;
+}
+
+/* ---- The recorder process ---- */
+
+static void send_message(const struct run *run, const struct front_message *m)
+{
+	(void)!write(run->front, m, sizeof *m);
+}
+
+static void summarize(const struct run *run, const struct recorder *r, struct front_message *m)
+{
+	const struct recorder_outcome *o = &r->outcome;
+	char how[64];
+
+	m->type = FRONT_ENDED;
+	m->kind = o->kind;
+	m->value = o->status;
+	if (o->kind == BT_EXIT_SIGNAL)
+		snprintf(how, sizeof how, "killed by SIG%s", sigabbrev_np(o->status) ? sigabbrev_np(o->status) : "?");
+	else
+		snprintf(how, sizeof how, "exited with %d", o->status);
+	snprintf(m->text, sizeof m->text, "%s%s; trace: %.480s", how,
+		 trace_writer_stopped(r->writer) ? " (recording stopped early: the disk?)" : "", run->trace);
+	if (r->options.from && !r->from_reached)
+		snprintf(m->text, sizeof m->text, "%s; %.100s was never reached; trace: %.360s", how, r->options.from, run->trace);
+}
+
+static void notify(void *arg, const struct recorder *r, int stop_signal)
+{
+	struct run *run = arg;
+	struct front_message m = {.type = FRONT_STOPPED, .value = stop_signal};
+
+	if (!stop_signal) {
+		summarize(run, r, &m);
+		m.lives_on = true;
+	}
+	send_message(run, &m);
+}
+
+static void on_tick(void *arg, struct recorder *r)
+{
+	struct run *run = arg;
+	int signo = front_forwarded();
+
+	if (signo && r->initial_pid)
+		kill(r->initial_pid, signo);
+	control_serve(&run->control, r);
+	recorder_flush_due(r);
+}
+
+static void nothing(int signo)
+{
+	(void)signo;
+}
+
+/* Interrupts the recorder's waiting every TICK_MS. */
+static void start_timer(void)
+{
+	struct sigaction a = {.sa_handler = nothing}; /* no SA_RESTART: waitpid gives EINTR */
+	struct itimerval t = {.it_interval = {.tv_usec = TICK_MS * 1000}, .it_value = {.tv_usec = TICK_MS * 1000}};
+
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+/* The recorder keeps none of the user's descriptors: pipes must see their end when the program closes them. */
+static void drop_descriptors(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+}
+
+static int fail_before_start(const struct run *run, const struct bt_error *err)
+{
+	struct front_message m = {.type = FRONT_FAILED, .value = OURS};
+	int status = bt_error_exit_status(err->code);
+
+	if (status == 126 || status == 127)
+		m.value = status;
+	snprintf(m.text, sizeof m.text, "%s", err->text);
+	send_message(run, &m);
+	return 1;
+}
+
+/* The execve itself failed, though all looked well: the program did not start, and there is nothing to keep. */
+static bool exec_failed(struct run *run, struct bt_error *err)
+{
+	int cause;
+
+	if (read(run->exec_failure, &cause, sizeof cause) != sizeof cause)
+		return false;
+	bt_fail(err, cause == ENOENT ? BT_E_NOT_FOUND : BT_E_NOT_RECORDABLE, cause, "cannot execute %s", run->program);
+	return true;
+}
+
+static int record(struct run *run)
+{
+	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
+	struct launch l = {.path = run->program, .argv = run->argv, .envp = run->recorder.deterministic ? (char *const *)(uintptr_t)fixed_environment : environ,
+			   .actions = run->actions, .mask = run->mask, .fixed_addresses = run->recorder.deterministic};
+	struct front_message m = {0};
+	struct trace_writer *w;
+	struct recorder r;
+	struct bt_error err;
+	pid_t pid;
+	bool ended_early;
+
+	if (make_trace(run, &w, &err))
+		return fail_before_start(run, &err);
+	pid = launch_seized(&l, &run->exec_failure, &err);
+	if (pid < 0) {
+		trace_writer_discard(w, run->trace);
+		return fail_before_start(run, &err);
+	}
+	drop_descriptors();
+	recorder_init(&r, w, run->backend, &run->recorder);
+	if (recorder_adopt(&r, pid, &err)) {
+		kill(pid, SIGKILL);
+		recorder_release(&r);
+		return fail_before_start(run, &err);
+	}
+	if (control_open(&run->control, &err))
+		recorder_note(&r, NULL, "%s", err.text);
+	r.notify = notify;
+	r.notify_arg = run;
+	r.on_tick = on_tick;
+	r.on_tick_arg = run;
+	start_timer();
+	recorder_run(&r);
+	control_close(&run->control);
+	if (exec_failed(run, &err)) {
+		recorder_abandon(&r, run->trace);
+		return fail_before_start(run, &err);
+	}
+	ended_early = !r.notify; /* the front knows already */
+	summarize(run, &r, &m);
+	recorder_release(&r);
+	if (!ended_early)
+		send_message(run, &m);
+	return 0;
+}
+
+/* ---- The command ---- */
+
+static void save_signals(struct run *run)
+{
+	for (int signo = 1; signo < NSIG; signo++)
+		sigaction(signo, NULL, &run->actions[signo]);
+	sigprocmask(SIG_SETMASK, NULL, &run->mask);
+}
+
+static int start(struct run *run)
+{
+	int pipes[2];
+	pid_t recorder;
+
+	save_signals(run);
+	if (pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
+		fprintf(stderr, "btrec: cannot start the recorder: %s\n", strerror(errno));
+		return OURS;
+	}
+	if (recorder == 0) {
+		close(pipes[0]);
+		run->front = pipes[1];
+		front_shield();
+		_exit(record(run));
+	}
+	close(pipes[1]);
+	return front_wait(pipes[0], recorder, run->quiet);
+}
+
+int btrec_run(int argc, char **argv)
+{
+	struct run run = {.backend = &stepper_ops, .reason = "the only backend there is",
+			  .recorder = {.history = 65536, .snap_exit = SNAP_EXIT_FAILURE}};
+	struct bt_error err;
+	int at = options_parse(rows, ROWS, &run, argc, argv, &err), status;
+
+	if (at >= 0 && run.help) {
+		puts("Usage: btrec run [OPTIONS] [--] PROGRAM [ARG...]\nRecords a program and everything it starts; ends as the program ends.\n\nOptions:");
+		options_help(stdout, rows, ROWS);
+		return 0;
+	}
+	if (at >= 0 && at >= argc)
+		at = bt_fail(&err, BT_E_MISUSE, 0, "run: no program given (see btrec run --help)");
+	if (at < 0) {
+		btrec_complain(&err);
+		return OURS;
+	}
+	run.argv = argv + at;
+	if (program_find(argv[at], run.program, &err)) {
+		status = btrec_complain(&err);
+		return status == 126 || status == 127 ? status : OURS;
+	}
+	return start(&run);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "collector/place.h"
+
+/* The directory of the socket, private to its user. */
+static bool make_private_directory(const char *socket_path)
+{
+	char dir[108];
+	struct stat st;
+
+	snprintf(dir, sizeof dir, "%s", socket_path);
+	*strrchr(dir, '/') = '\0';
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return false;
+	/* /tmp is everybody's: one that somebody else made is not used. */
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+static struct sockaddr_un address_of(const char *path)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+	return a;
+}
+
+int control_open(struct control *c, struct bt_error *err)
+{
+	struct sockaddr_un a;
+
+	place_control_socket(c->path, geteuid(), getpid());
+	a = address_of(c->path);
+	c->fd = -1;
+	if (!make_private_directory(c->path))
+		return bt_fail(err, BT_E_IO, errno, "no control socket: cannot use the directory of %s", c->path);
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	unlink(c->path); /* of a dead recorder that had our pid */
+	if (c->fd < 0 || bind(c->fd, (struct sockaddr *)&a, sizeof a) || listen(c->fd, 8)) {
+		int cause = errno;
+
+		control_close(c);
+		return bt_fail(err, BT_E_IO, cause, "no control socket at %s", c->path);
+	}
+	return 0;
+}
+
+void control_close(struct control *c)
+{
+	if (c->fd < 0)
+		return;
+	close(c->fd);
+	unlink(c->path);
+	c->fd = -1;
+}
+
+static unsigned snapshot_processes(struct recorder *r, int pid)
+{
+	struct task *task, *next;
+	unsigned count = 0;
+
+	for (task = r->tasks.first; task; task = next) {
+		next = task->next;
+		/* One request per process, through its first thread; the snapshot holds them all. */
+		if (!task->process || !task->recorded || task->native || task->state == TASK_EXITING || task->tid != task->process->pid)
+			continue;
+		if (pid && pid != task->process->pid)
+			continue;
+		recorder_request_snapshot(r, task);
+		count++;
+	}
+	return count;
+}
+
+static void serve(struct recorder *r, int fd)
+{
+	struct timeval patience = {.tv_sec = 1};
+	struct ucred peer = {0};
+	socklen_t len = sizeof peer;
+	char line[64] = "", answer[96];
+	int pid;
+	ssize_t n;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid()))
+		return;
+	n = read(fd, line, sizeof line - 1);
+	if (n > 0 && sscanf(line, "snap %d", &pid) == 1) {
+		unsigned count = snapshot_processes(r, pid);
+
+		snprintf(answer, sizeof answer, count ? "ok %u\n" : "error no recorded process with that pid has begun\n", count);
+	} else {
+		snprintf(answer, sizeof answer, "error unknown request\n");
+	}
+	(void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+}
+
+void control_serve(struct control *c, struct recorder *r)
+{
+	int fd;
+
+	while (c->fd >= 0 && (fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		serve(r, fd);
+		close(fd);
+	}
+}
+
+/* The process that traces pid, 0 when none does, -1 when there is no such process. */
+static int tracer_of(int pid)
+{
+	char path[32], line[128];
+	int tracer = -1;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return tracer;
+}
+
+static unsigned owner_of(int pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	return stat(path, &st) ? geteuid() : st.st_uid;
+}
+
+/* The recorder below a front process of `btrec run`: its child with a control socket. */
+static int connect_to(int recorder)
+{
+	struct sockaddr_un a;
+	char path[108];
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	place_control_socket(path, owner_of(recorder), recorder);
+	a = address_of(path);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a)) {
+		int cause = errno;
+
+		close(fd);
+		errno = cause;
+		fd = -1;
+	}
+	return fd;
+}
+
+static int first_child(int pid)
+{
+	char path[64];
+	int child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%d", &child) != 1)
+		child = 0;
+	if (f)
+		fclose(f);
+	return child;
+}
+
+int control_request_snapshot(int pid, struct bt_error *err)
+{
+	int tracer = tracer_of(pid), wanted = pid, fd, n;
+	char request[32], answer[128] = "";
+	size_t got = 0;
+	ssize_t k;
+
+	if (tracer < 0)
+		return bt_fail(err, BT_E_GONE, 0, "no process %d", pid);
+	if (!tracer) { /* a recorder, or the process of `btrec run` above it: all that it records */
+		wanted = 0;
+		tracer = pid;
+	}
+	fd = connect_to(tracer);
+	if (fd < 0 && !wanted && first_child(pid))
+		fd = connect_to(first_child(pid));
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return bt_fail(err, BT_E_PERMISSION, 0, "process %d is recorded by another user", pid);
+	if (fd < 0)
+		return bt_fail(err, BT_E_GONE, 0, "process %d is not recorded by btrec", pid);
+	snprintf(request, sizeof request, "snap %d\n", wanted);
+	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0) {
+		close(fd);
+		return bt_fail(err, BT_E_IO, errno, "cannot talk to the recorder of process %d", pid);
+	}
+	while (got < sizeof answer - 1 && (k = read(fd, answer + got, sizeof answer - 1 - got)) > 0)
+		got += (size_t)k;
+	close(fd);
+	answer[strcspn(answer, "\n")] = '\0';
+	if (sscanf(answer, "ok %d", &n) == 1)
+		return n;
+	return bt_fail(err, BT_E_GONE, 0, "process %d: %s", pid, strncmp(answer, "error ", 6) ? "the recorder gave no answer" : answer + 6);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. One request and one answer, each a line, a connection:
+ * "snap PID" (0: every process), answered "ok COUNT" or "error TEXT". Only the same user and root are served. */
+#ifndef BT_CONTROL_H
+#define BT_CONTROL_H
+
+#include "collector/recorder.h"
+
+struct control {
+	int fd; /* listening, or -1 */
+	char path[108];
+};
+
+/* Listens. A failure leaves the recording without a control socket: fd is -1 and err says why. */
+int control_open(struct control *c, struct bt_error *err);
+void control_close(struct control *c);
+
+/* Serves whoever waits; does not block longer than a misbehaving client's timeout of a second. */
+void control_serve(struct control *c, struct recorder *r);
+
+/* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot. Returns the number of
+ * snapshots, or -BT_E_GONE (no such process, or it is not recorded), -BT_E_PERMISSION, -BT_E_IO. */
+int control_request_snapshot(int pid, struct bt_error *err) BT_MUST_USE;
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/from.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/tracee.h"
+
+static const uint8_t int3 = 0xcc;
+
+static bool auxv_value(pid_t pid, uint64_t type, uint64_t *value)
+{
+	char path[32];
+	uint64_t pair[2];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+	f = fopen(path, "re");
+	while (f && !found && fread(pair, sizeof pair, 1, f) == 1)
+		if (pair[0] == type) {
+			*value = pair[1];
+			found = true;
+		}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+uint64_t from_entry_point(pid_t pid)
+{
+	uint64_t entry = 0;
+
+	auxv_value(pid, AT_ENTRY, &entry);
+	return entry;
+}
+
+/* What is added to a link-time address of the file that is mapped at m with its beginning. */
+static uint64_t load_bias(Elf *elf, const struct mapping *m)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr p;
+
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_offset <= m->offset && m->offset < p.p_offset + p.p_filesz)
+			return m->start - (m->offset - p.p_offset) - p.p_vaddr;
+	}
+	return 0;
+}
+
+/* The value of a function symbol in one symbol table section, 0 when it is not there. */
+static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t count = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
+
+	for (size_t i = 0; data && i < count; i++) {
+		GElf_Sym sym;
+		const char *s;
+
+		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+			continue;
+		s = elf_strptr(elf, shdr->sh_link, sym.st_name);
+		if (s && !strcmp(s, name))
+			return sym.st_value;
+	}
+	return 0;
+}
+
+static uint64_t find_symbol(Elf *elf, const char *name)
+{
+	uint64_t value = 0;
+	Elf_Scn *scn = NULL;
+
+	while (!value && (scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+
+		if (gelf_getshdr(scn, &shdr) && (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
+			value = symbol_in(elf, scn, &shdr, name);
+	}
+	return value;
+}
+
+static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where)
+{
+	char path[4200], *end;
+	uint64_t value = strtoull(where, &end, 0), addr = 0;
+	bool number = *where >= '0' && *where <= '9' && !*end;
+	Elf *elf;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, m->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
+		if (!number)
+			value = find_symbol(elf, where);
+		if (value)
+			addr = value + load_bias(elf, m);
+	}
+	elf_end(elf);
+	close(fd);
+	return addr;
+}
+
+uint64_t from_resolve(const struct space *space, pid_t pid, const char *where)
+{
+	uint64_t entry = from_entry_point(pid), addr = 0;
+	const struct mapping *main_map = space_map_at(space, entry);
+
+	/* The main program, whose file is mapped where the entry point is, then the rest in address order. */
+	for (int pass = 0; pass < 2 && !addr; pass++)
+		for (size_t i = 0; i < space->map_count && !addr; i++) {
+			const struct mapping *m = &space->maps[i];
+			bool is_main = main_map && m->ino == main_map->ino && m->dev == main_map->dev;
+
+			if (m->ino && m->offset == 0 && is_main == (pass == 0))
+				addr = resolve_in(m, pid, where);
+			if (pass == 1 && *where >= '0' && *where <= '9')
+				return 0; /* an address is the main program's */
+		}
+	return addr;
+}
+
+bool from_insert(struct space *space, pid_t tid, uint64_t addr)
+{
+	if (!addr || tracee_read(tid, addr, &space->from_byte, 1) != 1 || !tracee_write(tid, addr, &int3, 1))
+		return false;
+	space->from_final = addr != from_entry_point(tid);
+	space->from_addr = addr;
+	return true;
+}
+
+void from_disarm(struct space *space, pid_t tid)
+{
+	tracee_write(tid, space->from_addr, &space->from_byte, 1);
+}

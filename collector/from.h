@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* --from: the program runs natively until a place is reached. A breakpoint instruction stands there meanwhile, in the
+ * memory of each address space that has not come there. */
+#ifndef BT_FROM_H
+#define BT_FROM_H
+
+#include "collector/space.h"
+
+/* Resolves where, a symbol or an address as `nm` prints it (the load bias is added), in the files mapped into a space: the main
+ * program first. Returns the address in memory, 0 when it is in none of them. */
+uint64_t from_resolve(const struct space *space, pid_t pid, const char *where);
+
+/* The program's entry point: when it is reached, the libraries it was linked with are mapped. 0 when unknown. */
+uint64_t from_entry_point(pid_t pid);
+
+/* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then. */
+bool from_insert(struct space *space, pid_t tid, uint64_t addr);
+
+/* Puts the program's own byte back; space->from_addr is left for the caller. */
+void from_disarm(struct space *space, pid_t tid);
+
+#endif

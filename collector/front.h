@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The two processes of `btrec run`. The front is what the user's shell sees: it waits, stops when the program stops, passes on
+ * signals sent to it, and ends as the program ended. The recorder is its child and the program's parent; it may live on when
+ * the program leaves others behind (a daemon). */
+#ifndef BT_FRONT_H
+#define BT_FRONT_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "collector/recorder.h"
+
+enum front_message_type {
+	FRONT_FAILED,  /* the program did not start: text, exit status in value */
+	FRONT_STOPPED, /* it was stopped by the signal in value */
+	FRONT_ENDED,   /* it ended: kind, value; text is the one line for the user */
+};
+
+/* What the recorder tells the front, over a pipe, one struct a message. */
+struct front_message {
+	enum front_message_type type;
+	enum bt_exit_kind kind;
+	int value;
+	bool lives_on; /* the recorder does: do not wait for it */
+	char text[600];
+};
+
+/* Waits for the recorder's messages and acts on them; does not return but by the program's end: gives the exit status, or ends this
+ * process by the program's signal. quiet: no line at the end. */
+int front_wait(int pipe, pid_t recorder, bool quiet);
+
+/* In the recorder: ignores what the terminal sends to the whole job, and collects signals that the front forwards (front_forwarded). */
+void front_shield(void);
+
+/* In the recorder, at each tick: the signal that the front was sent and that did not reach the program by itself, or 0. */
+int front_forwarded(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Starts the program to record, traced from its execve on, in the world its user gave it. */
+#ifndef BT_LAUNCH_H
+#define BT_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "lib/error.h"
+
+struct launch {
+	const char *path;
+	char *const *argv, *const *envp;
+	const struct sigaction *actions; /* [NSIG]: dispositions the program inherits */
+	sigset_t mask;			 /* its signal mask */
+	bool fixed_addresses;		 /* no address space randomization */
+};
+
+/* Forks and seizes (ptrace(2), PTRACE_SEIZE) a process that goes on to execve as soon as this returns. failure gets the read end of a
+ * pipe on which the errno of a failed execve comes (int); it closes when the execve succeeds. Returns the pid, or
+ * -BT_E_PERMISSION with who forbids it and what to do, -BT_E_IO. */
+pid_t launch_seized(const struct launch *l, int *failure, struct bt_error *err) BT_MUST_USE;
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/place.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int place_directory(char dir[BT_PATH_MAX], struct bt_error *err)
+{
+	const char *own = getenv("BTREC_TRACE_DIR"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+	if (own && *own) {
+		snprintf(dir, BT_PATH_MAX, "%s", own);
+		return 0;
+	}
+	if (data && *data == '/') { /* the specification: relative ones are ignored */
+		snprintf(dir, BT_PATH_MAX, "%s/btrec", data);
+		return 0;
+	}
+	if (!home || !*home) {
+		const struct passwd *pw = getpwuid(getuid());
+
+		home = pw ? pw->pw_dir : NULL;
+	}
+	if (!home)
+		return bt_fail(err, BT_E_IO, 0, "no place for the trace: HOME is not set; use -o DIR");
+	snprintf(dir, BT_PATH_MAX, "%s/.local/share/btrec", home);
+	return 0;
+}
+
+int place_prepare(const char *dir, struct bt_error *err)
+{
+	char path[BT_PATH_MAX];
+
+	snprintf(path, sizeof path, "%s", dir);
+	for (char *at = path + 1;; at++) {
+		char c = *at;
+
+		if (c && c != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(path, 0700) && errno != EEXIST && errno != EISDIR)
+			return bt_fail(err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO, errno,
+				       "cannot make %s for traces (set BTREC_TRACE_DIR, or use -o DIR)", path);
+		*at = c;
+		if (!c)
+			return 0;
+	}
+}
+
+void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *program, unsigned n)
+{
+	const char *slash = strrchr(program, '/');
+
+	snprintf(path, BT_PATH_MAX, "%.3000s/%.255s-%u", dir, slash ? slash + 1 : program, n);
+}
+
+void place_link_latest(const char *dir, const char *trace)
+{
+	char link[BT_PATH_MAX + 16], fresh[BT_PATH_MAX + 32];
+	const char *name = strrchr(trace, '/');
+
+	snprintf(link, sizeof link, "%s/latest", dir);
+	snprintf(fresh, sizeof fresh, "%s/.latest-%d", dir, (int)getpid());
+	/* Made aside and renamed over: a reader never finds it missing. */
+	if (!symlink(name ? name + 1 : trace, fresh) && rename(fresh, link))
+		unlink(fresh);
+}
+
+void place_control_socket(char path[108], unsigned uid, int pid)
+{
+	struct stat st;
+
+	snprintf(path, 108, "/run/user/%u", uid);
+	if (!stat(path, &st) && st.st_uid == uid)
+		snprintf(path, 108, "/run/user/%u/btrec/%d", uid, pid);
+	else
+		snprintf(path, 108, "/tmp/btrec-%u/%d", uid, pid);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "collector/tracee.h"
+
+enum {
+	SCRIPT_DEPTH = 5, /* interpreters of interpreters, as the kernel follows them (fs/exec.c) */
+	CAP_SYS_PTRACE_BIT = 19,
+};
+
+/* The first line of /proc/PID/status that begins with key, from behind it. */
+static bool status_line(pid_t pid, const char *key, char *out, size_t size)
+{
+	char path[32], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		if (!strncmp(line, key, strlen(key))) {
+			snprintf(out, size, "%s", line + strlen(key));
+			found = true;
+		}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* With CAP_SYS_PTRACE in the recorder, a traced program keeps the privileges its file gives it (ptrace(2), "execve(2) under ptrace"). */
+static bool can_trace_privileged(void)
+{
+	char line[64];
+
+	return status_line(getpid(), "CapEff:", line, sizeof line) && strtoull(line, NULL, 16) >> CAP_SYS_PTRACE_BIT & 1;
+}
+
+struct credentials {
+	uid_t euid;
+	gid_t egid;
+};
+
+static struct credentials credentials_of(pid_t pid)
+{
+	struct credentials c = {geteuid(), getegid()};
+	unsigned real, effective;
+	char line[128];
+
+	if (status_line(pid, "Uid:", line, sizeof line) && sscanf(line, "%u %u", &real, &effective) == 2)
+		c.euid = effective;
+	if (status_line(pid, "Gid:", line, sizeof line) && sscanf(line, "%u %u", &real, &effective) == 2)
+		c.egid = effective;
+	return c;
+}
+
+/* What executing path would add to the credentials, or NULL. */
+static const char *privilege_gained(const char *path, struct credentials c)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) || statvfs(path, &fs) || fs.f_flag & ST_NOSUID)
+		return NULL;
+	if (st.st_mode & S_ISUID && st.st_uid != c.euid)
+		return "set-uid";
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != c.egid)
+		return "set-gid";
+	if (c.euid && getxattr(path, "security.capability", NULL, 0) > 0)
+		return "given file capabilities";
+	return NULL;
+}
+
+static int not_recordable(struct bt_error *err, const char *path, const char *why)
+{
+	return bt_fail(err, BT_E_NOT_RECORDABLE, 0, "%s: %s", path, why);
+}
+
+static int check_elf(const char *path, const uint8_t *head, size_t len, struct bt_error *err)
+{
+	if (len < sizeof(Elf64_Ehdr))
+		return not_recordable(err, path, "not a program: the file is too short");
+	if (head[EI_CLASS] != ELFCLASS64)
+		return not_recordable(err, path, "a 32-bit program; btrec records x86-64 programs only");
+	if (head[18] != EM_X86_64 || head[19])
+		return not_recordable(err, path, "a program for another processor; btrec records x86-64 programs only");
+	return 0;
+}
+
+static int check(const char *path, int depth, struct bt_error *err)
+{
+	uint8_t head[256] = {0};
+	const char *privilege;
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (stat(path, &st))
+		return bt_fail(err, errno == ENOENT || errno == ENOTDIR ? BT_E_NOT_FOUND : BT_E_NOT_RECORDABLE, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return not_recordable(err, path, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+	if (access(path, X_OK))
+		return not_recordable(err, path, "not executable");
+	privilege = can_trace_privileged() ? NULL : privilege_gained(path, (struct credentials){geteuid(), getegid()});
+	if (privilege)
+		return bt_fail(err, BT_E_NOT_RECORDABLE, 0,
+			       "%s: is %s and would run without its privileges under a tracer: record it as root, or a copy of it without the bit",
+			       path, privilege);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* executable but not readable: the kernel can run it, and so can we */
+		return 0;
+	n = read(fd, head, sizeof head - 1);
+	close(fd);
+	if (n >= SELFMAG && !memcmp(head, ELFMAG, SELFMAG))
+		return check_elf(path, head, (size_t)n, err);
+	if (n >= 2 && head[0] == '#' && head[1] == '!') {
+		char *interpreter = (char *)head + 2 + strspn((char *)head + 2, " \t");
+
+		interpreter[strcspn(interpreter, " \t\n")] = '\0';
+		if (depth == SCRIPT_DEPTH)
+			return not_recordable(err, path, "too many interpreters");
+		return check(interpreter, depth + 1, err);
+	}
+	return not_recordable(err, path, "neither a program nor a script with #!");
+}
+
+/* Looks for name in $PATH like execvp(3). The first executable file wins; else the first that is there at all. */
+static bool search_path(const char *name, char path[4096])
+{
+	const char *dirs = getenv("PATH");
+	char first[4096] = "";
+
+	if (!dirs)
+		dirs = "/bin:/usr/bin";
+	for (const char *at = dirs;; at += 1) {
+		size_t len = strcspn(at, ":");
+		struct stat st;
+
+		snprintf(path, 4096, "%.*s/%s", len ? (int)len : 1, len ? at : ".", name);
+		if (!stat(path, &st) && S_ISREG(st.st_mode)) {
+			if (!access(path, X_OK))
+				return true;
+			if (!*first)
+				snprintf(first, sizeof first, "%s", path);
+		}
+		at += len;
+		if (!*at)
+			break;
+	}
+	snprintf(path, 4096, "%s", first);
+	return *first;
+}
+
+int program_find(const char *name, char path[4096], struct bt_error *err)
+{
+	if (strchr(name, '/'))
+		snprintf(path, 4096, "%s", name);
+	else if (!*name || !search_path(name, path))
+		return bt_fail(err, BT_E_NOT_FOUND, 0, "%s: program not found in $PATH", name);
+	return check(path, 0, err);
+}
+
+bool program_gains_privileges(pid_t tid, const struct bt_regs *regs, char *reason, size_t size)
+{
+	bool at = regs->orig_rax == SYS_execveat;
+	uint64_t name_addr = at ? regs->rsi : regs->rdi;
+	char name[4096] = "", path[4300];
+	const char *privilege;
+
+	if (can_trace_privileged())
+		return false;
+	tracee_read(tid, name_addr, name, sizeof name - 1);
+	if (name[0] == '/')
+		snprintf(path, sizeof path, "/proc/%d/root%s", (int)tid, name);
+	else if (at && (int32_t)regs->rdi >= 0)
+		snprintf(path, sizeof path, "/proc/%d/fd/%d%s%s", (int)tid, (int32_t)regs->rdi, name[0] ? "/" : "", name);
+	else
+		snprintf(path, sizeof path, "/proc/%d/cwd/%s", (int)tid, name);
+	privilege = privilege_gained(path, credentials_of(tid));
+	if (!privilege)
+		return false;
+	snprintf(reason, size, "%.400s is %s: let go at its execve, so that it keeps its privileges", name, privilege);
+	return true;
+}
+
+void program_of(pid_t tid, char *path, size_t size, struct buf *argv)
+{
+	char link[32];
+	uint8_t bytes[4096];
+	ssize_t n;
+	FILE *f;
+
+	snprintf(link, sizeof link, "/proc/%d/exe", (int)tid);
+	n = readlink(link, path, size - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	snprintf(link, sizeof link, "/proc/%d/cmdline", (int)tid);
+	f = fopen(link, "re");
+	while (f && (n = (ssize_t)fread(bytes, 1, sizeof bytes, f)) > 0)
+		buf_put(argv, bytes, (size_t)n);
+	if (f)
+		fclose(f);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder: supervises a tree of processes, runs their code through a backend, and writes what happens to a trace.
+ * One thread, one struct; the main loop is next event, dispatch. */
+#ifndef BT_RECORDER_H
+#define BT_RECORDER_H
+
+#include "collector/backend.h"
+#include "collector/task.h"
+#include "format/trace_writer.h"
+
+enum snap_exit {
+	SNAP_EXIT_NEVER,
+	SNAP_EXIT_FAILURE, /* of the initial process */
+	SNAP_EXIT_ALWAYS,  /* of every process */
+};
+
+struct recorder_options {
+	uint64_t history; /* branches kept per task */
+	enum snap_exit snap_exit;
+	const char *from; /* NULL: from the start */
+	bool deterministic; /* the tests' start (world.h) */
+};
+
+/* How the initial process ended, and what remains. */
+struct recorder_outcome {
+	bool ended;
+	enum bt_exit_kind kind;
+	int status; /* exit status or signal */
+	bool core;
+};
+
+/* A wait status that was taken early and waits for its turn. */
+struct queued_event {
+	pid_t tid;
+	int status;
+};
+
+struct recorder {
+	struct trace_writer *writer;
+	struct backend backend;
+	struct recorder_options options;
+	struct task_table tasks;
+	struct queued_event *queue; /* ring buffer of events taken while looking for others */
+	size_t queue_len, queue_cap;
+	uint32_t snapshots;
+	pid_t initial_pid;
+	struct recorder_outcome outcome;
+	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
+	bool from_reached; /* by any task */
+	/* Called when a signal interrupted the waiting: a timer of the caller's. */
+	void (*on_tick)(void *arg, struct recorder *r);
+	void *on_tick_arg;
+	/* Tells the front process what its parent must see: the initial process stopped by a signal, or ended. */
+	void (*notify)(void *arg, const struct recorder *r, int stop_signal);
+	void *notify_arg;
+	uint64_t last_flush;
+};
+
+/* Takes over the writer. */
+void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops, const struct recorder_options *options);
+/* Closes the trace. */
+void recorder_release(struct recorder *r);
+
+/* The program never started: takes the trace back out of the directory dir. */
+void recorder_abandon(struct recorder *r, const char *dir);
+
+/* Hands what is buffered to the kernel when a second has passed since the last time. */
+void recorder_flush_due(struct recorder *r);
+
+/* The initial process, seized and not yet past its execve. Errors: BT_E_NO_MEMORY. */
+int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err) BT_MUST_USE;
+
+/* Runs until no recorded task is left. */
+void recorder_run(struct recorder *r);
+
+/* For the modules of the collector: */
+
+/* Fills seq and time and writes an event into the stream of the task's unit. */
+#define RECORDER_EVENT(r, unit, KIND, rec)                                    \
+	do {                                                                  \
+		(rec)->seq = trace_writer_next_seq((r)->writer);              \
+		(rec)->time = trace_writer_time((r)->writer);                 \
+		trace_writer_event((r)->writer, unit, BT_RECORD_##KIND, rec); \
+	} while (0)
+
+/* A NOTE record in the stream of the task's unit. */
+void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Brings a task to a stop in which registers and history agree, in task->regs; needs recorder_freeze. False when there
+ * is nothing to see of it. */
+bool recorder_halt(struct recorder *r, struct task *task);
+void recorder_freeze(struct recorder *r);
+void recorder_thaw(struct recorder *r);
+
+/* Takes a snapshot of a task's process, now or at the end of the instruction it is executing. */
+void recorder_request_snapshot(struct recorder *r, struct task *task);
+
+/* Waits until tid stops or ends, leaving its event in the queue for the main loop. False when it is gone. */
+bool recorder_await_stop(struct recorder *r, pid_t tid);
+
+/* Whether an event of tid waits in the queue: the task is stopped already. */
+bool recorder_has_event(const struct recorder *r, pid_t tid);
+
+#endif

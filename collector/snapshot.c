@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/tracee.h"
+
+enum {
+	HANDLED_BRANCHES = 256,
+	STACK_MAX = 256 << 10,
+	RED_ZONE = 128,
+	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
+	NEAR_AFTER = 192,
+	BUCKET_MAX = 32, /* handled events kept in a burst, per task */
+};
+
+#define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
+
+/* Everything but the two kinds that a handler will see is kept in full. */
+static bool is_full(enum bt_snapshot_kind kind)
+{
+	return kind != BT_SNAPSHOT_FAULT && kind != BT_SNAPSHOT_SIGNAL;
+}
+
+static bool admitted(struct recorder *r, struct task *task)
+{
+	uint64_t now = trace_writer_time(r->writer), gained = (now - task->bucket_time) / BUCKET_REFILL_NS;
+
+	if (!task->bucket_time)
+		task->bucket = BUCKET_MAX;
+	if (gained || !task->bucket_time)
+		task->bucket_time = now ? now : 1;
+	task->bucket = task->bucket + gained > BUCKET_MAX ? BUCKET_MAX : task->bucket + gained;
+	if (!task->bucket)
+		return false;
+	task->bucket--;
+	return true;
+}
+
+void snapshot_write_suppressed(struct recorder *r, struct task *task)
+{
+	for (unsigned kind = 0; kind < BT_SNAPSHOT_KINDS; kind++) {
+		struct bt_record_suppressed rec = {.task = task->number, .kind = (uint8_t)kind, .count = task->suppressed[kind]};
+
+		if (!rec.count)
+			continue;
+		task->suppressed[kind] = 0;
+		RECORDER_EVENT(r, task->unit->number, SUPPRESSED, &rec);
+	}
+}
+
+static void keep_memory(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t start, uint64_t end)
+{
+	struct bt_record_memory rec = {.snapshot = snapshot, .space = task->process->space->number, .addr = start};
+	uint8_t *bytes = end > start ? malloc(end - start) : NULL;
+	size_t n;
+
+	if (!bytes)
+		return;
+	n = tracee_read(task->tid, start, bytes, end - start);
+	if (n) {
+		rec.bytes = slice_of(bytes, n);
+		rec.seq = trace_writer_next_seq(r->writer);
+		trace_writer_event(r->writer, task->unit->number, BT_RECORD_MEMORY, &rec);
+	}
+	free(bytes);
+}
+
+/* The stack from the red zone up, and what lies around the addresses that registers hold. */
+static void keep_thread_memory(struct recorder *r, const struct task *task, uint32_t snapshot)
+{
+	const struct space *space = task->process->space;
+	uint64_t sp = task->regs.rsp, stack_start = 0, stack_end = 0;
+	const struct mapping *m = space_map_at(space, sp);
+
+	if (m) {
+		stack_start = sp - m->start < RED_ZONE ? m->start : sp - RED_ZONE;
+		stack_end = m->end - sp < STACK_MAX ? m->end : sp + STACK_MAX;
+		keep_memory(r, task, snapshot, stack_start, stack_end);
+	}
+	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
+		uint64_t addr = bt_regs_get(&task->regs, i), start, end;
+
+		m = space_map_at(space, addr);
+		if (bt_reg_info[i].dwarf < 0 || !m || (addr >= stack_start && addr < stack_end))
+			continue;
+		start = addr - m->start < NEAR_BEFORE ? m->start : addr - NEAR_BEFORE;
+		end = m->end - addr < NEAR_AFTER ? m->end : addr + NEAR_AFTER;
+		keep_memory(r, task, snapshot, start, end);
+	}
+}
+
+static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot, bool full)
+{
+	struct bt_record_thread rec = {
+		.snapshot = snapshot,
+		.task = task->number,
+		.point = task_point(task),
+		.position = task->ring.next,
+		.epoch = task->process->space->epoch,
+		.in_syscall = task->in_syscall,
+		.regs = task->regs,
+	};
+
+	rec.seq = trace_writer_next_seq(r->writer);
+	trace_writer_event(r->writer, task->unit->number, BT_RECORD_THREAD, &rec);
+	branch_ring_flush(&task->ring, r->writer, task->number, full ? SIZE_MAX : HANDLED_BRANCHES);
+	if (full)
+		keep_thread_memory(r, task, snapshot);
+}
+
+static void keep_other_threads(struct recorder *r, const struct task *task, uint32_t snapshot)
+{
+	bool frozen = r->frozen;
+
+	if (task->process->tasks == 1)
+		return;
+	recorder_freeze(r);
+	for (struct task *other = r->tasks.first; other; other = other->next)
+		if (other != task && other->process == task->process && recorder_halt(r, other))
+			keep_thread(r, other, snapshot, true);
+	if (!frozen)
+		recorder_thaw(r);
+}
+
+uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_kind kind, uint64_t event, const char *label)
+{
+	bool full = is_full(kind);
+	struct bt_record_snapshot rec = {
+		.task = task->number,
+		.kind = (uint8_t)kind,
+		.point = task_point(task),
+		.space = task->process->space->number,
+		.position = task->ring.next,
+		.event = event,
+		.depth = task->depth,
+		.label = bt_str(label),
+	};
+
+	if (!full && !admitted(r, task)) {
+		task->suppressed[kind]++;
+		return 0;
+	}
+	snapshot_write_suppressed(r, task);
+	if (full)
+		space_refresh(task->process->space, r->writer, task->tid);
+	rec.epoch = task->process->space->epoch;
+	rec.snapshot = ++r->snapshots;
+	RECORDER_EVENT(r, task->unit->number, SNAPSHOT, &rec);
+	keep_thread(r, task, rec.snapshot, full);
+	if (full)
+		keep_other_threads(r, task, rec.snapshot);
+	trace_writer_flush(r->writer);
+	return rec.snapshot;
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/space.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include "collector/tracee.h"
+#include "lib/build_id.h"
+
+enum {
+	PAGE = 4096,
+	NO_PAGE = 1, /* not a page address */
+	IMAGE_HEAD = 16384, /* enough of an ELF file for its program headers and notes */
+};
+
+static void free_maps(struct mapping *maps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(maps[i].path);
+	free(maps);
+}
+
+static struct code_page *page_slot(const struct space *s, uint64_t addr)
+{
+	size_t mask = s->page_slots - 1, i = (addr / PAGE * 0x9E3779B97F4A7C15u >> 32) & mask;
+
+	while (s->pages[i].addr != addr && s->pages[i].addr != NO_PAGE)
+		i = (i + 1) & mask;
+	return &s->pages[i];
+}
+
+static bool pages_grow(struct space *s)
+{
+	struct code_page *old = s->pages;
+	size_t old_slots = s->page_slots;
+
+	s->page_slots = old_slots ? old_slots * 2 : 64;
+	s->pages = malloc(s->page_slots * sizeof *s->pages);
+	if (!s->pages) {
+		s->pages = old;
+		s->page_slots = old_slots;
+		return false;
+	}
+	for (size_t i = 0; i < s->page_slots; i++)
+		s->pages[i] = (struct code_page){.addr = NO_PAGE};
+	for (size_t i = 0; i < old_slots; i++)
+		if (old[i].addr != NO_PAGE)
+			*page_slot(s, old[i].addr) = old[i];
+	free(old);
+	return true;
+}
+
+/* The copy of a page, made empty when new. NULL without memory. */
+static struct code_page *page_get(struct space *s, uint64_t addr, bool *new_page)
+{
+	struct code_page *p;
+
+	*new_page = false;
+	if (s->page_count * 2 >= s->page_slots && !pages_grow(s))
+		return NULL;
+	p = page_slot(s, addr);
+	if (p->addr == addr)
+		return p;
+	p->bytes = malloc(PAGE);
+	if (!p->bytes)
+		return NULL;
+	p->addr = addr;
+	s->page_count++;
+	*new_page = true;
+	return p;
+}
+
+static void pages_release(struct space *s)
+{
+	for (size_t i = 0; i < s->page_slots; i++)
+		if (s->pages[i].addr != NO_PAGE)
+			free(s->pages[i].bytes);
+	free(s->pages);
+	s->pages = NULL;
+	s->page_slots = s->page_count = 0;
+}
+
+/* Forgets the copies of pages in [start, end): what is mapped there now is something else. */
+static void pages_drop(struct space *s, uint64_t start, uint64_t end)
+{
+	struct code_page *old = s->pages;
+	size_t slots = s->page_slots;
+	bool any = false;
+
+	for (size_t i = 0; i < slots && !any; i++)
+		any = old[i].addr != NO_PAGE && old[i].addr >= start && old[i].addr < end;
+	if (!any)
+		return;
+	/* Open addressing cannot delete: rebuild without them. Code is unmapped rarely. */
+	s->pages = NULL;
+	s->page_slots = s->page_count = 0;
+	for (size_t i = 0; i < slots; i++) {
+		if (old[i].addr == NO_PAGE)
+			continue;
+		if ((old[i].addr >= start && old[i].addr < end) || (s->page_count * 2 >= s->page_slots && !pages_grow(s))) {
+			free(old[i].bytes);
+			continue;
+		}
+		*page_slot(s, old[i].addr) = old[i];
+		s->page_count++;
+	}
+	free(old);
+}
+
+static bool copy_maps(struct space *s, const struct space *parent)
+{
+	s->maps = calloc(parent->map_count ? parent->map_count : 1, sizeof *s->maps);
+	if (!s->maps)
+		return false;
+	for (size_t i = 0; i < parent->map_count; i++) {
+		s->maps[i] = parent->maps[i];
+		s->maps[i].path = strdup(parent->maps[i].path);
+		if (!s->maps[i].path)
+			return false;
+		s->map_count++;
+	}
+	return true;
+}
+
+static bool copy_pages(struct space *s, const struct space *parent)
+{
+	for (size_t i = 0; i < parent->page_slots; i++) {
+		const struct code_page *from = &parent->pages[i];
+		struct code_page *to;
+		bool new_page;
+
+		if (from->addr == NO_PAGE)
+			continue;
+		to = page_get(s, from->addr, &new_page);
+		if (!to)
+			return false;
+		memcpy(to->bytes, from->bytes, PAGE);
+	}
+	return true;
+}
+
+struct space *space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct space *parent)
+{
+	struct space *s = calloc(1, sizeof *s);
+	struct bt_record_space rec = {.space = number};
+
+	if (!s)
+		return NULL;
+	s->number = number;
+	s->unit = unit;
+	s->users = 1;
+	s->epoch = 1;
+	if (parent) {
+		s->epoch = parent->epoch;
+		rec.parent = parent->number;
+		rec.parent_epoch = parent->epoch;
+		s->from_addr = parent->from_addr;
+		s->from_byte = parent->from_byte;
+		s->from_final = parent->from_final;
+		if (!copy_maps(s, parent) || !copy_pages(s, parent)) {
+			space_put(s);
+			return NULL;
+		}
+	}
+	rec.seq = trace_writer_next_seq(w);
+	rec.time = trace_writer_time(w);
+	trace_writer_event(w, unit, BT_RECORD_SPACE, &rec);
+	return s;
+}
+
+struct space *space_get(struct space *s)
+{
+	s->users++;
+	return s;
+}
+
+void space_put(struct space *s)
+{
+	if (!s || --s->users)
+		return;
+	free_maps(s->maps, s->map_count);
+	pages_release(s);
+	free(s);
+}
+
+/* Undoes the octal escapes of /proc/PID/maps (a newline in a path is \012). */
+static void unescape(char *path)
+{
+	char *to = path;
+
+	for (char *at = path; *at; at++, to++) {
+		if (!strncmp(at, "\\012", 4)) {
+			*to = '\n';
+			at += 3;
+		} else {
+			*to = *at;
+		}
+	}
+	*to = '\0';
+}
+
+static bool parse_map(char *line, struct mapping *m)
+{
+	unsigned major_, minor_;
+	char perms[5];
+	int at = 0;
+
+	*m = (struct mapping){0};
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start, &m->end, perms, &m->offset, &major_,
+		   &minor_, &m->ino, &at) < 7 || !at)
+		return false;
+	m->dev = makedev(major_, minor_);
+	m->prot = (uint8_t)((perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0));
+	m->shared = perms[3] == 's';
+	unescape(line + at);
+	m->path = strdup(line + at);
+	return m->path;
+}
+
+static bool read_maps(pid_t pid, struct mapping **out, size_t *count)
+{
+	struct mapping *maps = NULL;
+	size_t n = 0, cap = 0, line_cap = 0;
+	char path[32], *line = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (getline(&line, &line_cap, f) > 0) {
+		if (n == cap) {
+			size_t new_cap = cap ? cap * 2 : 64;
+			struct mapping *grown = realloc(maps, new_cap * sizeof *maps);
+
+			if (!grown)
+				break;
+			maps = grown;
+			cap = new_cap;
+		}
+		if (parse_map(line, &maps[n]))
+			n++;
+	}
+	free(line);
+	fclose(f);
+	*out = maps;
+	*count = n;
+	return n > 0;
+}
+
+static bool same_mapping(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->prot == b->prot && a->shared == b->shared && a->offset == b->offset &&
+	       a->dev == b->dev && a->ino == b->ino && !strcmp(a->path, b->path);
+}
+
+static void read_build_id(pid_t pid, struct mapping *m, const struct mapping *maps, size_t count)
+{
+	uint8_t head[IMAGE_HEAD];
+
+	if (!m->ino && strcmp(m->path, "[vdso]"))
+		return;
+	if (m->offset == 0) {
+		size_t n = tracee_read(pid, m->start, head, m->end - m->start < IMAGE_HEAD ? m->end - m->start : IMAGE_HEAD);
+
+		m->build_id_len = (uint8_t)bt_build_id(head, n, m->build_id);
+		return;
+	}
+	/* The other segments of a file: as the mapping of its beginning, which lies before them. */
+	for (size_t i = 0; i < count && maps[i].start < m->start; i++)
+		if (maps[i].ino == m->ino && maps[i].dev == m->dev && maps[i].build_id_len) {
+			m->build_id_len = maps[i].build_id_len;
+			memcpy(m->build_id, maps[i].build_id, sizeof m->build_id);
+		}
+}
+
+static void write_unmap(const struct space *s, struct trace_writer *w, const struct mapping *m)
+{
+	struct bt_record_unmap rec = {.seq = trace_writer_next_seq(w), .space = s->number, .epoch = s->epoch, .start = m->start, .end = m->end};
+
+	trace_writer_event(w, s->unit, BT_RECORD_UNMAP, &rec);
+}
+
+static void write_map(const struct space *s, struct trace_writer *w, const struct mapping *m)
+{
+	struct bt_record_map rec = {
+		.seq = trace_writer_next_seq(w),
+		.space = s->number,
+		.epoch = s->epoch,
+		.start = m->start,
+		.end = m->end,
+		.prot = m->prot,
+		.shared = m->shared,
+		.offset = m->offset,
+		.dev = m->dev,
+		.ino = m->ino,
+		.path = bt_str(m->path),
+		.build_id = slice_of(m->build_id, m->build_id_len),
+	};
+
+	trace_writer_event(w, s->unit, BT_RECORD_MAP, &rec);
+}
+
+/* Walks the old and the new list side by side, calling drop for what is only in the old, add for what is only in the
+ * new one. Returns whether they differ. Both callbacks may be NULL. */
+struct map_diff {
+	void (*drop)(struct space *s, struct trace_writer *w, const struct mapping *m);
+	void (*add)(struct space *s, struct trace_writer *w, const struct mapping *m);
+};
+
+static bool diff_maps(struct space *s, struct trace_writer *w, struct mapping *maps, size_t count, const struct map_diff *act)
+{
+	size_t i = 0, j = 0;
+	bool differ = false;
+
+	while (i < s->map_count || j < count) {
+		if (i < s->map_count && j < count && same_mapping(&s->maps[i], &maps[j])) {
+			maps[j].build_id_len = s->maps[i].build_id_len;
+			memcpy(maps[j].build_id, s->maps[i].build_id, sizeof maps[j].build_id);
+			i++;
+			j++;
+		} else if (j == count || (i < s->map_count && s->maps[i].start <= maps[j].start)) {
+			differ = true;
+			if (act->drop)
+				act->drop(s, w, &s->maps[i]);
+			i++;
+		} else {
+			differ = true;
+			if (act->add)
+				act->add(s, w, &maps[j]);
+			j++;
+		}
+	}
+	return differ;
+}
+
+static void drop_mapping(struct space *s, struct trace_writer *w, const struct mapping *m)
+{
+	write_unmap(s, w, m);
+	pages_drop(s, m->start, m->end);
+}
+
+static void add_mapping(struct space *s, struct trace_writer *w, const struct mapping *m)
+{
+	write_map(s, w, m);
+}
+
+void space_refresh(struct space *s, struct trace_writer *w, pid_t pid)
+{
+	static const struct map_diff look = {0}, drop = {.drop = drop_mapping}, add = {.add = add_mapping};
+	struct mapping *maps;
+	size_t count;
+
+	if (!read_maps(pid, &maps, &count))
+		return;
+	if (!diff_maps(s, w, maps, count, &look)) {
+		free_maps(maps, count);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!maps[i].build_id_len)
+			read_build_id(pid, &maps[i], maps, count);
+	s->epoch++;
+	diff_maps(s, w, maps, count, &drop); /* first everything that goes: a mapping may have moved over another */
+	diff_maps(s, w, maps, count, &add);
+	free_maps(s->maps, s->map_count);
+	s->maps = maps;
+	s->map_count = count;
+}
+
+static void write_page(const struct space *s, struct trace_writer *w, const struct code_page *p)
+{
+	struct bt_record_code rec = {.space = s->number, .epoch = s->epoch, .addr = p->addr, .object = trace_writer_object(w, p->bytes, PAGE)};
+
+	rec.seq = trace_writer_next_seq(w);
+	trace_writer_event(w, s->unit, BT_RECORD_CODE, &rec);
+}
+
+/* Makes the copy of the page at addr agree with the n bytes at addr + at, which are what is there now. */
+static void check_page(struct space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t at, const uint8_t *bytes, size_t n)
+{
+	bool new_page;
+	struct code_page *p = page_get(s, addr, &new_page);
+
+	if (!p || (!new_page && !memcmp(p->bytes + at, bytes, n)))
+		return;
+	if (!new_page)
+		s->epoch++;
+	memset(p->bytes, 0, PAGE);
+	tracee_read(tid, addr, p->bytes, PAGE);
+	memcpy(p->bytes + at, bytes, n);
+	write_page(s, w, p);
+}
+
+int space_fetch(struct space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn)
+{
+	size_t at = addr % PAGE, here = PAGE - at < BT_INSN_MAX ? PAGE - at : BT_INSN_MAX;
+	size_t got = tracee_read(tid, addr, bytes, here);
+	int rc = bt_insn_decode(bytes, got, insn);
+
+	if (rc == -BT_E_TRUNCATED && got == here && here < BT_INSN_MAX) {
+		got += tracee_read(tid, addr + here, bytes + here, BT_INSN_MAX - here);
+		rc = bt_insn_decode(bytes, got, insn);
+	}
+	if (got && rc) /* what is no instruction is worth keeping too: the report shows it */
+		check_page(s, w, tid, addr - at, at, bytes, got < here ? got : here);
+	if (rc)
+		return rc;
+	check_page(s, w, tid, addr - at, at, bytes, insn->len < here ? insn->len : here);
+	if (insn->len > here)
+		check_page(s, w, tid, addr + here, 0, bytes + here, insn->len - here);
+	return 0;
+}
+
+const struct mapping *space_map_at(const struct space *s, uint64_t addr)
+{
+	size_t lo = 0, hi = s->map_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr >= s->maps[mid].end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->map_count && addr >= s->maps[lo].start ? &s->maps[lo] : NULL;
+}

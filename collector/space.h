@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* An address space of the recorded tree: its mappings as the trace knows them, and the code pages that have
+ * been executed, by image epoch. Written to the trace as they change. Shared by the tasks of a unit; counted. */
+#ifndef BT_SPACE_H
+#define BT_SPACE_H
+
+#include <sys/types.h>
+
+#include "format/trace_writer.h"
+#include "lib/insn.h"
+
+struct mapping {
+	uint64_t start, end, offset, dev, ino;
+	uint8_t prot; /* PROT_* */
+	bool shared;
+	char *path; /* owned, "" for none */
+	uint8_t build_id_len, build_id[64];
+};
+
+struct code_page {
+	uint64_t addr; /* of the page; 1: empty slot */
+	uint8_t *bytes;
+};
+
+struct space {
+	uint32_t number, unit, epoch;
+	unsigned users;
+	struct mapping *maps;
+	size_t map_count;
+	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
+	uint8_t from_byte;
+	bool from_final;    /* it stands at the place asked for, not at the entry point on the way to it */
+	struct code_page *pages; /* open-addressing table */
+	size_t page_slots, page_count;
+};
+
+/* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages. Writes its SPACE record.
+ * NULL without memory. */
+struct space *space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct space *parent);
+struct space *space_get(struct space *s);
+void space_put(struct space *s);
+
+/* Reads /proc/PID/maps; writes what changed as MAP and UNMAP records of a new epoch. */
+void space_refresh(struct space *s, struct trace_writer *w, pid_t pid);
+
+/* Reads and decodes the instruction at addr, and makes sure that the trace holds the code pages it is on as they are now
+ * (a changed page begins a new epoch). bytes[BT_INSN_MAX] gets the instruction. Returns 0; -BT_E_TRUNCATED when the bytes
+ * cannot be read; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
+int space_fetch(struct space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn);
+
+/* The mapping at addr, or NULL. */
+const struct mapping *space_map_at(const struct space *s, uint64_t addr);
+
+#endif

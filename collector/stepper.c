@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* The stepper: PTRACE_SINGLESTEP and a decoder. Every instruction is seen, so ticks and branches are exact by construction;
+ * what single-stepping would show to the program is repaired here (doc/QUIRKS.md). */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+
+#include "collector/backend.h"
+#include "collector/tracee.h"
+
+enum {
+	EFLAGS_CF = 1,
+	EFLAGS_PF = 4,
+	EFLAGS_ZF = 0x40,
+	EFLAGS_SF = 0x80,
+	EFLAGS_TF = 0x100,
+	EFLAGS_OF = 0x800,
+	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
+	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
+	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
+};
+
+#define MASK_OF(signo) (1ull << ((signo) - 1))
+#define VSYSCALL_PAGE 0xffffffffff600000u
+
+/* What the resumed task was sent to do. */
+enum errand {
+	ERRAND_STEP,	/* one instruction (two behind mov ss) */
+	ERRAND_REP,	/* a whole REP instruction, to the breakpoint behind it */
+	ERRAND_SYSCALL, /* to the next system call stop */
+	ERRAND_DELIVER, /* a signal */
+};
+
+struct step_task {
+	enum errand errand;
+	uint64_t addr; /* of insn; the registers before it are task->regs */
+	struct bt_insn insn;
+	uint8_t bytes[BT_INSN_MAX];
+	struct bt_insn second; /* behind mov ss: executed by the same step. len 0: none */
+	uint8_t second_bytes[BT_INSN_MAX];
+	bool readable;	  /* insn could be decoded */
+	bool program_tf;  /* TF is the program's own: its trap is too */
+	bool trap_masked; /* the program blocks SIGTRAP; the kernel's mask has it unblocked while we step */
+	unsigned budget;
+	uint64_t syscall_rip; /* of the system call instruction in progress */
+};
+
+static int step_task_init(struct backend *b, struct task *task)
+{
+	(void)b;
+	task->backend = calloc(1, sizeof(struct step_task));
+	return task->backend ? 0 : -BT_E_NO_MEMORY;
+}
+
+static void step_task_release(struct backend *b, struct task *task)
+{
+	(void)b;
+	free(task->backend);
+	task->backend = NULL;
+}
+
+/* QUIRK(step-sigtrap-blocked): a trap while SIGTRAP is blocked makes the kernel reset its disposition and unblock it
+ * (force_sig_info_to_task). So it is unblocked while user code is stepped, and blocked again whenever the program
+ * or the kernel looks: at every system call and every delivery. */
+static int hide_trap_mask(struct task *task, struct step_task *st)
+{
+	uint64_t mask;
+
+	if (tracee_get_mask(task->tid, &mask))
+		return -BT_E_GONE;
+	if (!(mask & MASK_OF(SIGTRAP)))
+		return 0;
+	st->trap_masked = true;
+	return tracee_set_mask(task->tid, mask & ~MASK_OF(SIGTRAP));
+}
+
+static int restore_trap_mask(struct task *task, struct step_task *st)
+{
+	uint64_t mask;
+
+	if (!st->trap_masked)
+		return 0;
+	st->trap_masked = false;
+	if (tracee_get_mask(task->tid, &mask))
+		return -BT_E_GONE;
+	return tracee_set_mask(task->tid, mask | MASK_OF(SIGTRAP));
+}
+
+/* Whether a conditional with these registers before it is taken; needed where its target is the instruction behind it. */
+static bool condition_holds(const uint8_t *bytes, const struct bt_insn *insn, const struct bt_regs *r)
+{
+	uint8_t op = bytes[insn->len - 1 - 1]; /* rel8 forms: the byte before the displacement */
+	uint64_t f = r->eflags;
+	bool holds[8] = {
+		f & EFLAGS_OF,
+		f & EFLAGS_CF,
+		f & EFLAGS_ZF,
+		f & (EFLAGS_CF | EFLAGS_ZF),
+		f & EFLAGS_SF,
+		f & EFLAGS_PF,
+		!(f & EFLAGS_SF) != !(f & EFLAGS_OF),
+		(f & EFLAGS_ZF) || !(f & EFLAGS_SF) != !(f & EFLAGS_OF),
+	};
+	/* QUIRK(asize-count): a 67h prefix makes JrCXZ and LOOP use ecx. */
+	uint64_t count = bytes[0] == 0x67 ? (uint32_t)r->rcx : r->rcx;
+
+	if (insn->class == BT_INSN_JRCXZ)
+		return count == 0;
+	if (insn->class == BT_INSN_LOOP) {
+		bool zf = f & EFLAGS_ZF;
+		bool left = bytes[0] == 0x67 ? (uint32_t)(count - 1) != 0 : count - 1 != 0;
+
+		return left && (op == 0xe2 || (op == 0xe1 ? zf : !zf));
+	}
+	if (insn->len >= 6) /* 0f 8x rel32 */
+		op = bytes[insn->len - 5];
+	return holds[(op & 15) >> 1] != (op & 1);
+}
+
+/* Adds what the execution of insn at addr, which led to next, means to the history. before: the registers before it. */
+static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn, const uint8_t *bytes, const struct bt_regs *before, uint64_t next)
+{
+	int kind = bt_insn_branch_kind(insn->class);
+	struct bt_branch b = {.from = addr, .to = next, .flags = BT_BRANCH_TAKEN};
+
+	if (kind < 0) {
+		/* Straight on, or one iteration of REP. Elsewhere: an aborted transaction (xbegin). */
+		if (next == addr + insn->len || next == addr)
+			return;
+		kind = BT_BRANCH_JMP;
+	}
+	b.kind = (uint8_t)kind;
+	if (kind == BT_BRANCH_JCC) {
+		bool taken = insn->displacement ? next != addr + insn->len : condition_holds(bytes, insn, before);
+
+		b.flags = taken ? BT_BRANCH_TAKEN : 0;
+	}
+	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
+	branch_ring_push(&task->ring, &b, true);
+}
+
+/* Looks at the instruction the task is about to execute and lets it run. task->regs is up to date. */
+static int step(struct backend *b, struct task *task)
+{
+	struct step_task *st = task->backend;
+	struct space *space = task->process->space;
+	int request = PTRACE_SINGLESTEP;
+
+	st->addr = task->regs.rip;
+	st->errand = ERRAND_STEP;
+	st->second.len = 0;
+	st->program_tf = task->regs.eflags & EFLAGS_TF;
+	st->readable = !space_fetch(space, b->writer, task->tid, st->addr, st->bytes, &st->insn);
+	/* QUIRK(step-mov-ss): no trap comes between a load of ss and the instruction behind it (Intel SDM volume 3, 6.8.3). */
+	if (st->readable && st->insn.traits & BT_TRAIT_LOADS_SS &&
+	    space_fetch(space, b->writer, task->tid, st->addr + st->insn.len, st->second_bytes, &st->second))
+		st->second.len = 0;
+	if (task->syscall_restarts || (st->second.len ? st->second.class : st->insn.class) == BT_INSN_SYSCALL) {
+		/* QUIRK(step-syscall-r11): stepped over, syscall would leave TF in r11. */
+		st->errand = ERRAND_SYSCALL;
+		request = PTRACE_SYSCALL;
+	} else if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf &&
+		   !tracee_set_breakpoint(task->tid, st->addr + st->insn.len)) {
+		st->errand = ERRAND_REP;
+		request = PTRACE_CONT;
+	}
+	return tracee_resume(task->tid, request, 0);
+}
+
+static int step_resume(struct backend *b, struct task *task, int signo, bool fatal)
+{
+	struct step_task *st = task->backend;
+
+	st->budget = SLICE;
+	if (signo) {
+		st->errand = ERRAND_DELIVER;
+		if (restore_trap_mask(task, st))
+			return -BT_E_GONE;
+		/* A fatal one goes without a step, so that nothing of ours is in the core file. */
+		return tracee_resume(task->tid, fatal ? PTRACE_CONT : PTRACE_SINGLESTEP, signo);
+	}
+	if (task->in_syscall || task->syscall_restarts) {
+		st->errand = ERRAND_SYSCALL;
+		return tracee_resume(task->tid, PTRACE_SYSCALL, 0);
+	}
+	if (hide_trap_mask(task, st))
+		return -BT_E_GONE;
+	return step(b, task);
+}
+
+/* One step has been made: task->regs are the registers before it. */
+static enum backend_stop stepped(struct backend *b, struct task *task, const siginfo_t *info)
+{
+	struct step_task *st = task->backend;
+	struct bt_regs before = task->regs;
+	uint64_t next;
+
+	if (tracee_get_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	next = task->regs.rip;
+	if (!st->readable) {
+		/* The vsyscall page cannot be read, and the kernel emulates its calls: the step went all the way back. */
+		if ((st->addr & ~0xfffull) == VSYSCALL_PAGE) {
+			struct bt_branch ret = {.kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN, .from = st->addr, .to = next};
+
+			branch_ring_push(&task->ring, &ret, false);
+		} else {
+			branch_ring_gap(&task->ring, BT_GAP_UNDECODED);
+		}
+	} else if (st->second.len && next != st->addr + st->insn.len) {
+		retire(task, st->addr + st->insn.len, &st->second, st->second_bytes, &before, next);
+	} else {
+		retire(task, st->addr, &st->insn, st->bytes, &before, next);
+	}
+	/* QUIRK(step-pushf): the pushed flags hold our TF. */
+	if (((st->insn.traits | (st->second.len ? st->second.traits : 0)) & BT_TRAIT_PUSHF) && !st->program_tf) {
+		uint8_t high;
+
+		if (tracee_read(task->tid, task->regs.rsp + 1, &high, 1) == 1 && high & EFLAGS_TF >> 8) {
+			high &= (uint8_t)~(EFLAGS_TF >> 8);
+			tracee_write(task->tid, task->regs.rsp + 1, &high, 1);
+		}
+	}
+	if (st->program_tf && info->si_code == TRAP_TRACE)
+		return BACKEND_SIGNAL;
+	if (--st->budget == 0)
+		return BACKEND_SLICE;
+	return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+}
+
+/* The address the frame of a handler just entered will return to: rip in its ucontext (struct rt_sigframe: return address,
+ * then uc_flags, uc_link, uc_stack, and sixteen registers of the sigcontext before rip). */
+static uint64_t interrupted_rip(const struct task *task)
+{
+	uint64_t rip = 0;
+
+	tracee_read(task->tid, task->regs.rsp + 8 + 40 + 16 * 8, &rip, sizeof rip);
+	return rip;
+}
+
+static enum backend_stop handler_entered(struct task *task)
+{
+	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
+
+	if (tracee_get_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	b.from = interrupted_rip(task);
+	b.to = task->regs.rip;
+	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
+	branch_ring_push(&task->ring, &b, false);
+	task->syscall_restarts = false;
+	return BACKEND_HANDLER;
+}
+
+static enum backend_stop syscall_stop(struct task *task)
+{
+	struct step_task *st = task->backend;
+	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN};
+
+	switch (tracee_syscall_stop(task->tid)) {
+	case TRACEE_SYSCALL_ENTRY:
+		if (restore_trap_mask(task, st) || tracee_get_regs(task->tid, &task->regs))
+			return BACKEND_GONE;
+		st->syscall_rip = task->regs.rip - 2; /* syscall, sysenter and int 0x80 are two bytes long */
+		return BACKEND_SYSCALL_ENTER;
+	case TRACEE_SYSCALL_EXIT:
+		if (tracee_get_regs(task->tid, &task->regs))
+			return BACKEND_GONE;
+		if (st->syscall_rip) { /* not behind execve, which writes its own entry */
+			b.from = st->syscall_rip;
+			b.to = task->regs.rip;
+			branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
+			branch_ring_push(&task->ring, &b, false);
+		}
+		return BACKEND_SYSCALL_EXIT;
+	default:
+		return BACKEND_GONE;
+	}
+}
+
+static void step_stop_soon(struct backend *b, struct task *task)
+{
+	struct step_task *st = task->backend;
+
+	(void)b;
+	st->budget = 1;
+}
+
+static void step_execed(struct backend *b, struct task *task)
+{
+	struct step_task *st = task->backend;
+	struct bt_branch entry = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = st->syscall_rip, .to = task->regs.rip};
+
+	(void)b;
+	if (st->syscall_rip)
+		branch_ring_push(&task->ring, &entry, false);
+	st->syscall_rip = 0;
+}
+
+/* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's. */
+static bool own_trap(const struct step_task *st, const siginfo_t *info)
+{
+	if (st->errand == ERRAND_REP)
+		return info->si_code == TRAP_HWBKPT;
+	return st->errand == ERRAND_STEP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT) &&
+	       !(st->readable && st->insn.traits & BT_TRAIT_BREAKPOINT);
+}
+
+static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+{
+	struct step_task *st = task->backend;
+	bool ours = false;
+
+	if (ev->type == WAIT_SYSCALL)
+		return syscall_stop(task);
+	if (tracee_get_siginfo(task->tid, info))
+		return BACKEND_GONE;
+	if (ev->value == SIGTRAP && st->errand == ERRAND_DELIVER && info->si_code == TRAP_NOTIFY)
+		return handler_entered(task);
+	if (ev->value == SIGTRAP)
+		ours = own_trap(st, info);
+	if (st->errand == ERRAND_REP && tracee_set_breakpoint(task->tid, 0))
+		return BACKEND_GONE;
+	if (ours && info->si_code == TRAP_BRKPT) {
+		/* QUIRK(step-new-task): the first step of a new task traps on its way out of clone, before any instruction. */
+		if (tracee_get_regs(task->tid, &task->regs))
+			return BACKEND_GONE;
+		return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	}
+	if (ours)
+		return stepped(b, task, info);
+	if (tracee_get_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing to add. */
+	return BACKEND_SIGNAL;
+}
+
+const struct backend_ops stepper_ops = {
+	.name = "step",
+	.source = "bits",
+	.tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP,
+	.task_init = step_task_init,
+	.task_release = step_task_release,
+	.resume = step_resume,
+	.stop_soon = step_stop_soon,
+	.execed = step_execed,
+	.stopped = step_stopped,
+};

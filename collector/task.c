@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/task.h"
+
+#include <stdlib.h>
+
+enum {
+	SAME_STACK = 64 << 20, /* a stack pointer farther above a frame than this is on another stack */
+};
+
+struct task *task_find(const struct task_table *t, pid_t tid)
+{
+	struct task *task = t->first;
+
+	while (task && task->tid != tid)
+		task = task->next;
+	return task;
+}
+
+struct task *task_add(struct task_table *t, pid_t tid)
+{
+	struct task *task = calloc(1, sizeof *task);
+
+	if (!task)
+		return NULL;
+	task->tid = tid;
+	task->number = ++t->next_task;
+	task->next = t->first;
+	t->first = task;
+	t->count++;
+	return task;
+}
+
+void task_leave_process(struct task *task)
+{
+	struct process *p = task->process;
+
+	task->process = NULL;
+	if (p && !--p->tasks) {
+		space_put(p->space);
+		free(p);
+	}
+}
+
+void task_leave_unit(struct task *task)
+{
+	struct unit *u = task->unit;
+
+	task->unit = NULL;
+	if (u && !--u->tasks)
+		free(u);
+}
+
+void task_remove(struct task_table *t, struct task *task)
+{
+	struct task **at = &t->first;
+
+	while (*at != task)
+		at = &(*at)->next;
+	*at = task->next;
+	t->count--;
+	task_leave_process(task);
+	task_leave_unit(task);
+	branch_ring_release(&task->ring);
+	free(task);
+}
+
+struct process *process_new(pid_t pid, struct space *space)
+{
+	struct process *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->space = space;
+	return p;
+}
+
+struct unit *unit_new(struct task_table *t)
+{
+	struct unit *u = calloc(1, sizeof *u);
+
+	if (u)
+		u->number = ++t->next_unit;
+	return u;
+}
+
+void task_join_unit(struct task *task, struct unit *unit)
+{
+	task->unit = unit;
+	unit->tasks++;
+}
+
+void task_join_process(struct task *task, struct process *process)
+{
+	task->process = process;
+	process->tasks++;
+}
+
+struct bt_point task_point(const struct task *task)
+{
+	return (struct bt_point){.tick = task->ring.now.tick, .transfers = task->ring.now.transfers, .rip = task->regs.rip, .rcx = task->regs.rcx};
+}
+
+void task_prune_frames(struct task *task)
+{
+	uint64_t sp = task->regs.rsp;
+
+	while (task->depth) {
+		const struct handler_frame *f = &task->frames[task->depth - 1];
+		bool left = f->alt_end ? sp < f->alt_start || sp >= f->alt_end : sp > f->sp && sp - f->sp < SAME_STACK;
+
+		if (!left)
+			return;
+		task->depth--;
+	}
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks, processes and units of the recorded tree, and the table that holds them. */
+#ifndef BT_TASK_H
+#define BT_TASK_H
+
+#include "collector/branch_ring.h"
+#include "collector/space.h"
+#include "lib/regs.h"
+
+enum task_state {
+	TASK_NEW,	    /* known from its own first stop or from its parent's event, but not yet from both */
+	TASK_READY,	    /* stopped; waits for its unit's turn */
+	TASK_RUNNING,	    /* user code runs under the backend; it is its unit's current task */
+	TASK_IN_SYSCALL,    /* in the kernel between entry and exit */
+	TASK_GROUP_STOPPED, /* stopped by a stop signal, until SIGCONT */
+	TASK_NATIVE,	    /* runs unrecorded until --from is reached */
+	TASK_EXITING,	    /* past its exit event */
+};
+
+/* A signal frame on a stack of the task, as long as its handler has not been left. */
+struct handler_frame {
+	uint64_t sp;
+	uint64_t alt_start, alt_end; /* of the alternate stack it lies on; 0 for none */
+};
+
+enum {
+	HANDLER_DEPTH_MAX = 64,
+};
+
+struct process {
+	pid_t pid;
+	struct space *space;
+	unsigned tasks;
+	bool initial;
+	bool fatal_kept; /* its fatal snapshot has been taken */
+};
+
+/* Tasks that share an address space: one of them runs user code at a time. */
+struct unit {
+	uint32_t number;
+	unsigned tasks;
+	struct task *current;		  /* holds the turn */
+	struct task *ready_first, *ready_last;
+	uint32_t last;			  /* task that ran last */
+};
+
+struct task {
+	struct task *next; /* in the table */
+	struct task *ready_next;
+	uint32_t number, parent;
+	pid_t tid;
+	struct process *process;
+	struct unit *unit;
+	enum task_state state;
+	enum bt_task_how how;
+	bool recorded;	    /* its TASK record is written */
+	bool exit_recorded;
+	bool queued;
+	bool first_stop_seen;
+	bool native;	      /* runs unrecorded until --from is reached */
+	bool start_pending;   /* its START record is still to be written */
+	bool snapshot_wanted; /* at the end of the instruction it is executing */
+	struct bt_regs regs; /* of the last stop, as the application sees them */
+	struct branch_ring ring;
+	void *backend; /* the backend's own */
+
+	bool in_syscall;
+	bool syscall_restarts; /* its last system call will be entered again by the kernel */
+	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
+	bool interrupted;      /* we interrupted its system call for a snapshot */
+	uint64_t syscall_nr;
+	int pending_signal;    /* to deliver when it is resumed */
+	bool pending_fatal;
+
+	struct handler_frame frames[HANDLER_DEPTH_MAX];
+	unsigned depth;
+	uint64_t bucket, bucket_time; /* rate limit of snapshots of handled events */
+	uint64_t suppressed[BT_SNAPSHOT_KINDS];
+};
+
+struct task_table {
+	struct task *first;
+	unsigned count;
+	uint32_t next_task, next_unit, next_space;
+};
+
+struct task *task_find(const struct task_table *t, pid_t tid);
+
+/* A new task in state TASK_NEW without process. NULL without memory. */
+struct task *task_add(struct task_table *t, pid_t tid);
+
+/* Takes a task out and frees it; the last of a process and of a unit frees those. */
+void task_remove(struct task_table *t, struct task *task);
+
+struct process *process_new(pid_t pid, struct space *space);
+struct unit *unit_new(struct task_table *t);
+void task_join_unit(struct task *task, struct unit *unit);
+void task_leave_unit(struct task *task);
+void task_join_process(struct task *task, struct process *process);
+void task_leave_process(struct task *task);
+
+/* Where the task is. */
+struct bt_point task_point(const struct task *task);
+
+/* Drops handler frames that were left without a sigreturn (siglongjmp): those the stack pointer has moved past. */
+void task_prune_frames(struct task *task);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/tracee.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* struct bt_regs has the layout of the kernel's user_regs_struct: the list in regs.def says so, this proves it. */
+_Static_assert(sizeof(struct bt_regs) == sizeof(struct user_regs_struct), "register layout");
+_Static_assert(offsetof(struct bt_regs, rip) == offsetof(struct user_regs_struct, rip), "register layout");
+_Static_assert(offsetof(struct bt_regs, gs) == offsetof(struct user_regs_struct, gs), "register layout");
+
+enum {
+	KERNEL_SIGSET_SIZE = 8,
+};
+
+static int result(long rc)
+{
+	return rc < 0 ? -BT_E_GONE : 0;
+}
+
+int tracee_get_regs(pid_t tid, struct bt_regs *regs)
+{
+	return result(ptrace(PTRACE_GETREGS, tid, NULL, regs));
+}
+
+int tracee_set_regs(pid_t tid, const struct bt_regs *regs)
+{
+	return result(ptrace(PTRACE_SETREGS, tid, NULL, regs));
+}
+
+static size_t memory_io(pid_t tid, uint64_t addr, void *bytes, size_t n, bool write)
+{
+	char path[32];
+	size_t done = 0;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)tid);
+	fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	while (done < n) {
+		ssize_t k = write ? pwrite(fd, (char *)bytes + done, n - done, (off_t)(addr + done))
+				  : pread(fd, (char *)bytes + done, n - done, (off_t)(addr + done));
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			break;
+		done += (size_t)k;
+	}
+	close(fd);
+	return done;
+}
+
+size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n)
+{
+	struct iovec local = {.iov_base = out, .iov_len = n}, remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = n};
+	ssize_t k = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	size_t done = k > 0 ? (size_t)k : 0;
+
+	/* The fast way respects page protections and gives up a whole page early; the slow one reads execute-only pages too. */
+	return done == n ? n : done + memory_io(tid, addr + done, (char *)out + done, n - done, false);
+}
+
+bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n)
+{
+	return memory_io(tid, addr, (void *)(uintptr_t)bytes, n, true) == n;
+}
+
+int tracee_get_siginfo(pid_t tid, siginfo_t *info)
+{
+	return result(ptrace(PTRACE_GETSIGINFO, tid, NULL, info));
+}
+
+int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
+{
+	return result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));
+}
+
+int tracee_get_mask(pid_t tid, uint64_t *mask)
+{
+	return result(ptrace(PTRACE_GETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, mask));
+}
+
+int tracee_set_mask(pid_t tid, uint64_t mask)
+{
+	return result(ptrace(PTRACE_SETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, &mask));
+}
+
+int tracee_resume(pid_t tid, int request, int signo)
+{
+	return result(ptrace((enum __ptrace_request)request, tid, NULL, (void *)(long)signo));
+}
+
+int tracee_event_message(pid_t tid, unsigned long *message)
+{
+	*message = 0;
+	return result(ptrace(PTRACE_GETEVENTMSG, tid, NULL, message));
+}
+
+int tracee_set_breakpoint(pid_t tid, uint64_t addr)
+{
+	/* DR7: L0 enables breakpoint 0 for this task; R/W0 = 0 (execution) needs LEN0 = 0 (Intel SDM volume 3, 18.2.4). */
+	size_t dr0 = offsetof(struct user, u_debugreg[0]), dr7 = offsetof(struct user, u_debugreg[7]);
+
+	if (ptrace(PTRACE_POKEUSER, tid, (void *)dr7, NULL) < 0)
+		return -BT_E_GONE;
+	if (!addr)
+		return 0;
+	if (ptrace(PTRACE_POKEUSER, tid, (void *)dr0, (void *)addr) < 0 || ptrace(PTRACE_POKEUSER, tid, (void *)dr7, (void *)1L) < 0)
+		return errno == ESRCH ? -BT_E_GONE : -BT_E_NO_HARDWARE;
+	return 0;
+}
+
+enum tracee_syscall_stop tracee_syscall_stop(pid_t tid)
+{
+	struct __ptrace_syscall_info info;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) <= 0)
+		return TRACEE_SYSCALL_NONE;
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+		return TRACEE_SYSCALL_ENTRY;
+	return info.op == PTRACE_SYSCALL_INFO_EXIT ? TRACEE_SYSCALL_EXIT : TRACEE_SYSCALL_NONE;
+}
+
+int tracee_signals(pid_t tid, struct tracee_signals *out)
+{
+	static const struct {
+		const char *key;
+		size_t offset;
+	} lines[] = {
+		{"SigPnd:", offsetof(struct tracee_signals, pending)},
+		{"ShdPnd:", offsetof(struct tracee_signals, shared_pending)},
+		{"SigBlk:", offsetof(struct tracee_signals, blocked)},
+		{"SigIgn:", offsetof(struct tracee_signals, ignored)},
+		{"SigCgt:", offsetof(struct tracee_signals, caught)},
+	};
+	char path[32], line[256];
+	FILE *f;
+
+	*out = (struct tracee_signals){0};
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return -BT_E_GONE;
+	while (fgets(line, sizeof line, f))
+		for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+			unsigned long long v;
+
+			if (!strncmp(line, lines[i].key, strlen(lines[i].key)) && sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
+				*(uint64_t *)((char *)out + lines[i].offset) = v;
+		}
+	fclose(f);
+	return 0;
+}
+
+/* Waits for the next system call stop of tid. */
+static bool await_syscall_stop(pid_t tid)
+{
+	int status;
+
+	if (tracee_resume(tid, PTRACE_SYSCALL, 0))
+		return false;
+	return waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
+{
+	static const uint8_t insn[2] = {0x0f, 0x05};
+	struct bt_regs saved, regs;
+	uint8_t code[2];
+	long rc = -ESRCH;
+
+	if (tracee_get_regs(tid, &saved) || tracee_read(tid, saved.rip, code, sizeof code) != sizeof code ||
+	    !tracee_write(tid, saved.rip, insn, sizeof insn))
+		return rc;
+	regs = saved;
+	regs.rax = (uint64_t)nr;
+	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
+	regs.rdi = args[0];
+	regs.rsi = args[1];
+	regs.rdx = args[2];
+	regs.r10 = args[3];
+	regs.r8 = args[4];
+	regs.r9 = args[5];
+	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &regs))
+		rc = (long)regs.rax;
+	tracee_write(tid, saved.rip, code, sizeof code);
+	if (tracee_set_regs(tid, &saved))
+		return -ESRCH;
+	return rc;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* One traced task as ptrace(2) and /proc see it: registers, memory, signals, resuming. By thread id; no state.
+ * Every call needs the task to be in a ptrace stop unless it says otherwise, and gives -BT_E_GONE when the task has
+ * been killed meanwhile: a normal event, whose wait status follows. */
+#ifndef BT_TRACEE_H
+#define BT_TRACEE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/error.h"
+#include "lib/regs.h"
+
+int tracee_get_regs(pid_t tid, struct bt_regs *regs);
+int tracee_set_regs(pid_t tid, const struct bt_regs *regs);
+
+/* Reads up to n bytes at addr, also where the mapping is not readable to the program itself. Returns how many came
+ * before the first byte that is not mapped. Works on running tasks too. */
+size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n);
+
+/* Writes n bytes at addr, also into read-only mappings (copy on write). True when all were written. */
+bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n);
+
+int tracee_get_siginfo(pid_t tid, siginfo_t *info);
+int tracee_set_siginfo(pid_t tid, const siginfo_t *info);
+
+/* Signal masks in the kernel's own 64-bit form: bit (signo - 1). */
+int tracee_get_mask(pid_t tid, uint64_t *mask);
+int tracee_set_mask(pid_t tid, uint64_t mask);
+
+/* Resumes with request PTRACE_CONT, PTRACE_SYSCALL, PTRACE_SINGLESTEP or PTRACE_LISTEN and a signal or 0. */
+int tracee_resume(pid_t tid, int request, int signo);
+
+int tracee_event_message(pid_t tid, unsigned long *message);
+
+/* Sets or (addr 0) clears hardware breakpoint 0 for execution at addr. */
+int tracee_set_breakpoint(pid_t tid, uint64_t addr);
+
+enum tracee_syscall_stop {
+	TRACEE_SYSCALL_NONE,
+	TRACEE_SYSCALL_ENTRY,
+	TRACEE_SYSCALL_EXIT,
+};
+
+/* Which of a system call's two stops this is (PTRACE_GET_SYSCALL_INFO, Linux 5.3). */
+enum tracee_syscall_stop tracee_syscall_stop(pid_t tid);
+
+struct tracee_signals {
+	uint64_t pending, shared_pending, blocked, ignored, caught; /* bit (signo - 1) */
+};
+
+/* The Sig* lines of /proc/TID/status. Works on running tasks too. */
+int tracee_signals(pid_t tid, struct tracee_signals *out);
+
+/* Executes one system call in the task, which is stopped outside of any system call, in user mode; its registers are put back.
+ * The syscall instruction is written over the code at rip for that time. Other stops that come meanwhile are
+ * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */
+long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
+
+#endif

@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# A recorded program meets the world it would meet alone, and btrec ends as it does or refuses with a reason.
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+
+from e2e import *
+
+NOBODY = 65534
+
+
+def world():
+    return build("world.c", *STATIC)
+
+
+def same(*arguments, **kw):
+    return same_as_native([world(), *arguments], **kw)
+
+
+@case("arguments, byte by byte")
+def arguments():
+    alone, recorded = same("arguments", b"", b"two words", b"\xff\xfe\x01", b"-n", b"--help", "ü".encode(), b"'\"\\\n")
+    equal(len(alone.out.splitlines()), 7, "native output")
+
+
+@case("environment, in its order")
+def environment():
+    alone, recorded = same("environment", env={"ZZ": "1", "A": "two words", "EMPTY": "", "LD_BIND_NOW": "1", "MALLOC_CHECK_": "3"})
+    check(b"EMPTY=\n" in alone.out, "native output")
+
+
+@case("an empty environment")
+def no_environment():
+    alone, recorded = same("environment", env={})
+    equal(alone.out, b"", "native output")
+
+
+@case("working directory")
+def directory():
+    same("directory", cwd=fresh_dir("cwd"))
+
+
+@case("umask")
+def mask():
+    alone, recorded = same("mask", setup=lambda: os.umask(0o137))
+    equal(alone.out, b"137\n", "native output")
+
+
+@case("resource limits")
+def limits():
+    def setup():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 77))
+        resource.setrlimit(resource.RLIMIT_CPU, (1000, 2000))
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 22))
+
+    for core in (0, 4096):
+        same("limits", setup=setup, core=core)
+
+
+@case("open descriptors and their flags")
+def descriptors():
+    alone, recorded = same("descriptors")
+    equal(len(alone.out.splitlines()), 3, "native output")
+
+
+@case("closed and inherited descriptors")
+def odd_descriptors():
+    def setup():
+        os.close(0)
+        os.dup2(1, 9, inheritable=True)
+
+    alone, recorded = same("descriptors", setup=setup, stdin=subprocess.DEVNULL, close_fds=False)
+    check(b"\n9 type" in alone.out and not alone.out.startswith(b"0 "), "native output: %s" % alone.out)
+
+
+@case("signal dispositions and masks")
+def signals():
+    def setup():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGTRAP, signal.SIGCHLD])
+        for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGTRAP):
+            signal.signal(one, signal.SIG_IGN)
+
+    same("signals", restore_signals=False)
+    same("signals", setup=setup, restore_signals=False)
+
+
+@case("ids, capabilities, niceness, auxiliary vector")
+def attributes():
+    same("attributes")
+
+
+@case("process group and session")
+def group():
+    same("group")
+
+
+@case("stdin is passed through")
+def stdin():
+    data = bytes(range(256)) * 300
+    alone, recorded = same("copy", stdin=data)
+    equal(alone.out, data, "native output")
+
+
+@case("stdin is not read by btrec")
+def unread_stdin():
+    read, write = os.pipe()
+    os.write(write, b"untouched")
+    result = record([world(), "status", "0"], stdin=read)
+    equal(result.status, 0, "status")
+    equal(os.read(read, 100), b"untouched", "what is left in the pipe")
+    os.close(read)
+    os.close(write)
+
+
+@case("the order of output on one pipe")
+def streams():
+    program = world()
+    alone = native([program, "streams"], stderr=subprocess.STDOUT)
+    result = record([program, "streams"], stderr=subprocess.STDOUT)
+    lines = b"".join(line for line in result.out.splitlines(True) if not line.startswith(b"btrec:"))
+    equal(lines, alone.out, "output")
+
+
+@case("every exit status")
+def statuses():
+    program = build("status.S", *BARE)
+    for status in range(256):
+        result = record([program] + ["x"] * status)
+        equal(result.status, status, "status of btrec (%s)" % result.own_err)
+        shutil.rmtree(result.trace)
+
+
+@case("death by every signal that kills")
+def deaths():
+    for number in (1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 14, 15, 24, 25, 26, 27, 31, 34, 64):
+        alone, recorded = same("die", str(number))
+        equal(alone.status, -number, "native end")
+        shutil.rmtree(recorded.trace)
+
+
+@case("a raised signal that is ignored by default")
+def ignored():
+    for number in (signal.SIGCHLD, signal.SIGWINCH, signal.SIGURG):
+        alone, recorded = same("die", str(int(number)))
+        equal(alone.status, 0, "native end")
+
+
+@case("a broken pipe")
+def broken_pipe():
+    program = world()
+    for argv in ([program, "streams"], [BTREC, "run", "-o", fresh("trace"), "--", program, "streams"]):
+        read, write = os.pipe()
+        os.close(read)
+        process = start(argv, stdout=write, stderr=subprocess.DEVNULL, cwd=TMP)
+        os.close(write)
+        equal(process.wait(TIMEOUT), -signal.SIGPIPE, "end of " + " ".join(argv[:2]))
+
+
+@case("a program found through PATH, a script with #!")
+def script():
+    folder = fresh_dir("path")
+    path = os.path.join(folder, "greet")
+    with open(path, "w") as file:
+        file.write("#!%s streams\n" % world())
+    os.chmod(path, 0o755)
+    result = record(["greet"], env={"PATH": folder})
+    equal((result.status, result.out.count(b"out")), (0, 5), "status and output (%s)" % result.err.decode())
+
+
+# Core files ---------------------------------------------------------------------------------------------------------
+
+GDB_REGISTERS = ["rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"]
+
+
+@case("the core file is made where it would be, with the program's registers")
+def core_file():
+    with open("/proc/sys/kernel/core_pattern") as file:
+        pattern = file.read().strip()
+    if pattern.startswith("|") or "/" in pattern or "%" in pattern:
+        raise Skip("kernel.core_pattern is %s" % pattern)
+    program = world()
+    places = [fresh_dir("core"), fresh_dir("core")]
+    alone = native([program, "crash"], core=resource.RLIM_INFINITY, cwd=places[0])
+    if not os.listdir(places[0]):
+        raise Skip("no core file without btrec either")
+    recorded = record([program, "crash"], core=resource.RLIM_INFINITY, cwd=places[1])
+    equal(recorded.status, alone.status, "status")
+    check(os.listdir(places[1]), "no core file")
+    equal(len(os.listdir(places[1])), len(os.listdir(places[0])), "number of core files")
+    core = os.path.join(places[1], os.listdir(places[1])[0])
+    found = report(recorded.trace, "-n", "1")
+    registers = found["threads"][0]["registers"]
+    equal(int(registers["r12"], 16), 0x2222, "r12 in the trace")
+    if not shutil.which("gdb"):
+        raise Skip("gdb is missing: registers of the core file are not compared")
+    show = [part for name in GDB_REGISTERS for part in ("-ex", "printf \"%s %%lx\\n\", $%s" % (name, name))]
+    said = execute(["gdb", "-nx", "-batch", *show, program, core]).out.decode()
+    dumped = dict(re.findall(r"^(r\w+) ([0-9a-f]+)$", said, re.M))
+    equal({n: int(dumped[n], 16) for n in GDB_REGISTERS}, {n: int(registers[n], 16) for n in GDB_REGISTERS}, "registers of the core file")
+
+
+@case("no core file with a core limit of 0")
+def no_core():
+    place = fresh_dir("core")
+    record([world(), "crash"], core=0, cwd=place)
+    equal(os.listdir(place), [], "files")
+
+
+# Refusals -----------------------------------------------------------------------------------------------------------
+
+def refused(status, pattern, argv, options=(), leaves_trace=False, **kw):
+    result = record(argv, options, **kw)
+    equal(result.status, status, "status (%s)" % result.err.decode())
+    said = result.err.decode()
+    check(said.startswith("btrec:") and said.count("\n") == 1, "not one line of btrec: %r" % said)
+    check(re.search(pattern, said, re.I), "%r does not say %r" % (said, pattern))
+    if not leaves_trace:
+        check(not os.path.exists(result.trace), "a trace was left behind")
+    return result
+
+
+@case("not found: 127")
+def not_found():
+    refused(127, "not found|no such", ["/does/not/exist"])
+    refused(127, "not found|no such", ["does-not-exist-anywhere"])
+
+
+@case("not executable: 126")
+def not_executable():
+    path = fresh("plain")
+    open(path, "w").close()
+    refused(126, re.escape(path), [path])
+    refused(126, "directory|permission|execut", [TMP])
+
+
+def elf_header(bits):
+    """An ELF file for i386 or x86-64 that consists of little else."""
+    machine, kind = (3, 1) if bits == 32 else (62, 2)
+    ident = b"\x7fELF" + bytes([kind, 1, 1]) + bytes(9)
+    if bits == 32:
+        return ident + struct.pack("<HHIIIIIHHHHHH", 2, machine, 1, 0x8048000, 52, 0, 0, 52, 32, 1, 40, 0, 0) + \
+            struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, 84, 84, 5, 4096)
+    return ident + struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, 0x400000, 64, 0, 0, 64, 56, 0, 64, 0, 0)
+
+
+@case("a 32-bit program: 126")
+def not_64_bit():
+    path = fresh("old")
+    with open(path, "wb") as file:
+        file.write(elf_header(32))
+    os.chmod(path, 0o755)
+    refused(126, "32-bit", [path])
+
+
+@case("a file that is no program: 126")
+def no_program():
+    path = fresh("noise")
+    with open(path, "wb") as file:
+        file.write(b"\x7fELF" + b"noise" * 20)
+    os.chmod(path, 0o755)
+    refused(126, re.escape(path), [path])
+
+
+@case("an existing trace directory: 125")
+def existing_trace():
+    path = fresh_dir("trace")
+    result = execute([BTREC, "run", "-o", path, "--", world(), "status", "0"])
+    equal(result.status, 125, "status")
+    check(path in result.err.decode() and "exist" in result.err.decode(), result.err.decode())
+    equal(os.listdir(path), [], "files in the directory")
+
+
+@case("a trace directory that cannot be made: 125")
+def unwritable_trace():
+    result = execute([BTREC, "run", "-o", "/does/not/exist/trace", "--", world(), "status", "0"])
+    equal(result.status, 125, "status")
+    check("/does/not/exist" in result.err.decode(), result.err.decode())
+
+
+@case("wrong usage: 125")
+def usage():
+    for argv in (["run"], ["run", "--no-such-option", "x"], ["run", "-o"]):
+        result = execute([BTREC, *argv], cwd=TMP)
+        equal(result.status, 125, "status of " + " ".join(argv))
+        check(b"btrec" in result.err, "nothing said")
+
+
+def as_nobody(files, argv, **kw):
+    """Runs btrec as nobody on copies of files; {0}, {1} in argv stand for them."""
+    need_root()
+    folder = fresh_dir("nobody", 0o777)
+    tool = shutil.copy(BTREC, os.path.join(folder, "btrec"))
+    return folder, execute([tool, "run", "-o", os.path.join(folder, "trace"), "--", *argv], user=NOBODY, group=NOBODY,
+                           extra_groups=[], cwd=folder, **kw)
+
+
+@case("a set-uid program as the first one, not as root: 126")
+def set_uid():
+    need_root()
+    program = shutil.copy(world(), fresh("setuid"))
+    os.chmod(program, 0o4755)
+    folder, result = as_nobody([], [program, "status", "3"])
+    equal(result.status, 126, "status (%s)" % result.err.decode())
+    check(re.search("set-uid|setuid", result.err.decode(), re.I), result.err.decode())
+
+
+@case("a set-gid program as the first one, not as root: 126")
+def set_gid():
+    need_root()
+    program = shutil.copy(world(), fresh("setgid"))
+    os.chmod(program, 0o2755)
+    folder, result = as_nobody([], [program, "status", "3"])
+    equal(result.status, 126, "status (%s)" % result.err.decode())
+    check(re.search("set-gid|setgid", result.err.decode(), re.I), result.err.decode())
+
+
+@case("a program with file capabilities as the first one, not as root: 126")
+def file_capabilities():
+    need_root()
+    program = shutil.copy(world(), fresh("capable"))
+    # VFS_CAP_REVISION_2, effective, CAP_NET_RAW permitted (linux/capability.h).
+    try:
+        os.setxattr(program, "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0))
+    except OSError as error:
+        raise Skip("file capabilities cannot be set here: %s" % error)
+    folder, result = as_nobody([], [program, "status", "3"])
+    equal(result.status, 126, "status (%s)" % result.err.decode())
+    check("capabilit" in result.err.decode(), result.err.decode())
+
+
+@case("an ordinary user records")
+def ordinary_user():
+    folder, result = as_nobody([], [world(), "crash"])
+    equal(result.status, -signal.SIGSEGV, "status (%s)" % result.err.decode())
+    trace = os.path.join(folder, "trace")
+    equal(os.stat(trace).st_mode & 0o777, 0o700, "mode of the trace")
+    equal({os.stat(os.path.join(trace, f)).st_mode & 0o777 for f in os.listdir(trace)}, {0o600}, "modes of its files")
+    equal(report(trace)["exit"]["signal"], "SIGSEGV", "exit signal")
+
+
+@case("a program that the user may not read is refused or recorded, never broken")
+def unreadable():
+    need_root()
+    program = shutil.copy(world(), fresh("unreadable"))
+    os.chmod(program, 0o711)
+    folder, result = as_nobody([], [program, "status", "3"])
+    check(result.status in (3, 126), "status %d (%s)" % (result.status, result.err.decode()))
+
+
+@case("ptrace denied by seccomp, as in a container: 125")
+def no_ptrace():
+    outer = build("no_ptrace.c", *STATIC)
+    result = execute([outer, BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"])
+    if result.status == 77:
+        raise Skip("the kernel has no seccomp filters")
+    equal(result.status, 125, "status (%s)" % result.err.decode())
+    check(re.search("ptrace.*seccomp|seccomp.*ptrace", result.err.decode(), re.I | re.S), result.err.decode())
+
+
+# Losses -------------------------------------------------------------------------------------------------------------
+
+@case("a full disk: the program goes on, the trace says where it stopped")
+def full_disk():
+    need_root()
+    disk = fresh_dir("disk")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no tmpfs can be mounted here")
+    try:
+        trace = os.path.join(disk, "trace")
+        result = execute([BTREC, "run", "-o", trace, "--", build("tree.c", *STATIC), "children"], cwd=TMP)
+        equal((result.status, result.out), (0, b"sum 66\n"), "end and output (%s)" % result.err.decode())
+        check(re.search("space|full", result.err.decode(), re.I), "nothing said of the full disk: %r" % result.err.decode())
+        shown = execute([BTVIEW, "--stdio", trace])
+        equal(shown.status, 0, "status of btview (%s)" % shown.err.decode())
+        check(re.search("stopped", (shown.out + shown.err).decode()), "the trace does not say that it stopped")
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+@case("a disk that is full from the start: 125, or the program runs")
+def no_room():
+    need_root()
+    disk = fresh_dir("disk")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no tmpfs can be mounted here")
+    try:
+        result = execute([BTREC, "run", "-o", os.path.join(disk, "trace"), "--", world(), "status", "3"], cwd=TMP)
+        check(result.status in (3, 125), "status %d (%s)" % (result.status, result.err.decode()))
+        check(result.err, "nothing said")
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+@case("btrec killed by SIGKILL: the trace opens")
+def torn():
+    trace = fresh("trace")
+    process = start([BTREC, "run", "-o", trace, "--", world(), "loop", "20"], cwd=TMP)
+    equal(process.stdout.readline(), b"looping\n", "output")
+    time.sleep(2.5)
+    process.kill()
+    process.wait()
+    shown = execute([BTVIEW, "--stdio", trace])
+    equal(shown.status, 0, "status of btview (%s)" % shown.err.decode())
+    check(shown.err, "no note on stderr")
+    check(b"loop" in shown.out, "what was flushed is not shown: %s" % short(shown.out))
+
+
+@case("a trace cut short anywhere opens or is refused, never misread")
+def truncated():
+    result = record([world(), "crash"])
+    sizes = {f: os.path.getsize(os.path.join(result.trace, f)) for f in os.listdir(result.trace)}
+    for file, size in sorted(sizes.items()):
+        for keep in sorted({0, 1, size // 2, size - 1}):
+            copy = fresh("cut")
+            shutil.copytree(result.trace, copy)
+            os.truncate(os.path.join(copy, file), keep)
+            shown = execute([BTVIEW, "--stdio", copy])
+            check(shown.status in (0, 66, 76), "%s cut to %d of %d bytes: status %d (%s)" % (file, keep, size, shown.status, shown.err))
+            check(shown.err, "%s cut to %d of %d bytes: no note" % (file, keep, size))
+            shutil.rmtree(copy)
+
+
+@case("no process of btrec is left behind")
+def nothing_left():
+    marker = "btrec-left-%d" % os.getpid()
+    record([world(), "crash", marker])
+    time.sleep(0.2)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                check(marker.encode() not in file.read(), "process %s is left" % pid)
+        except OSError:
+            pass
+
+
+main()

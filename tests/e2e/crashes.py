@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Programs that crash, each recorded, each behaving as without btrec, and what btview says of each.
+import os
+import re
+import signal
+
+from e2e import *
+
+# How much stack a program may use: bounds the recursion that overflows it.
+SMALL_STACK = 256 * 1024
+ANY = object()
+
+# argument: signal, si_code, fault address (ANY: not checked), function at the fault, and then
+#   mark: of the line at the fault (default: the argument); words: patterns of the report's text; calls: functions that the
+#   last branches enter, in this order; stack: functions on the stack, innermost first, others may stand between.
+FAULTS = {
+    "null-write": ("SIGSEGV", "SEGV_MAPERR", 0x10, "store", dict(
+        words=["write", r"0x10\b", "null"], calls=["null_write", "store"], stack=["store", "null_write", "main"])),
+    "null-read": ("SIGSEGV", "SEGV_MAPERR", 0x10, "load", dict(
+        words=["read", r"0x10\b", "null"], calls=["null_read", "load"], stack=["load", "null_read", "main"])),
+    "wild-write": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "wild_write", dict(
+        words=["write", "0x123456789000"], calls=["wild_write"], stack=["wild_write", "main"])),
+    "wild-read": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "wild_read", dict(
+        words=["read", "0x123456789000"], calls=["wild_read"], stack=["wild_read", "main"])),
+    # The kernel does not know the address of a general protection fault: si_addr is 0, the report reads the operand.
+    "non-canonical-read": ("SIGSEGV", "SI_KERNEL", ANY, "non_canonical_read", dict(
+        words=["non-canonical", "0x8000000000001234"], stack=["non_canonical_read", "main"])),
+    "write-to-constant": ("SIGSEGV", "SEGV_ACCERR", ANY, "write_to_constant", dict(
+        words=["write", "read-only"], stack=["write_to_constant", "main"])),
+    "call-null": ("SIGSEGV", "SEGV_MAPERR", 0, None, dict(
+        pc=0, words=["call", "null"], calls=["call_null", "call_it"], stack=["call_it", "call_null", "main"], last="icall")),
+    "call-unmapped": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, None, dict(
+        pc=0x123456789000, words=["call", "0x123456789000"], stack=["call_it", "call_unmapped", "main"], last="icall")),
+    "call-non-canonical": ("SIGSEGV", "SI_KERNEL", ANY, "call_it", dict(
+        mark="call", words=["call", "non-canonical", "0x8000000000001234"], stack=["call_it", "call_non_canonical", "main"])),
+    "call-data": ("SIGSEGV", "SEGV_ACCERR", ANY, ANY, dict(
+        mark=None, words=["execut"], stack=["call_it", "call_data", "main"], last="icall")),
+    "ret-unmapped": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, None, dict(
+        pc=0x123456789000, words=["return", "0x123456789000"], calls=["ret_unmapped", "smash"], last="ret")),
+    "ret-non-canonical": ("SIGSEGV", "SI_KERNEL", ANY, "smash", dict(
+        mark=None, words=["return", "non-canonical", "0x4141414141414141"], calls=["ret_non_canonical", "smash"], stack=["smash"])),
+    "stack-overflow": ("SIGSEGV", "SEGV_MAPERR", ANY, "descend", dict(
+        mark=None, words=["stack overflow"], calls=["descend", "descend", "descend"], stack=["descend", "descend", "descend"])),
+    "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
+        mark=None, words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
+    "assert": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
+        mark=None, words=["abort"], calls=["fail_assert", "__assert_fail"], stack=["abort", "fail_assert", "main"])),
+    "divide-by-zero": ("SIGFPE", "FPE_INTDIV", ANY, "divide", dict(
+        words=["division by zero"], stack=["divide", "main"])),
+    "divide-overflow": ("SIGFPE", "FPE_INTDIV", ANY, "divide_overflow", dict(
+        words=["division", "overflow"], stack=["divide_overflow", "main"])),
+    "illegal": ("SIGILL", "ILL_ILLOPN", ANY, "illegal", dict(
+        words=["illegal instruction|ud2"], stack=["illegal", "main"])),
+    "privileged": ("SIGSEGV", "SI_KERNEL", ANY, "privileged", dict(
+        words=["privileged|hlt"], stack=["privileged", "main"])),
+    "breakpoint": ("SIGTRAP", "SI_KERNEL", ANY, "breakpoint", dict(
+        words=["breakpoint|int3"], stack=["breakpoint", "main"], mark=None)),
+    "bus-error": ("SIGBUS", "BUS_ADRERR", ANY, "bus_error", dict(
+        words=["beyond the end|past the end|end of the file"], stack=["bus_error", "main"])),
+    "misaligned": ("SIGSEGV", "SI_KERNEL", ANY, "misaligned", dict(
+        words=["align"], stack=["misaligned", "main"])),
+    "fault-in-handler": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "write_in_handler", dict(
+        words=["write", "0x123456789000"], calls=["fault_in_handler", "raise"], kinds=["async"],
+        stack=["write_in_handler", "raise", "fault_in_handler", "main"])),
+    "fault-in-fault-handler": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "write_in_handler", dict(
+        mark="fault-in-handler", calls=["store"], kinds=["async"], snapshots=2,
+        stack=["write_in_handler", "store", "fault_in_fault_handler", "main"])),
+    "handled-then-fatal": ("SIGSEGV", "SEGV_MAPERR", 0x10, "load", dict(
+        mark="null-read", calls=["store", "load"], kinds=["async"], snapshots=2, stack=["load", "handled_then_fatal", "main"])),
+    "seccomp-trap": ("SIGSYS", "SYS_SECCOMP", ANY, ANY, dict(
+        mark=None, words=["seccomp", "getppid"], stack=["seccomp_trap", "main"])),
+    "raise-quit": ("SIGQUIT", "SI_TKILL", ANY, ANY, dict(
+        mark=None, words=["SIGQUIT"], stack=["raise", "raise_quit", "main"])),
+}
+
+# glibc's names for one function differ between versions and between linked statically and not.
+ALIASES = {
+    "raise": {"raise", "gsignal", "__GI_raise", "__pthread_kill_implementation", "__pthread_kill_internal", "pthread_kill",
+              "__pthread_kill", "__GI___pthread_kill", "pthread_kill@@GLIBC_2.34"},
+    "abort": {"abort", "__GI_abort"},
+    "__assert_fail": {"__assert_fail", "__GI___assert_fail", "__assert_fail_base"},
+}
+
+
+def is_function(name, wanted):
+    return name in ALIASES.get(wanted, {wanted})
+
+
+def contains_in_order(names, wanted):
+    rest = iter(names)
+    return all(any(is_function(name, one) for name in rest) for one in wanted)
+
+
+def names_of(locations):
+    """Functions of locations, the inlined ones too, innermost first."""
+    out = []
+    for location in locations:
+        out += [frame["function"] for frame in location.get("inlined", [])] + [location.get("function")]
+    return out
+
+
+def entered(report_, kinds=("call", "icall", "jmp", "ijmp")):
+    """The functions at whose first instruction a branch arrived."""
+    return [b["to"]["function"] for b in report_["branches"] if b["kind"] in kinds and b["to"].get("offset") == 0]
+
+
+def number(text_):
+    return int(text_, 16)
+
+
+def check_line(location, source, mark):
+    equal(os.path.basename(location.get("file") or ""), source, "file")
+    equal(location["line"], line_of(source, mark), "line")
+
+
+def check_fault(found, words, expected, source):
+    name, code, address, function, more = expected
+    fault = found["fault"]
+    check(fault, "no fault in the report: %s" % found["exit"])
+    equal(found["exit"]["signal"], name, "exit signal")
+    equal((fault["signal"], fault["code"]), (name, code), "signal and code")
+    if address is not ANY:
+        equal(number(fault["address"]), address, "fault address")
+    if "pc" in more:
+        equal(number(fault["pc"]), more["pc"], "pc")
+    thread = found["threads"][0]
+    equal((thread["task"], thread["tid"], thread["pid"]), (fault["task"], fault["tid"], fault["pid"]), "first thread")
+    equal(number(thread["stack"][0]["addr"]), number(fault["pc"]), "innermost frame's address")
+    equal(number(thread["registers"]["rip"]), number(fault["pc"]), "rip")
+    if function is not ANY:
+        equal(thread["stack"][0].get("function") or None, function, "function")
+    if function is not ANY and function is not None and more.get("mark", True):
+        check_line(thread["stack"][0], source, more["mark"])
+    stack = names_of(thread["stack"])
+    check(contains_in_order(stack, more.get("stack", [])), "stack is %s, expected %s" % (stack, more.get("stack")))
+    calls = entered(found)
+    check(contains_in_order(calls, more.get("calls", [])), "the branches enter %s, expected %s" % (calls[-30:], more.get("calls")))
+    for kind in more.get("kinds", []):
+        check(any(b["kind"] == kind for b in found["branches"]), "no branch of kind " + kind)
+    if "last" in more:
+        equal(found["branches"][-1]["kind"], more["last"], "kind of the last branch")
+        equal(found["branches"][-1]["to"]["addr"], fault["pc"], "target of the last branch")
+    if "snapshots" in more:
+        equal(len(found["snapshots"]), more["snapshots"], "number of snapshots")
+    for pattern in more.get("words", []):
+        check(re.search(pattern, fault["text"], re.I), "the text %r does not say %r" % (fault["text"], pattern))
+    first = "\n".join(words.splitlines()[:12])
+    check(name in first, "btview --stdio does not name %s at its top: %s" % (name, first))
+    check(fault["text"] in words, "btview --stdio does not say %r: %s" % (fault["text"], first))
+
+
+def small_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (SMALL_STACK, SMALL_STACK))
+
+
+def add_fault(name, expected):
+    signal_, code, address, function, more = expected
+    more.setdefault("mark", name)
+
+    @case("fault: " + name)
+    def run():
+        program = build("faults.c", *STATIC)
+        setup = small_stack if name == "stack-overflow" else None
+        alone, recorded = same_as_native([program, name], setup=setup)
+        if alone.status == 77:
+            raise Skip("the kernel has no seccomp filters")
+        equal(alone.status, -getattr(signal, signal_), "native end")
+        found = report(recorded.trace, "-n", "2000")
+        check_fault(found, text(recorded.trace), expected, "faults.c")
+
+
+for fault_name, fault_row in FAULTS.items():
+    add_fault(fault_name, fault_row)
+
+
+@case("seccomp kills the process")
+def seccomp_kill():
+    alone, recorded = same_as_native([build("faults.c", *STATIC), "seccomp-kill"])
+    equal(alone.status, -signal.SIGSYS, "native end")
+    equal(report(recorded.trace)["exit"]["signal"], "SIGSYS", "exit signal")
+
+
+@case("a handled stack overflow on an alternate stack")
+def overflow_handled():
+    alone, recorded = same_as_native([build("faults.c", *STATIC), "stack-overflow-handled"], setup=small_stack)
+    equal(alone.status, 3, "native end")
+    found = report(recorded.trace, "-n", "2000")
+    equal(found["exit"]["status"], 3, "exit status")
+    equal(found["fault"], None, "fault")
+    check("say_and_leave" in names_of(b["to"] for b in found["branches"] if b["kind"] == "async"), "no handler entry")
+
+
+@case("thousands of handled faults are rate-limited")
+def handled_faults():
+    alone, recorded = same_as_native([build("faults.c", *STATIC), "handled-faults"])
+    equal(alone.out, b"3000 faults handled\n", "native output")
+    found = report(recorded.trace)
+    equal(found["fault"], None, "fault")
+    count = len(found["snapshots"])
+    check(1 <= count <= 1000, "%d snapshots of 3000 handled faults" % count)
+    size = sum(os.path.getsize(os.path.join(recorded.trace, f)) for f in os.listdir(recorded.trace))
+    check(size < 20 << 20, "the trace has %d bytes" % size)
+    said = text(recorded.trace)
+    check(re.search(r"suppress|not kept|not taken", said), "what was suppressed is not told: " + said[:2000])
+
+
+@case("an exit status other than 0 is shown")
+def exit_status():
+    alone, recorded = same_as_native([build("faults.c", *STATIC), "exit-3"])
+    equal(alone.status, 3, "native end")
+    found = report(recorded.trace)
+    equal(found["exit"]["status"], 3, "exit status")
+    equal(found["fault"], None, "fault")
+
+
+@case("position-independent program")
+def pie():
+    alone, recorded = same_as_native([build("faults.c", "-static-pie", "-fPIE"), "null-write"])
+    check_fault(report(recorded.trace, "-n", "2000"), text(recorded.trace), FAULTS["null-write"], "faults.c")
+
+
+@case("dynamic program")
+def dynamic():
+    alone, recorded = same_as_native([build("faults.c", "-fPIE", "-pie"), "null-write"])
+    check_fault(report(recorded.trace, "-n", "2000"), text(recorded.trace), FAULTS["null-write"], "faults.c")
+
+
+@case("abort in a dynamic program")
+def dynamic_abort():
+    alone, recorded = same_as_native([build("faults.c", "-fPIE", "-pie"), "abort"])
+    check_fault(report(recorded.trace, "-n", "2000"), text(recorded.trace), FAULTS["abort"], "faults.c")
+
+
+@case("stripped program")
+def stripped():
+    program = build("faults.c", *STATIC, "-s", name="stripped")
+    alone, recorded = same_as_native([program, "null-write"])
+    found = report(recorded.trace, "-n", "500")
+    equal((found["fault"]["signal"], number(found["fault"]["address"])), ("SIGSEGV", 0x10), "fault")
+    frame = found["threads"][0]["stack"][0]
+    check(not frame.get("function"), "a function in stripped code: %s" % frame.get("function"))
+    check(os.path.basename(frame["module"]) == "stripped", "module " + str(frame["module"]))
+    check(len(found["branches"]) > 100, "%d branches" % len(found["branches"]))
+    check(any(os.path.basename(m["module"]) == "stripped" for m in found["missing"]), "missing: %s" % found["missing"])
+    said = text(recorded.trace)
+    check("stripped" in said and "write" in said, said[:1000])
+
+
+@case("program deleted after the run")
+def deleted():
+    program = build("faults.c", *STATIC, name="deleted")
+    alone, recorded = same_as_native([program, "null-write"])
+    os.unlink(program)
+    found = report(recorded.trace, "-n", "100")
+    equal(number(found["fault"]["address"]), 0x10, "fault address")
+    equal(len(found["branches"]), 100, "branches")
+    check(any(os.path.basename(m["module"]) == "deleted" for m in found["missing"]), "missing: %s" % found["missing"])
+
+
+@case("program rebuilt after the run")
+def rebuilt():
+    program = build("faults.c", *STATIC, name="rebuilt")
+    alone, recorded = same_as_native([program, "null-write"])
+    os.rename(build("faults.c", *STATIC, "-O2", name="rebuilt"), program)
+    found = report(recorded.trace, "-n", "100")
+    changed = [m for m in found["missing"] if os.path.basename(m["module"]) == "rebuilt"]
+    check(changed and re.search("changed|build-id", changed[0]["what"]), "missing: %s" % found["missing"])
+    check(not found["threads"][0]["stack"][0].get("function"), "symbols of another program are shown")
+
+
+@case("shared library")
+def shared_library():
+    library = build("library.c", "-shared", "-fPIC", name="libledger.so")
+    user = build("library_user.c", "-L" + os.path.dirname(library), "-lledger", "-Wl,-rpath," + os.path.dirname(library))
+    alone, recorded = same_as_native([user])
+    check_library(recorded)
+
+
+@case("library loaded by dlopen")
+def plugin():
+    library = build("library.c", "-shared", "-fPIC", name="libledger.so")
+    alone, recorded = same_as_native([build("plugin_host.c"), library])
+    check_library(recorded)
+
+
+def check_library(recorded):
+    equal(recorded.status, -signal.SIGSEGV, "end")
+    found = report(recorded.trace, "-n", "200")
+    frame = found["threads"][0]["stack"][0]
+    equal((frame["function"], os.path.basename(frame["module"])), ("ledger_note", "libledger.so"), "function and module")
+    check_line(frame, "library.c", "library")
+    check(contains_in_order(names_of(found["threads"][0]["stack"]), ["ledger_note", "ledger_add", "main"]), "stack")
+    check(contains_in_order(entered(found), ["ledger_add", "ledger_note"]), "calls are %s" % entered(found))
+
+
+@case("C++ with inlined functions, after a caught exception")
+def cxx_inlined():
+    alone, recorded = same_as_native([build("exceptions.cc", "-static"), "inlined"])
+    equal(recorded.status, -signal.SIGSEGV, "end")
+    found = report(recorded.trace, "-n", "400")
+    equal(number(found["fault"]["address"]), 0x28, "fault address")
+    frame = found["threads"][0]["stack"][0]
+    check(frame["function"].startswith("shop::total("), "function %s" % frame["function"])
+    inlined = [f["function"] for f in frame["inlined"]]
+    check(any("price" in f for f in inlined), "inlined functions %s" % inlined)
+    outer = names_of(found["threads"][0]["stack"])
+    check(contains_in_order(outer, ["main"]), "stack %s" % outer)
+
+
+@case("C++ exception that nobody catches")
+def cxx_uncaught():
+    alone, recorded = same_as_native([build("exceptions.cc", "-static"), "uncaught"])
+    equal(recorded.status, -signal.SIGABRT, "end")
+    stack = names_of(report(recorded.trace, "-n", "10")["threads"][0]["stack"])
+    functions = [name.split("(")[0] for name in stack if name]
+    check("shop::parse" in functions and "main" in functions, "stack %s" % functions)
+
+
+def killed_from_outside(signo, mode):
+    """The program, blocked or spinning under btrec, gets a signal by kill(2). Returns its report."""
+    program = build("outside.c", *STATIC)
+    trace = fresh("trace")
+    process = start([BTREC, "run", "-o", trace, "--", program, *mode], cwd=TMP, preexec_fn=lambda: limit_core(0))
+    pid = int(process.stdout.readline())
+    time.sleep(0.1)
+    os.kill(pid, signo)
+    process.wait(30)
+    equal(process.returncode, -signo, "end of btrec")
+    return report(trace, "-n", "50")
+
+
+def add_outside(signo, mode, function):
+    @case("killed from outside by %s, %s" % (signo.name, mode[0] if mode else "blocked"))
+    def run():
+        found = killed_from_outside(signo, mode)
+        equal(found["exit"]["signal"], signo.name, "exit signal")
+        if signo in (signal.SIGTERM, signal.SIGKILL):
+            equal(found["fault"], None, "fault")
+            return
+        fault = found["fault"]
+        equal((fault["signal"], fault["code"]), (signo.name, "SI_USER"), "signal and code")
+        check(re.search(r"(sent|from).*\b%d\b" % os.getpid(), fault["text"]), "the sender is not named: %r" % fault["text"])
+        stack = names_of(found["threads"][0]["stack"])
+        check(contains_in_order(stack, [function, "main"]), "stack %s" % stack)
+
+
+for mode_, function_ in (([], "wait_here"), (["spin"], "spin_here")):
+    for signo_ in (signal.SIGSEGV, signal.SIGTERM, signal.SIGKILL, signal.SIGABRT):
+        add_outside(signo_, mode_, function_)
+
+main()

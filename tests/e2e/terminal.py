@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# A recorded program at a terminal: keys that make signals, job control of an interactive shell, the hangup.
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import termios
+import time
+
+from e2e import *
+
+
+class Terminal:
+    """A process that leads a session on a terminal of its own."""
+
+    def __init__(self, argv, env=None):
+        self.seen = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, [])
+                limit_core(0)
+                os.chdir(TMP)
+                os.execvpe(argv[0], argv, env or dict(os.environ, PS1="$ ", TERM="dumb", HISTFILE="/dev/null"))
+            finally:
+                os._exit(99)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
+
+    def expect(self, pattern, seconds=30):
+        """Reads on until the pattern comes; what was read up to its end is forgotten. Returns the match."""
+        end = time.monotonic() + seconds
+        while True:
+            match = re.search(pattern.encode(), self.seen)
+            if match:
+                self.seen = self.seen[match.end():]
+                return match
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            try:
+                more = os.read(self.fd, 65536) if ready else b""
+            except OSError:
+                more = b""
+            if not more:
+                raise Failure("%r does not come; the terminal shows %s" % (pattern, short(self.seen)))
+            self.seen += more
+
+    def send(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def wait(self, seconds=30):
+        """The process's end, as in Result."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = 0
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        raise Failure("still running; the terminal shows %s" % short(self.seen))
+
+    def close(self):
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.pid:
+            # Closing hangs up; what ignores that is killed with its session's leader.
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        self.close()
+
+
+def world():
+    return build("world.c", *STATIC)
+
+
+def recorded(trace, *arguments):
+    return [BTREC, "run", "-o", trace, "--", world(), *arguments]
+
+
+def closed_cleanly(trace):
+    shown = execute([BTVIEW, "--stdio", trace])
+    equal((shown.status, shown.err), (0, b""), "status and notes of btview")
+    return report(trace, "-n", "10")
+
+
+@case("the terminal is the program's own")
+def own_terminal():
+    with Terminal(recorded(fresh("trace"), "terminal")) as t:
+        t.expect(r"tty 111 foreground 1 leader 0")
+        equal(t.wait(), 0, "status")
+
+
+@case("an interactive program reads a line")
+def ask():
+    with Terminal(recorded(fresh("trace"), "ask")) as t:
+        t.expect(r"name\? ")
+        t.send("Ada\r")
+        t.expect(r"hello Ada")
+        equal(t.wait(), 0, "status")
+
+
+@case("^C reaches a program that handles it")
+def handled_interrupt():
+    trace = fresh("trace")
+    with Terminal(recorded(trace, "interrupt")) as t:
+        t.expect("waiting")
+        t.send("\x03")
+        t.expect("handled 2")
+        equal(t.wait(), 9, "status")
+    equal(closed_cleanly(trace)["exit"]["status"], 9, "exit status in the trace")
+
+
+@case("^C ends a program that does not handle it")
+def fatal_interrupt():
+    trace = fresh("trace")
+    with Terminal(recorded(trace, "loop", "30")) as t:
+        t.expect("looping")
+        t.send("\x03")
+        equal(t.wait(), -signal.SIGINT, "status")
+    equal(closed_cleanly(trace)["exit"]["signal"], "SIGINT", "exit signal in the trace")
+
+
+@case("^C while the program starts")
+def early_interrupt():
+    trace = fresh("trace")
+    with Terminal(recorded(trace, "loop", "30")) as t:
+        wait_until(lambda: os.path.isdir(trace), "the trace directory")
+        t.send("\x03")
+        equal(t.wait(), -signal.SIGINT, "status")
+
+
+@case("^\\ ends a program with a fault in the report")
+def quit_key():
+    trace = fresh("trace")
+    with Terminal(recorded(trace, "loop", "30")) as t:
+        t.expect("looping")
+        t.send("\x1c")
+        equal(t.wait(), -signal.SIGQUIT, "status")
+    equal(closed_cleanly(trace)["fault"]["signal"], "SIGQUIT", "signal in the trace")
+
+
+@case("hangup")
+def hangup():
+    trace = fresh("trace")
+    with Terminal(recorded(trace, "loop", "30")) as t:
+        t.expect("looping")
+        t.close()
+        equal(t.wait(), -signal.SIGHUP, "status")
+    equal(closed_cleanly(trace)["exit"]["signal"], "SIGHUP", "exit signal in the trace")
+
+
+def shell():
+    if not shutil.which("bash"):
+        raise Skip("bash is missing")
+    t = Terminal(["bash", "--norc", "--noprofile", "-i"])
+    t.expect(r"\$ $")
+    return t
+
+
+def command(argv):
+    return " ".join("'%s'" % part for part in argv)
+
+
+def ask_status(t):
+    t.send("echo status=$?.\r")
+    return int(t.expect(r"status=(\d+)\.\r").group(1))
+
+
+@case("^Z stops, fg goes on, ^C is handled")
+def stop_and_foreground():
+    trace = fresh("trace")
+    with shell() as t:
+        t.send(command(recorded(trace, "interrupt")) + "\r")
+        t.expect("waiting\r")
+        t.send("\x1a")
+        t.expect("Stopped")
+        t.expect(r"\$ ")
+        equal(ask_status(t), 128 + signal.SIGTSTP, "status of the stopped job")
+        t.send("fg\r")
+        t.expect(r"fg\r\n[^\n]*world[^\n]*\n")
+        time.sleep(0.3)
+        t.send("\x03")
+        t.expect("handled 2")
+        t.expect(r"\$ ")
+        equal(ask_status(t), 9, "status")
+        t.send("exit\r")
+        t.wait()
+    equal(closed_cleanly(trace)["exit"]["status"], 9, "exit status in the trace")
+
+
+@case("^Z twice, then bg lets the program finish")
+def stop_and_background():
+    trace = fresh("trace")
+    with shell() as t:
+        t.send(command(recorded(trace, "loop", "4")) + "\r")
+        t.expect("looping")
+        t.send("\x1a")
+        t.expect("Stopped")
+        t.send("fg\r")
+        t.expect(r"fg\r\n[^\n]*world[^\n]*\n")
+        time.sleep(0.3)
+        t.send("\x1a")
+        t.expect("Stopped")
+        t.send("bg\r")
+        t.send("wait %1; echo status=$?.\r")
+        equal(int(t.expect(r"status=(\d+)\.\r").group(1)), 0, "status")
+        t.send("exit\r")
+        t.wait()
+    equal(closed_cleanly(trace)["exit"]["status"], 0, "exit status in the trace")
+
+
+@case("a program in the background that reads is stopped until fg")
+def background_read():
+    trace = fresh("trace")
+    with shell() as t:
+        t.send(command(recorded(trace, "ask")) + " &\r")
+        t.expect(r"name\? ")
+        time.sleep(0.3)
+        t.send("\r")
+        t.expect("Stopped")
+        t.send("fg\r")
+        t.expect(r"fg\r\n[^\n]*world[^\n]*\n")
+        time.sleep(0.3)
+        t.send("Ada\r")
+        t.expect("hello Ada")
+        t.expect(r"\$ ")
+        equal(ask_status(t), 0, "status")
+        t.send("exit\r")
+        t.wait()
+
+
+@case("in a pipeline")
+def pipeline():
+    with shell() as t:
+        t.send("echo through | " + command(recorded(fresh("trace"), "copy")) + " | sed s/through/passed/\r")
+        t.expect(r"\npassed\r")
+        t.send("exit\r")
+        t.wait()
+
+
+@case("$? of a shell after a crash")
+def shell_status():
+    with shell() as t:
+        t.send(command(recorded(fresh("trace"), "crash")) + "\r")
+        t.expect("Segmentation fault")
+        t.expect(r"\$ ")
+        equal(ask_status(t), 128 + signal.SIGSEGV, "status")
+        t.send("exit\r")
+        t.wait()
+
+
+main()

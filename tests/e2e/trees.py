@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Processes and threads: the whole tree is recorded, behaves as without btrec, and the report names the one that failed.
+import os
+import shutil
+import signal
+import stat
+
+from e2e import *
+
+NOBODY = 65534
+
+
+def tree():
+    return build("tree.c", *STATIC)
+
+
+def threads():
+    return build("threads.c", *STATIC, "-pthread")
+
+
+def functions(thread):
+    return [frame.get("function") for frame in thread["stack"]]
+
+
+def process_ends(found):
+    """How each process of the report ended, as sorted (command, status or signal name)."""
+    return sorted((os.path.basename(p["command"]), p["exit"].get("signal") or p["exit"].get("status")) for p in found["processes"]
+                  if p["exit"])
+
+
+@case("a forked child crashes, the parent reports it and ends with 0")
+def fork_crash():
+    alone, recorded = same_as_native([tree(), "fork-crash"])
+    equal((alone.status, alone.out), (0, b"child died by signal 11\n"), "native end")
+    found = report(recorded.trace, "-n", "300")
+    equal(found["exit"].get("status"), 0, "exit status")
+    equal(found["fault"]["signal"], "SIGSEGV", "signal")
+    check(found["fault"]["pid"] != min(p["pid"] for p in found["processes"]), "the fault is the parent's")
+    frame = found["threads"][0]["stack"][0]
+    equal((frame["function"], frame["line"]), ("child_crash", line_of("tree.c", "child-crash")), "where")
+    equal(process_ends(found), [("tree", 0), ("tree", "SIGSEGV")], "processes")
+
+
+@case("a program crashes after exec")
+def exec_crash():
+    faults = build("faults.c", *STATIC)
+    alone, recorded = same_as_native([tree(), "exec", faults, "null-write"])
+    equal(alone.status, -signal.SIGSEGV, "native end")
+    found = report(recorded.trace, "-n", "300")
+    equal(os.path.basename(found["processes"][0]["command"]), "faults", "command")
+    equal(found["threads"][0]["stack"][0]["function"], "store", "function")
+
+
+@case("a program that is not the first one crashes: fork, exec")
+def fork_exec_crash():
+    tree_runs("fork-exec", "null-write", b"program died by signal 11\n")
+
+
+@case("vfork and exec")
+def vfork_exec():
+    tree_runs("vfork-exec", "null-write", b"program died by signal 11\n")
+
+
+@case("posix_spawn")
+def spawn():
+    tree_runs("spawn", "null-write", b"program died by signal 11\n")
+
+
+def tree_runs(how, fault, said):
+    alone, recorded = same_as_native([tree(), how, build("faults.c", *STATIC), fault])
+    equal((alone.status, alone.out), (0, said), "native end")
+    found = report(recorded.trace, "-n", "300")
+    equal(process_ends(found), [("faults", "SIGSEGV"), ("tree", 0)], "processes")
+    equal(found["threads"][0]["stack"][0]["function"], "store", "function")
+
+
+@case("posix_spawn of a program that exits with 3")
+def spawn_status():
+    alone, recorded = same_as_native([tree(), "spawn", build("faults.c", *STATIC), "exit-3"])
+    equal(alone.out, b"program exited with 3\n", "native output")
+    equal(process_ends(report(recorded.trace)), [("faults", 3), ("tree", 0)], "processes")
+
+
+@case("an execve that fails")
+def failed_exec():
+    alone, recorded = same_as_native([tree(), "failed-exec"])
+    equal(alone.out, b"still here\n", "native output")
+
+
+@case("twelve children side by side")
+def children():
+    alone, recorded = same_as_native([tree(), "children"])
+    equal(alone.out, b"sum 66\n", "native output")
+    equal(len(report(recorded.trace)["processes"]), 13, "processes")
+
+
+@case("SIGSTOP and SIGCONT of a child, seen by waitpid")
+def stopped_child():
+    alone, recorded = same_as_native([tree(), "stopped-child"])
+    equal(alone.out, b"stopped 1 by 19\ncontinued 1\nchild exited with 6\n", "native output")
+
+
+@case("a set-uid program in the tree gets its privileges and is let go")
+def set_uid():
+    need_root()
+    helper = shutil.copy(tree(), fresh("setuid"))
+    os.chown(helper, NOBODY, -1)
+    os.chmod(helper, 0o4755)
+    alone, recorded = same_as_native([tree(), "fork-exec", helper, "who"])
+    equal(alone.out, b"uid 0 euid %d\nprogram exited with 0\n" % NOBODY, "native output")
+    said = text(recorded.trace)
+    check("let go" in said or "privilege" in said, "that it was let go is not told: " + said[:2000])
+
+
+@case("a set-uid program in the tree of another user gets its privileges")
+def set_uid_of_other():
+    need_root()
+    folder = fresh_dir("other", 0o777)
+    helper = shutil.copy(tree(), os.path.join(folder, "helper"))
+    os.chmod(helper, 0o4755)
+    program = shutil.copy(tree(), os.path.join(folder, "tree"))
+    tool = shutil.copy(BTREC, os.path.join(folder, "btrec"))
+    trace = os.path.join(folder, "trace")
+    argv = [program, "fork-exec", helper, "who"]
+    other = dict(user=NOBODY, group=NOBODY, extra_groups=[], cwd=folder)
+    alone = execute(argv, **other)
+    if alone.out != b"uid %d euid 0\nprogram exited with 0\n" % NOBODY:
+        raise Skip("set-uid has no effect here (nosuid): " + alone.out.decode())
+    recorded = execute([tool, "run", "-o", trace, "--", *argv], **other)
+    equal((recorded.status, recorded.out), (alone.status, alone.out), "end and output (%s)" % recorded.err.decode())
+
+
+@case("a thread crashes while others block and spin")
+def thread_crash():
+    alone, recorded = same_as_native([threads(), "crash"])
+    equal(alone.status, -signal.SIGSEGV, "native end")
+    found = report(recorded.trace, "-n", "200")
+    first = found["threads"][0]
+    equal((first["stack"][0]["function"], first["stack"][0]["line"]), ("write_through", line_of("threads.c", "thread-crash")), "where")
+    check("crash_when_ready" in functions(first), "stack %s" % functions(first))
+    check(first["tid"] != first["pid"], "the fault is the first thread's")
+    equal(len(found["threads"]), 4, "threads")
+    others = [name for thread in found["threads"][1:] for name in functions(thread)]
+    for name in ("wait_for_lock", "spin", "main"):
+        check(name in others, "no other thread is in %s: %s" % (name, others))
+
+
+@case("the first thread ends before the process does")
+def leader_ends():
+    alone, recorded = same_as_native([threads(), "leader-ends"])
+    equal((alone.status, alone.out), (7, b"outlived\n"), "native end")
+    equal(report(recorded.trace)["exit"]["status"], 7, "exit status")
+
+
+@case("execve by another thread than the first")
+def thread_execs():
+    alone, recorded = same_as_native([threads(), "thread-execs", build("faults.c", *STATIC), "null-write"])
+    equal(alone.status, -signal.SIGSEGV, "native end")
+    equal(report(recorded.trace)["threads"][0]["stack"][0]["function"], "store", "function")
+
+
+@case("four threads and a mutex")
+def counters():
+    alone, recorded = same_as_native([threads(), "counters"])
+    equal(alone.out, b"4000\n", "native output")
+
+
+@case("exit while other threads block and spin")
+def exit_group():
+    alone, recorded = same_as_native([threads(), "exit-group"])
+    equal(alone.status, 8, "native end")
+
+
+@case("btrec ends with the initial process; a daemon is recorded on")
+def daemon():
+    done = fresh("daemon-file")
+    recorded = record([tree(), "daemon", done])
+    equal(recorded.status, 0, "end of btrec (%s)" % recorded.err.decode())
+    check(not os.path.exists(done), "btrec waited for the daemon")
+    wait_until(lambda: os.path.exists(done), "the daemon's file")
+    with open(done) as file:
+        equal(file.read(), "daemon was here\n", "the daemon's file")
+    ends = wait_until(lambda: (lambda e: e if len(e) == 2 else None)(process_ends(report(recorded.trace))), "the daemon's end in the trace")
+    equal(ends, [("tree", 0), ("tree", 5)], "processes")
+
+
+main()

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Branches that lead nowhere. To an unmapped address the branch retires and its target faults; to a non-canonical one the
+ * branch itself faults and is none. Built once per case, with the case's name defined. */
+#include "expect.inc"
+
+	.set UNMAPPED, 0x10000000
+#if defined(JCC_UNMAPPED)
+	xorl %eax, %eax
+from:
+	je UNMAPPED
+	expect JCC, 1, from, UNMAPPED
+#elif defined(JMP_UNMAPPED)
+from:
+	jmp UNMAPPED
+	expect JMP, 1, from, UNMAPPED
+#elif defined(CALL_UNMAPPED)
+from:
+	call UNMAPPED
+	expect CALL, 1, from, UNMAPPED
+#elif defined(ICALL_UNMAPPED)
+	movabsq $0x123456789000, %rax
+from:
+	call *%rax
+	expect ICALL, 1, from, 0x123456789000
+#elif defined(IJMP_NULL)
+	xorl %eax, %eax
+from:
+	jmp *%rax
+	expect IJMP, 1, from, 0
+#elif defined(RET_UNMAPPED)
+	movabsq $0x123456789000, %rax
+	pushq %rax
+from:
+	ret
+	expect RET, 1, from, 0x123456789000
+#elif defined(ICALL_NON_CANONICAL)
+	movabsq $0x8000000000001234, %rax
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+	call *%rax
+#elif defined(RET_NON_CANONICAL)
+	movabsq $0x8000000000001234, %rax
+	pushq %rax
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+	ret
+#elif defined(IJMP_NON_CANONICAL)
+	movabsq $0x8000000000001234, %rax
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+	jmp *%rax
+#elif defined(CALL_NO_STACK)
+	/* The call itself faults: there is no room for its return address. */
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+	movl $UNMAPPED, %esp
+	call _start
+#elif defined(ICALL_MEMORY_FAULT)
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+	call *UNMAPPED
+#endif
+	ud2

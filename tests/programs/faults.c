@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+/* Every way one thread of one program dies by its own doing: faults NAME. The mark @NAME is on the line that does it.
+ * faults.c alone decides nothing: what is expected of each is in tests/e2e/crashes.py. */
+#include <assert.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#ifdef __clang__
+#undef NOINLINE
+#define NOINLINE __attribute__((noinline))
+#endif
+
+struct node {
+	long key;
+	struct node *next;
+	long value;
+};
+
+enum {
+	HANDLED_FAULTS = 3000
+};
+
+/* Volatile: the compiler must not see that these lead nowhere. */
+static struct node *volatile no_node;
+static long *volatile wild = (long *)0x123456789000;
+static long *volatile non_canonical = (long *)0x8000000000001234;
+static void (*volatile call_target)(void);
+static volatile long zero, minus_one = -1, sink;
+
+NOINLINE static void store(struct node *node)
+{
+	node->value = 7; /* @null-write */
+}
+
+NOINLINE static long load(struct node *node)
+{
+	return node->value; /* @null-read */
+}
+
+static void null_write(void)
+{
+	store(no_node);
+}
+
+static void null_read(void)
+{
+	sink = load(no_node);
+}
+
+static void wild_write(void)
+{
+	*wild = 1; /* @wild-write */
+}
+
+static void wild_read(void)
+{
+	sink = *wild; /* @wild-read */
+}
+
+static void non_canonical_read(void)
+{
+	sink = *non_canonical; /* @non-canonical-read */
+}
+
+static void write_to_constant(void)
+{
+	*(volatile char *)(uintptr_t)"constant" = 'C'; /* @write-to-constant */
+}
+
+NOINLINE static void call_it(void)
+{
+	call_target(); /* @call */
+	sink = 1;
+}
+
+static void call_null(void)
+{
+	call_target = NULL;
+	call_it();
+}
+
+static void call_unmapped(void)
+{
+	call_target = (void (*)(void))0x123456789000;
+	call_it();
+}
+
+static void call_non_canonical(void)
+{
+	call_target = (void (*)(void))0x8000000000001234;
+	call_it();
+}
+
+static long not_code[4] = {0x90};
+
+static void call_data(void)
+{
+	call_target = (void (*)(void))(uintptr_t)not_code;
+	call_it();
+}
+
+/* What an overflowing buffer does to the return address, without depending on the compiler's frame layout. */
+NOINLINE static void smash(uintptr_t with)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+
+	*(volatile uintptr_t *)(frame + 1) = with;
+	sink = 2;
+}
+
+static void ret_unmapped(void)
+{
+	smash(0x123456789000);
+	sink = 3;
+}
+
+static void ret_non_canonical(void)
+{
+	smash(0x4141414141414141);
+	sink = 3;
+}
+
+NOINLINE static long descend(long depth)
+{
+	volatile char room[1024];
+
+	room[0] = (char)depth; /* @stack-overflow */
+	return zero ? room[0] : descend(depth + 1) + room[0];
+}
+
+static void stack_overflow(void)
+{
+	sink = descend(0);
+}
+
+static void say_and_leave(int signo)
+{
+	static const char words[] = "stack exhausted\n";
+
+	(void)signo;
+	_exit(write(1, words, sizeof(words) - 1) > 0 ? 3 : 4);
+}
+
+static void stack_overflow_handled(void)
+{
+	static char elsewhere[64 * 1024];
+	stack_t stack = {.ss_sp = elsewhere, .ss_size = sizeof(elsewhere)};
+	struct sigaction action = {.sa_handler = say_and_leave, .sa_flags = SA_ONSTACK};
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	sink = descend(0);
+}
+
+static void call_abort(void)
+{
+	fprintf(stderr, "giving up\n");
+	abort(); /* @abort */
+}
+
+static void fail_assert(void)
+{
+	assert(zero == 1); /* @assert */
+}
+
+static void divide(void)
+{
+	sink = 1000 / zero; /* @divide-by-zero */
+}
+
+static void divide_overflow(void)
+{
+	sink = LONG_MIN;
+	sink = sink / minus_one; /* @divide-overflow */
+}
+
+static void illegal(void)
+{
+	__asm__ volatile("ud2"); /* @illegal */
+}
+
+static void privileged(void)
+{
+	__asm__ volatile("hlt"); /* @privileged */
+}
+
+static void breakpoint(void)
+{
+	__asm__ volatile("int3"); /* @breakpoint */
+	sink = 4;
+}
+
+static void bus_error(void)
+{
+	FILE *file = tmpfile();
+	long *beyond = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+
+	sink = beyond[512]; /* @bus-error */
+}
+
+static void misaligned(void)
+{
+	static char bytes[32] __attribute__((aligned(16)));
+
+	__asm__ volatile("movaps %%xmm0, %0" : "=m"(bytes[1])); /* @misaligned */
+}
+
+static void write_in_handler(int signo)
+{
+	(void)signo;
+	*wild = 2; /* @fault-in-handler */
+}
+
+static void fault_in_handler(void)
+{
+	signal(SIGUSR1, write_in_handler);
+	raise(SIGUSR1);
+}
+
+/* The second fault comes while SIGSEGV is blocked by its own handler. */
+static void fault_in_fault_handler(void)
+{
+	signal(SIGSEGV, write_in_handler);
+	store(no_node);
+}
+
+static sigjmp_buf again;
+
+static void jump_back(int signo)
+{
+	(void)signo;
+	siglongjmp(again, 1);
+}
+
+static void handled_faults(void)
+{
+	struct sigaction action = {.sa_handler = jump_back, .sa_flags = SA_NODEFER};
+	static volatile int count;
+
+	sigaction(SIGSEGV, &action, NULL);
+	for (count = 0; count < HANDLED_FAULTS; count++)
+		if (!sigsetjmp(again, 0))
+			store(no_node);
+	printf("%d faults handled\n", count);
+}
+
+static void handled_then_fatal(void)
+{
+	signal(SIGSEGV, jump_back);
+	if (!sigsetjmp(again, 1))
+		store(no_node);
+	signal(SIGSEGV, SIG_DFL);
+	sink = load(no_node);
+}
+
+static void forbid_getppid(unsigned int action)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = 4, .filter = filter};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		exit(77);
+	getppid(); /* @seccomp */
+}
+
+static void seccomp_trap(void)
+{
+	forbid_getppid(SECCOMP_RET_TRAP);
+}
+
+static void seccomp_kill(void)
+{
+	forbid_getppid(SECCOMP_RET_KILL_PROCESS);
+}
+
+static void raise_quit(void)
+{
+	raise(SIGQUIT);
+}
+
+static void exit_3(void)
+{
+	exit(3);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} table[] = {
+	{"null-write", null_write},
+	{"null-read", null_read},
+	{"wild-write", wild_write},
+	{"wild-read", wild_read},
+	{"non-canonical-read", non_canonical_read},
+	{"write-to-constant", write_to_constant},
+	{"call-null", call_null},
+	{"call-unmapped", call_unmapped},
+	{"call-non-canonical", call_non_canonical},
+	{"call-data", call_data},
+	{"ret-unmapped", ret_unmapped},
+	{"ret-non-canonical", ret_non_canonical},
+	{"stack-overflow", stack_overflow},
+	{"stack-overflow-handled", stack_overflow_handled},
+	{"abort", call_abort},
+	{"assert", fail_assert},
+	{"divide-by-zero", divide},
+	{"divide-overflow", divide_overflow},
+	{"illegal", illegal},
+	{"privileged", privileged},
+	{"breakpoint", breakpoint},
+	{"bus-error", bus_error},
+	{"misaligned", misaligned},
+	{"fault-in-handler", fault_in_handler},
+	{"fault-in-fault-handler", fault_in_fault_handler},
+	{"handled-faults", handled_faults},
+	{"handled-then-fatal", handled_then_fatal},
+	{"seccomp-trap", seccomp_trap},
+	{"seccomp-kill", seccomp_kill},
+	{"raise-quit", raise_quit},
+	{"exit-3", exit_3},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (argc == 2 && !strcmp(argv[1], table[i].name)) {
+			table[i].run();
+			return 0;
+		}
+	fprintf(stderr, "faults: no such fault\n");
+	return 2;
+}
