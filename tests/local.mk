@@ -43,6 +43,16 @@ tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)
 
+UNIT_TESTS += tests/unit/test_escape tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
+	tests/unit/test_view
+UNIT_TUI_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS) $(TUI_SYSTEM_LIBS)
+tests_unit_test_escape_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_fold_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_calls_LDADD = $(UNIT_TUI_LIBS)
+tests_unit_test_keys_LDADD = $(UNIT_TUI_LIBS)
+tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
+tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
+
 # (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)
 
 if HAVE_CMOCKA
@@ -111,3 +121,4 @@ SHELL_TESTS = \
 	tests/e2e/options_documented.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
+EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
