@@ -8,7 +8,8 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/image.c decoder/image.h \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
-	decoder/model.c decoder/model.h \
+	decoder/model.c decoder/model.h decoder/model_private.h \
+	decoder/model_branches.c decoder/model_snapshots.c decoder/model_spaces.c decoder/model_tasks.c \
 	decoder/plt.c decoder/plt.h \
 	decoder/space.c decoder/space.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/model_private.h"
+
+#include <stdlib.h>
+
+struct run {
+	uint64_t first, end;
+};
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static uint64_t count_entries(struct run *runs, size_t n)
+{
+	uint64_t total = 0, at = 0;
+
+	qsort(runs, n, sizeof *runs, compare_runs);
+	for (size_t i = 0; i < n; i++) {
+		if (runs[i].first > at)
+			total++;
+		if (runs[i].first > at)
+			at = runs[i].first;
+		if (runs[i].end > at) {
+			total += runs[i].end - at;
+			at = runs[i].end;
+		}
+	}
+	return total;
+}
+
+void branches_scan(struct loader *l, const struct trace_file *file)
+{
+	struct model_task *task = tasks_find(l->m, file->number);
+	uint64_t unpacked = 0, blocks = 0, limit = MODEL_UNPACKED_BASE + MODEL_UNPACKED_RATIO * file->bytes.len;
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	struct run *runs = NULL;
+	size_t count = 0, cap = 0;
+	int rc;
+
+	trace_cursor_init(&c, l->m->trace, file);
+	while (unpacked <= limit && (rc = trace_cursor_next(&c, &rec, &err)) != 0) {
+		const struct bt_record_branches *r = &rec.u.branches;
+		struct run *grown;
+		uint64_t n;
+
+		if (c.next_ordinal != blocks)
+			unpacked += c.raw.len;
+		blocks = c.next_ordinal;
+		if (rc < 0) {
+			loader_damage(l, file->name, err.offset, err.code, err.text);
+			continue;
+		}
+		if (rec.kind != BT_RECORD_BRANCHES || r->task != file->number)
+			continue;
+		/* An entry has at least three bytes. */
+		n = r->count < r->entries.len / 3 ? r->count : r->entries.len / 3;
+		grown = loader_grow(runs, count, &cap, sizeof *runs);
+		if (!grown) {
+			l->p->arena.failed = true;
+			break;
+		}
+		runs = grown;
+		if (n && r->first <= UINT64_MAX - n)
+			runs[count++] = (struct run){r->first, r->first + n};
+	}
+	if (unpacked > limit)
+		loader_damage(l, file->name, (uint64_t)(c.rest.at - file->bytes.at), BT_E_CORRUPT,
+			   "the branch history unpacks to more than is believable; the rest is left out");
+	if (task && count)
+		task->branch_count = count_entries(runs, count);
+	free(runs);
+	trace_cursor_release(&c);
+}

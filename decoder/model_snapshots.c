@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/model_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void snapshots_collect(struct loader *l)
+{
+	l->m->snapshots = loader_array(l, loader_count(l, BT_RECORD_SNAPSHOT), sizeof *l->m->snapshots);
+	l->threads.at = loader_array(l, loader_count(l, BT_RECORD_THREAD), sizeof *l->threads.at);
+	l->memory.at = loader_array(l, loader_count(l, BT_RECORD_MEMORY), sizeof *l->memory.at);
+}
+
+void snapshots_on_snapshot(struct loader *l, const struct model_event *e)
+{
+	l->m->snapshots[l->m->snapshot_count++] = (struct model_snapshot){.rec = &e->rec.u.snapshot};
+}
+
+void snapshots_on_thread(struct loader *l, const struct model_event *e)
+{
+	l->threads.at[l->threads.count++] = (struct part){.snapshot = e->rec.u.thread.snapshot, .event = e};
+}
+
+void snapshots_on_memory(struct loader *l, const struct model_event *e)
+{
+	const struct bt_record_memory *r = &e->rec.u.memory;
+
+	if (r->bytes.len && r->addr <= UINT64_MAX - r->bytes.len)
+		l->memory.at[l->memory.count++] = (struct part){.snapshot = r->snapshot, .addr = r->addr,
+			.end = r->addr + r->bytes.len, .event = e};
+}
+
+/* By snapshot and address; of those at the same address the longest first. */
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->snapshot != y->snapshot)
+		return x->snapshot < y->snapshot ? -1 : 1;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
+/* The parts of a snapshot as [*first, return). They are given out once: a second snapshot of the same number in a
+ * damaged trace gets none, which also bounds the work. */
+static size_t take_parts(struct parts *parts, uint32_t snapshot, size_t *first)
+{
+	size_t lo = 0, hi = parts->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (parts->at[mid].snapshot < snapshot)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*first = hi = lo;
+	while (hi < parts->count && parts->at[hi].snapshot == snapshot && parts->at[hi].event)
+		hi++;
+	return hi;
+}
+
+static void attach_threads(struct loader *l, struct model_snapshot *s)
+{
+	size_t first, end = take_parts(&l->threads, s->rec->snapshot, &first);
+
+	s->threads = arena_alloc(&l->p->arena, (end - first) * sizeof *s->threads);
+	if (!s->threads)
+		return;
+	for (size_t i = first; i < end; i++) {
+		const struct bt_record_thread *t = &l->threads.at[i].event->rec.u.thread;
+
+		l->threads.at[i].event = NULL;
+		s->threads[s->thread_count++] = t;
+		if (t->task == s->rec->task && s->threads[0]->task != t->task) {
+			memmove(s->threads + 1, s->threads, (s->thread_count - 1) * sizeof *s->threads);
+			s->threads[0] = t;
+		}
+	}
+}
+
+static void attach_memory(struct loader *l, struct model_snapshot *s)
+{
+	size_t first, end = take_parts(&l->memory, s->rec->snapshot, &first);
+	uint64_t covered = 0;
+
+	s->memory = arena_alloc(&l->p->arena, (end - first) * sizeof *s->memory);
+	if (!s->memory)
+		return;
+	for (size_t i = first; i < end; i++) {
+		const struct bt_record_memory *r = &l->memory.at[i].event->rec.u.memory;
+
+		l->memory.at[i].event = NULL;
+		/* What lies within another piece adds nothing. Without it starts and ends both ascend, so that the last piece
+		 * that begins at or before an address is the one to read. */
+		if (r->space != s->rec->space || l->memory.at[i].end <= covered)
+			continue;
+		covered = l->memory.at[i].end;
+		s->memory[s->memory_count++] = r;
+	}
+}
+
+static const struct model_event *find_event(const struct model *m, uint64_t seq, uint16_t kind)
+{
+	size_t lo = 0, hi = m->event_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->events[mid].seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->event_count && m->events[lo].seq == seq && m->events[lo].rec.kind == kind ? &m->events[lo] : NULL;
+}
+
+static void choose_final(struct loader *l)
+{
+	struct model *m = l->m;
+	const struct model_snapshot *fatal = NULL, *initial = NULL;
+
+	for (size_t i = 0; i < m->snapshot_count && !initial; i++) {
+		const struct model_snapshot *s = &m->snapshots[i];
+		const struct process *process = tasks_process(l, s->rec->task);
+
+		if (s->rec->kind != BT_SNAPSHOT_FATAL)
+			continue;
+		if (!fatal)
+			fatal = s;
+		if (process && process->initial)
+			initial = s;
+	}
+	if (initial)
+		l->p->final = initial;
+	else if (fatal)
+		l->p->final = fatal;
+	else if (m->snapshot_count)
+		l->p->final = &m->snapshots[m->snapshot_count - 1];
+}
+
+void snapshots_finish(struct loader *l)
+{
+	struct model *m = l->m;
+
+	qsort(l->threads.at, l->threads.count, sizeof *l->threads.at, compare_parts);
+	qsort(l->memory.at, l->memory.count, sizeof *l->memory.at, compare_parts);
+	for (size_t i = 0; i < m->snapshot_count; i++) {
+		struct model_snapshot *s = &m->snapshots[i];
+		const struct model_event *e = s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
+
+		s->signal = e ? &e->rec.u.signal : NULL;
+		attach_threads(l, s);
+		attach_memory(l, s);
+	}
+	choose_final(l);
+}
+
+const struct model_snapshot *model_final_snapshot(const struct model *m)
+{
+	return m->priv->final;
+}
+
+size_t model_memory(const struct model *m, const struct model_snapshot *s, uint64_t addr, uint8_t *out, size_t n)
+{
+	size_t done = 0;
+	(void)m;
+
+	while (done < n) {
+		uint64_t at = addr + done;
+		size_t lo = 0, hi = s->memory_count, skip, take;
+		const struct bt_record_memory *r;
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (s->memory[mid]->addr <= at)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (!lo || at < addr)
+			break;
+		r = s->memory[lo - 1];
+		if (at - r->addr >= r->bytes.len)
+			break;
+		skip = (size_t)(at - r->addr);
+		take = n - done < r->bytes.len - skip ? n - done : r->bytes.len - skip;
+		memcpy(out + done, r->bytes.at + skip, take);
+		done += take;
+	}
+	return done;
+}

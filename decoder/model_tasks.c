@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/model_private.h"
+
+#include <stdlib.h>
+
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct model_task *x = a, *y = b;
+
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return x->created < y->created ? -1 : x->created > y->created;
+}
+
+struct model_task *tasks_find(const struct model *m, uint32_t task)
+{
+	size_t lo = 0, hi = m->task_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->tasks[mid].task < task)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->task_count && m->tasks[lo].task == task ? &m->tasks[lo] : NULL;
+}
+
+void tasks_collect(struct loader *l)
+{
+	struct model *m = l->m;
+	size_t n = loader_count(l, BT_RECORD_TASK), kept = 0;
+
+	m->tasks = loader_array(l, n, sizeof *m->tasks);
+	l->processes = loader_array(l, n, sizeof *l->processes);
+	l->process_of = loader_array(l, n, sizeof *l->process_of);
+	if (l->p->arena.failed)
+		return;
+	for (size_t i = 0; i < m->event_count; i++) {
+		const struct bt_record_task *r = &m->events[i].rec.u.task;
+
+		if (m->events[i].rec.kind != BT_RECORD_TASK)
+			continue;
+		m->tasks[m->task_count++] = (struct model_task){.task = r->task, .parent = r->parent, .unit = r->unit, .pid = r->pid,
+			.tid = r->tid, .how = r->how, .space = r->space, .created = r->seq, .command = ""};
+	}
+	qsort(m->tasks, m->task_count, sizeof *m->tasks, compare_tasks);
+	/* Numbers are never reused; in a damaged trace the first one counts. */
+	for (size_t i = 0; i < m->task_count; i++)
+		if (!i || m->tasks[i].task != m->tasks[kept - 1].task)
+			m->tasks[kept++] = m->tasks[i];
+	m->task_count = kept;
+}
+
+static const char *basename_of(struct loader *l, struct slice path)
+{
+	size_t start = path.len;
+
+	while (start && path.at[start - 1] != '/')
+		start--;
+	slice_take(&path, start);
+	return (const char *)arena_slice(&l->p->arena, path).at;
+}
+
+struct process *tasks_process(struct loader *l, uint32_t task)
+{
+	const struct model_task *t = tasks_find(l->m, task);
+	uint32_t n = t ? l->process_of[t - l->m->tasks] : 0;
+
+	return n ? &l->processes[n - 1] : NULL;
+}
+
+void tasks_on_task(struct loader *l, const struct model_event *e)
+{
+	const struct bt_record_task *r = &e->rec.u.task;
+	const struct model_task *t = tasks_find(l->m, r->task);
+	const struct process *parent = tasks_process(l, r->parent);
+	uint32_t *slot = &l->process_of[t - l->m->tasks];
+
+	if (*slot)
+		return;
+	if (parent && r->how == BT_TASK_THREAD) {
+		*slot = (uint32_t)(parent - l->processes) + 1;
+		return;
+	}
+	l->processes[l->process_count++] = (struct process){
+		.command = parent ? parent->command : basename_of(l, l->m->trace->header.program),
+		.initial = r->how == BT_TASK_INITIAL,
+	};
+	*slot = (uint32_t)l->process_count;
+}
+
+void tasks_on_exec(struct loader *l, const struct model_event *e)
+{
+	struct process *process = tasks_process(l, e->rec.u.exec.task);
+
+	if (process)
+		process->command = basename_of(l, e->rec.u.exec.path);
+}
+
+void tasks_on_exit(struct loader *l, const struct model_event *e)
+{
+	struct model_task *t = tasks_find(l->m, e->rec.u.exit.task);
+
+	if (t && !t->exit)
+		t->exit = &e->rec.u.exit;
+}
+
+void tasks_finish(struct loader *l)
+{
+	for (size_t i = 0; i < l->m->task_count; i++)
+		if (l->process_of[i])
+			l->m->tasks[i].command = l->processes[l->process_of[i] - 1].command;
+}
+
+const struct model_task *model_task(const struct model *m, uint32_t task)
+{
+	return tasks_find(m, task);
+}
