@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+
 #include "tui/label.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "decoder/text.h"
+
 enum {
 	NAME_MIN = 8, /* a name is cut no shorter */
+	NAME_BYTES = 512,
 };
 
 const char *label_basename(const char *path)
@@ -39,7 +43,10 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 
 	symbols_lookup(v->s, space, epoch, addr, is_return, &loc);
 	if (*loc.function) {
-		row_outside(out, STYLE_FUNCTION, loc.function, room_for_name(&loc, columns));
+		char brief[NAME_BYTES];
+
+		text_brief_name(brief, sizeof brief, loc.function);
+		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function, room_for_name(&loc, columns));
 		put_offset(out, loc.offset);
 	} else if (*loc.module) {
 		row_outside(out, STYLE_ADDRESS, label_basename(loc.module), columns ? columns / 2 + NAME_MIN : 0);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/fault.h"
 #include "decoder/signals.h"
+#include "lib/escape.h"
 #include "tui/label.h"
 
 enum {
@@ -79,6 +81,7 @@ static void add_snapshot(struct viewer *v, struct lines *l, const struct model_s
 	struct row row;
 
 	begin(v, &row, heading);
+	row_put(&row, STYLE_MARK, "%s", snap == v->snap ? "> " : "  ");
 	row_put(&row, STYLE_NORMAL, "%s", s->kind < BT_SNAPSHOT_KINDS ? snapshot_kinds[s->kind] : "of an unknown kind");
 	if (snap->signal)
 		row_put(&row, STYLE_FAULT, " %s (%s)", signal_name(snap->signal->signo, name),
@@ -86,6 +89,121 @@ static void add_snapshot(struct viewer *v, struct lines *l, const struct model_s
 	row_put(&row, STYLE_NORMAL, ", task %" PRIu32 ", at ", s->task);
 	label_code(v, &row, s->space, s->epoch, s->point.rip, false, 0);
 	lines_add(l, &row, &target);
+}
+
+/* The length of what goes on the next line of a text: as many words as fit into so many bytes. */
+static size_t fitting(const char *text, size_t room)
+{
+	size_t len = strlen(text), cut = room;
+
+	if (len <= room)
+		return len;
+	while (cut && text[cut] != ' ')
+		cut--;
+	return cut ? cut : room;
+}
+
+/* Text from outside on as many lines as it takes. */
+static void add_text(struct viewer *v, struct lines *l, const char *name, enum style style, const char *text, const struct target *target)
+{
+	size_t room = v->screen.columns > NAME_WIDTH + NAME_WIDTH ? (size_t)v->screen.columns - NAME_WIDTH : NAME_WIDTH, n;
+	char safe[FAULT_TEXT_MAX * 4];
+
+	/* Escaped first, so that what is cut is what shows. */
+	bt_escape_str(safe, sizeof safe, text, v->screen.utf8);
+	for (const char *p = safe; *p; p += n + (p[n] == ' ')) {
+		char piece[sizeof safe];
+		struct row row;
+
+		n = fitting(p, room);
+		memcpy(piece, p, n);
+		piece[n] = '\0';
+		begin(v, &row, p == safe ? name : "");
+		row_outside(&row, style, piece, 0);
+		lines_add(l, &row, target);
+	}
+}
+
+static void add_values(struct viewer *v, struct lines *l, const struct fault *f, const struct target *target)
+{
+	for (size_t i = 0; i < f->value_count; i++) {
+		const struct fault_value *value = &f->values[i];
+		struct row row;
+
+		begin(v, &row, i ? "" : "operands");
+		row_outside(&row, STYLE_NORMAL, value->name, 0);
+		row_put(&row, STYLE_DIM, value->is_address ? " is at " : " = ");
+		row_put(&row, STYLE_ADDRESS, "0x%" PRIx64, value->value);
+		label_pointer(v, &row, f->space, f->epoch, value->value);
+		lines_add(l, &row, target);
+	}
+}
+
+/* The moment shown, in words. */
+static void add_fault(struct viewer *v, struct lines *l)
+{
+	const struct model_snapshot *snap = v->snap;
+	struct target target = {.history = true, .task = snap->rec->task, .position = snap->rec->position, .snapshot = snap, .has_place = true};
+	struct fault f;
+	struct row row;
+
+	fault_explain(&f, v->m, v->s, snap, viewer_thread(v, snap->rec->task), v->task == snap->rec->task ? &v->history : NULL,
+		      v->stop_index);
+	target.place = (struct place){.addr = f.where, .space = f.space, .epoch = f.epoch, .entry = NO_ENTRY};
+	if (snap->signal) {
+		char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
+
+		begin(v, &row, "signal");
+		row_put(&row, STYLE_FAULT, "%s (%s)", signal_name(snap->signal->signo, name),
+			signal_code_name(snap->signal->signo, snap->signal->code, code));
+		row_put(&row, STYLE_NORMAL, " in task %" PRIu32, snap->rec->task);
+		if (snap->rec->point.tick != BT_TICKS_UNKNOWN)
+			row_put(&row, STYLE_NORMAL, " at tick %" PRIu64, snap->rec->point.tick);
+		lines_add(l, &row, &target);
+	}
+	add_text(v, l, "what", STYLE_FAULT, f.text, &target);
+	begin(v, &row, "where");
+	label_code(v, &row, f.space, f.epoch, f.where, false, 0);
+	lines_add(l, &row, &target);
+	if (!f.has_insn)
+		return;
+	begin(v, &row, "instruction");
+	row_outside(&row, STYLE_NORMAL, f.insn_text, 0);
+	lines_add(l, &row, &target);
+	add_values(v, l, &f, &target);
+}
+
+static void add_history(struct viewer *v, struct lines *l)
+{
+	const struct history *h = &v->history;
+	struct row row;
+
+	begin(v, &row, "branches");
+	row_put(&row, STYLE_NORMAL, "%zu of task %" PRIu32, h->count, v->task);
+	if (h->count && h->entries[0].tick != BT_TICKS_UNKNOWN && h->entries[h->count - 1].tick != BT_TICKS_UNKNOWN)
+		row_put(&row, STYLE_NORMAL, ", from tick %" PRIu64 " to %" PRIu64, h->entries[0].tick, h->entries[h->count - 1].tick);
+	lines_add(l, &row, NULL);
+}
+
+static void add_missing(struct viewer *v, struct lines *l)
+{
+	static const char *const what[] = {
+		[MISSING_FILE] = "the file is gone",
+		[MISSING_CHANGED] = "the file is another one now",
+		[MISSING_SYMBOLS] = "no symbols",
+		[MISSING_DEBUG] = "no debug information",
+	};
+	size_t count;
+	const struct missing_module *missing = symbols_missing(v->s, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct row row;
+
+		begin(v, &row, i ? "" : "missing");
+		row_outside(&row, STYLE_NORMAL, missing[i].module, 0);
+		row_put(&row, STYLE_GAP, ": %s", what[missing[i].what]);
+		lines_add(l, &row, NULL);
+	}
 }
 
 static void add_damage(struct viewer *v, struct lines *l)
@@ -109,9 +227,11 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	add_command(v, l);
 	add_end(v, l);
 	if (v->snap)
-		add_snapshot(v, l, v->snap, "shown");
+		add_fault(v, l);
+	add_history(v, l);
 	for (size_t i = 0; i < v->m->snapshot_count; i++)
 		add_snapshot(v, l, &v->m->snapshots[i], i ? "" : "snapshots");
+	add_missing(v, l);
 	add_damage(v, l);
 	return lines_view_end(l, err);
 }
@@ -126,6 +246,17 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 	return true;
 }
 
+/* Lines that are about no code show that of the moment. */
+static bool place(struct viewer *v, const struct view *view, size_t line, struct place *out)
+{
+	if (lines_view_place(v, view, line, out))
+		return true;
+	if (!v->snap)
+		return false;
+	*out = (struct place){.addr = v->snap->rec->point.rip, .space = v->snap->rec->space, .epoch = v->snap->rec->epoch, .entry = NO_ENTRY};
+	return true;
+}
+
 const struct view_ops summary_view = {
 	.id = VIEW_SUMMARY,
 	.name = "summary",
@@ -133,6 +264,6 @@ const struct view_ops summary_view = {
 	.release = lines_view_release,
 	.count = lines_view_count,
 	.row = lines_view_row,
-	.place = lines_view_place,
+	.place = place,
 	.request = request,
 };

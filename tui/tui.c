@@ -341,8 +341,10 @@ static int loop(struct viewer *v, struct bt_error *err)
 		key = screen_key(&v->screen);
 		if (key == SCREEN_ENDED)
 			return bt_fail(err, BT_E_IO, 0, "the terminal went away");
-		if (key == SCREEN_RESIZED)
+		if (key == SCREEN_RESIZED) {
+			viewer_reload(v, VIEW_SUMMARY);
 			continue;
+		}
 		r = keymap_lookup(key, v->focus);
 		if (r == REQUEST_NONE)
 			viewer_message(v, "this key does nothing here; h helps");

@@ -54,6 +54,14 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 	return rc;
 }
 
+void viewer_reload(struct viewer *v, enum view_id id)
+{
+	struct bt_error err;
+
+	if (v->views[id].ops->load(v, &v->views[id], &err))
+		v->quit = true;
+}
+
 void viewer_open(struct viewer *v, enum view_id id)
 {
 	size_t kept = 0;
@@ -64,6 +72,8 @@ void viewer_open(struct viewer *v, enum view_id id)
 	v->open[kept++] = id;
 	v->open_count = kept;
 	v->focus = id;
+	if (id == VIEW_SUMMARY)
+		viewer_reload(v, id);
 }
 
 void viewer_follow(struct viewer *v, const struct target *t)

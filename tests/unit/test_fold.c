@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "decoder/fold.h"
+
+enum {
+	MAX = 4096
+};
+
+/* A history from letters: equal letters are equal branches; '-' is a gap. */
+static struct history history_of(const char *letters, struct history_entry entries[MAX])
+{
+	size_t n = strlen(letters);
+
+	assert_true(n <= MAX);
+	for (size_t i = 0; i < n; i++)
+		entries[i] = (struct history_entry){.number = i, .tick = i, .from = (uint64_t)letters[i] * 16, .to = (uint64_t)letters[i] * 32,
+						    .kind = letters[i] == '-' ? BT_BRANCH_GAP : BT_BRANCH_JCC, .flags = BT_BRANCH_TAKEN};
+	return (struct history){.entries = entries, .count = n};
+}
+
+/* The lines as text: an entry is its letter, a heading "3(", the end of a nesting ")", the stop line "!". */
+static void assert_folds(const char *letters, size_t stop, bool loops, const char *want)
+{
+	struct history_entry entries[MAX];
+	struct history h = history_of(letters, entries);
+	struct fold f;
+	char got[4 * MAX] = "", *p = got;
+	unsigned nesting = 0;
+
+	assert_int_equal(fold_init(&f, &h, stop, loops, NULL), 0);
+	for (size_t i = 0; i < f.count; i++) {
+		const struct fold_line *l = &f.lines[i];
+
+		for (; nesting > l->nesting; nesting--)
+			*p++ = ')';
+		nesting = l->nesting;
+		if (l->kind == FOLD_LOOP) {
+			p += sprintf(p, "%u(", l->rounds);
+			nesting++;
+		} else {
+			*p++ = l->kind == FOLD_STOP ? '!' : letters[l->entry];
+		}
+	}
+	while (nesting--)
+		*p++ = ')';
+	*p = '\0';
+	assert_string_equal(got, want);
+	fold_release(&f);
+}
+
+static void what_does_not_repeat_is_left_alone(void **state)
+{
+	(void)state;
+	assert_folds("", SIZE_MAX, true, "");
+	assert_folds("abcabd", SIZE_MAX, true, "abcabd");
+	assert_folds("abab", SIZE_MAX, true, "abab");
+}
+
+static void rounds_are_folded(void **state)
+{
+	(void)state;
+	assert_folds("xaaay", SIZE_MAX, true, "x3(a)y");
+	assert_folds("xabababay", SIZE_MAX, true, "x3(ab)ay");
+	assert_folds("abcabcabcabc", SIZE_MAX, true, "4(abc)");
+}
+
+static void not_when_folding_is_off(void **state)
+{
+	(void)state;
+	assert_folds("xaaay", SIZE_MAX, false, "xaaay");
+}
+
+static void loops_in_loops_are_folded(void **state)
+{
+	(void)state;
+	assert_folds("aaabaaabaaabc", SIZE_MAX, true, "3(3(a)b)c");
+}
+
+static void an_outer_loop_is_seen_though_its_inner_rounds_differ(void **state)
+{
+	(void)state;
+	assert_folds("aaabaaaabaaaaab", SIZE_MAX, true, "3(5(a)b)");
+}
+
+static void missing_branches_are_no_round(void **state)
+{
+	(void)state;
+	assert_folds("----", SIZE_MAX, true, "----");
+	assert_folds("aa-aa", SIZE_MAX, true, "aa-aa");
+}
+
+static void the_stop_stands_between_entries_and_is_never_folded(void **state)
+{
+	(void)state;
+	assert_folds("ab", 0, true, "!ab");
+	assert_folds("ab", 1, true, "a!b");
+	assert_folds("ab", 2, true, "ab!");
+	assert_folds("aaaaaa", 3, true, "3(a)!3(a)");
+	assert_folds("", 0, true, "!");
+}
+
+static void an_entry_is_found_by_its_line_or_its_heading(void **state)
+{
+	struct history_entry entries[MAX];
+	struct history h = history_of("xabababy", entries);
+	struct fold f;
+
+	(void)state;
+	assert_int_equal(fold_init(&f, &h, 8, true, NULL), 0); /* x 3( a b ) y ! */
+	assert_int_equal(f.count, 6);
+	assert_int_equal(fold_line_of(&f, 0), 0);
+	assert_int_equal(fold_line_of(&f, 1), 1);
+	assert_int_equal(fold_line_of(&f, 4), 1);
+	assert_int_equal(fold_line_of(&f, 5), 2);
+	assert_int_equal(fold_line_of(&f, 6), 3);
+	assert_int_equal(fold_line_of(&f, 7), 4);
+	assert_int_equal(fold_line_of(&f, 8), 5);
+	fold_release(&f);
+}
+
+/* Unfolding a line shows what was executed: every entry that shows is one of the history, in order, and a heading's
+ * rounds account for those that do not. */
+static void random_histories_keep_their_order(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct history_entry entries[MAX];
+		char letters[400];
+		struct history h;
+		struct fold f;
+		size_t n = unit_random(&seed) % sizeof letters;
+
+		for (size_t i = 0; i < n; i++)
+			letters[i] = "ab"[unit_random(&seed) % 4 == 0];
+		letters[n ? n - 1 : 0] = '\0';
+		h = history_of(letters, entries);
+		assert_int_equal(fold_init(&f, &h, SIZE_MAX, true, NULL), 0);
+		for (size_t i = 1; i < f.count; i++)
+			assert_true(f.lines[i].entry >= f.lines[i - 1].entry + (f.lines[i - 1].kind == FOLD_ENTRY));
+		for (size_t i = 0; i < h.count; i++) {
+			const struct fold_line *l = &f.lines[fold_line_of(&f, i)];
+
+			assert_true(l->entry == i || (l->kind == FOLD_LOOP && l->entry < i));
+		}
+		fold_release(&f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_does_not_repeat_is_left_alone),
+		cmocka_unit_test(rounds_are_folded),
+		cmocka_unit_test(not_when_folding_is_off),
+		cmocka_unit_test(loops_in_loops_are_folded),
+		cmocka_unit_test(an_outer_loop_is_seen_though_its_inner_rounds_differ),
+		cmocka_unit_test(missing_branches_are_no_round),
+		cmocka_unit_test(the_stop_stands_between_entries_and_is_never_folded),
+		cmocka_unit_test(an_entry_is_found_by_its_line_or_its_heading),
+		cmocka_unit_test(random_histories_keep_their_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
