@@ -1,18 +1,29 @@
 noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
 	decoder/arena.c decoder/arena.h \
+	decoder/callstack.c decoder/callstack.h \
 	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
+	decoder/fault.c decoder/fault_access.c decoder/fault.h decoder/fault_private.h \
+	decoder/focus.c decoder/focus.h \
+	decoder/fold.c decoder/fold.h \
 	decoder/history.c decoder/history.h \
 	decoder/image.c decoder/image.h \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
+	decoder/json.c decoder/json.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_snapshots.c decoder/model_spaces.c decoder/model_tasks.c \
 	decoder/plt.c decoder/plt.h \
+	decoder/report.c decoder/report_branches.c decoder/report_stacks.c \
+	decoder/report.h decoder/report_private.h \
+	decoder/signals.c decoder/signals.def decoder/signals.h \
+	decoder/source.c decoder/source.h \
 	decoder/space.c decoder/space.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
+	decoder/syscalls.c decoder/syscalls.def decoder/syscalls.h \
+	decoder/text.c decoder/text.h \
 	decoder/unwind.c
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
 DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(DEMANGLE_LIBS) $(FORMAT_SYSTEM_LIBS)

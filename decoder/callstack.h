@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls that a branch history left open, and whether an unwound stack agrees with them. Two accounts of the same
+ * thing: one from memory, which a crash may have spoilt, one from the branches that were executed. */
+#ifndef BT_CALLSTACK_H
+#define BT_CALLSTACK_H
+
+#include "decoder/history.h"
+#include "decoder/symbols.h"
+
+struct open_call {
+	uint64_t from, to; /* the call instruction and where it went; of a handler where it interrupted and its entry */
+	uint64_t ret;	   /* the return address it pushed; 0: unknown */
+	size_t entry;	   /* index in the history */
+	bool is_handler;
+};
+
+struct callstack {
+	struct open_call *calls; /* outermost first */
+	size_t count;
+	size_t unmatched; /* returns that no call of the history had opened: they end calls older than it */
+};
+
+/* The calls open after the first n entries. Without memory: what was found until then. */
+void callstack_build(struct callstack *c, const struct history *h, struct symbols *s, size_t n);
+void callstack_release(struct callstack *c);
+
+enum stack_verdict {
+	STACK_AGREES,	 /* every frame that the history can know of is in it */
+	STACK_DISAGREES, /* from frame `frame` on */
+	STACK_UNKNOWN,	 /* the history holds none of these calls */
+};
+
+struct stack_check {
+	enum stack_verdict verdict;
+	size_t frame;	/* of a disagreement */
+	size_t checked; /* frames found in the history */
+	size_t left;	/* open calls that the stack skipped: left by longjmp or an exception */
+};
+
+struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames, size_t count);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/fault.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "decoder/fault_private.h"
+#include "decoder/signals.h"
+#include "decoder/syscalls.h"
+#include "decoder/text.h"
+
+enum {
+	SIG_QUIT = 3,
+	SIG_ILL = 4,
+	SIG_TRAP = 5,
+	SIG_ABRT = 6,
+	SIG_BUS = 7,
+	SIG_FPE = 8,
+	SIG_SEGV = 11,
+	SIG_PIPE = 13,
+	SIG_SYS = 31,
+	SYS_NR_MAX = 4096,
+	INT3 = 0xcc,
+	ABORT_FRAMES = 24, /* between the raise and the function that is to blame */
+};
+
+void fault_say(struct fault_context *c, const char *fmt, ...)
+{
+	size_t n = strlen(c->f->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->f->text + n, sizeof c->f->text - n, fmt, ap);
+	va_end(ap);
+}
+
+void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return)
+{
+	struct location loc;
+	char name[160];
+
+	symbols_lookup(c->s, c->f->space, c->f->epoch, addr, is_return, &loc);
+	fault_say(c, "%s", before);
+	text_brief_name(name, sizeof name, loc.function);
+	if (*loc.function)
+		fault_say(c, "%s+0x%" PRIx64, name, loc.offset);
+	else if (*loc.module)
+		fault_say(c, "%.200s+0x%" PRIx64, text_basename(loc.module), loc.vaddr);
+	else
+		fault_say(c, "0x%" PRIx64, addr);
+	if (*loc.file)
+		fault_say(c, " (%.200s:%d)", text_basename(loc.file), loc.line);
+}
+
+const struct model_map *fault_map(const struct fault_context *c, uint64_t addr)
+{
+	return model_map_at(c->m, c->f->space, c->f->epoch, addr);
+}
+
+bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64_t *value)
+{
+	uint8_t bytes[8] = {0};
+
+	if (n > sizeof bytes)
+		return false;
+	if (model_memory(c->m, c->snap, addr, bytes, n) < n) {
+		const struct model_map *map = fault_map(c, addr);
+
+		/* what cannot be written is as the file has it */
+		if (!map || map->prot & 2 || symbols_code(c->s, c->f->space, c->f->epoch, addr, bytes, n) < n)
+			return false;
+	}
+	*value = 0;
+	for (unsigned i = n; i-- > 0;)
+		*value = *value << 8 | bytes[i];
+	return true;
+}
+
+bool fault_insn_is(const struct fault_context *c, const char *mnemonic)
+{
+	size_t n = strlen(mnemonic);
+
+	return c->f->has_insn && !strncmp(c->f->insn_text, mnemonic, n) && !isalnum((unsigned char)c->f->insn_text[n]);
+}
+
+/* The names of the 16 registers and their parts. */
+static const struct {
+	const char *name[5]; /* 64, 32, 16, 8 bits, and bits 8 to 15 */
+} parts[] = {
+	{{"r15", "r15d", "r15w", "r15b"}}, {{"r14", "r14d", "r14w", "r14b"}}, {{"r13", "r13d", "r13w", "r13b"}},
+	{{"r12", "r12d", "r12w", "r12b"}}, {{"rbp", "ebp", "bp", "bpl"}}, {{"rbx", "ebx", "bx", "bl", "bh"}},
+	{{"r11", "r11d", "r11w", "r11b"}}, {{"r10", "r10d", "r10w", "r10b"}}, {{"r9", "r9d", "r9w", "r9b"}},
+	{{"r8", "r8d", "r8w", "r8b"}}, {{"rax", "eax", "ax", "al", "ah"}}, {{"rcx", "ecx", "cx", "cl", "ch"}},
+	{{"rdx", "edx", "dx", "dl", "dh"}}, {{"rsi", "esi", "si", "sil"}}, {{"rdi", "edi", "di", "dil"}},
+	{{"rsp", "esp", "sp", "spl"}},
+};
+
+static bool find_register(const char *word, size_t len, struct register_part *part)
+{
+	static const uint8_t sizes[] = {8, 4, 2, 1, 1};
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		for (unsigned j = 0; j < 5; j++) {
+			const char *name = parts[i].name[j];
+
+			if (!name || strlen(name) != len || memcmp(name, word, len))
+				continue;
+			*part = (struct register_part){.size = sizes[j], .shift = j == 4 ? 8 : 0};
+			while (strcmp(bt_reg_info[part->number].name, parts[i].name[0]))
+				part->number++;
+			return true;
+		}
+	return false;
+}
+
+bool fault_first_register(const char *text, struct register_part *part, size_t *end)
+{
+	for (size_t i = 0, len; text[i]; i += len ? len : 1) {
+		for (len = 0; isalnum((unsigned char)text[i + len]);)
+			len++;
+		if (len && find_register(text + i, len, part)) {
+			*end = i + len;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_value(struct fault *f, const char *name, bool is_address, uint64_t value)
+{
+	struct fault_value *v = &f->values[f->value_count];
+
+	for (size_t i = 0; i < f->value_count; i++)
+		if (!strcmp(f->values[i].name, name))
+			return;
+	if (f->value_count == FAULT_VALUES_MAX)
+		return;
+	snprintf(v->name, sizeof v->name, "%s", name);
+	v->is_address = is_address;
+	v->value = value;
+	f->value_count++;
+}
+
+/* The registers the instruction names, and where its memory operands lie. */
+static void take_values(struct fault_context *c)
+{
+	struct fault *f = c->f;
+	struct register_part part;
+	const char *rest = strchr(f->insn_text, ' ');
+	size_t end;
+
+	for (; rest && fault_first_register(rest, &part, &end); rest += end)
+		add_value(f, bt_reg_info[part.number].name, false, bt_regs_get(c->regs, part.number));
+	for (size_t i = 0; i < f->insn.memory_count; i++) {
+		const struct disasm_memory *m = &f->insn.memory[i];
+		char name[64];
+		uint64_t addr;
+
+		if (disasm_address(&f->insn, m, c->regs, &addr))
+			add_value(f, disasm_memory_text(m, name, sizeof name), true, addr);
+	}
+}
+
+static bool decode_at(struct fault_context *c, uint64_t addr)
+{
+	struct fault *f = c->f;
+	uint8_t bytes[BT_INSN_MAX];
+	size_t n = symbols_code(c->s, f->space, f->epoch, addr, bytes, sizeof bytes);
+
+	f->where = addr;
+	f->has_insn = !disasm_decode(&f->insn, bytes, n, addr);
+	if (f->has_insn)
+		disasm_text(&f->insn, NULL, f->insn_text, sizeof f->insn_text);
+	return f->has_insn;
+}
+
+static bool is_executable(const struct fault_context *c, uint64_t addr)
+{
+	const struct model_map *map = fault_map(c, addr);
+
+	return map && map->prot & 4;
+}
+
+/* Where the program is to be looked at: the instruction at pc, or the branch that went to a pc without code. */
+static void find_insn(struct fault_context *c)
+{
+	struct fault *f = c->f;
+	const struct history_entry *last = c->h && c->end ? &c->h->entries[c->end - 1] : NULL;
+
+	f->where = f->pc;
+	f->pc_is_wild = !is_executable(c, f->pc);
+	if (!f->pc_is_wild) {
+		if (decode_at(c, f->pc) && c->regs)
+			take_values(c);
+	} else if (last && last->kind <= BT_BRANCH_IJMP && last->to == f->pc) {
+		/* the values of its operands are those from before it: of a call through memory they may have changed */
+		if (decode_at(c, last->from) && c->regs)
+			take_values(c);
+	}
+}
+
+static const struct model_task *task_of(const struct fault_context *c)
+{
+	return model_task(c->m, c->snap->rec->task);
+}
+
+static bool is_sent(const struct bt_record_signal *g)
+{
+	return (int32_t)g->code <= 0;
+}
+
+/* What is on the stack when a program ends itself, most telling first. */
+static const struct {
+	const char *function, *text;
+} abort_reasons[] = {
+	{"__assert_fail", "an assertion failed"},
+	{"__assert_fail_base", "an assertion failed"},
+	{"__assert_perror_fail", "an assertion failed"},
+	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack"},
+	{"__fortify_fail", "buffer overflow detected by a checking library function"},
+	{"__chk_fail", "buffer overflow detected by a checking library function"},
+	{"__cxa_pure_virtual", "a pure virtual function was called"},
+	{"__cxa_throw", "an exception was thrown that nobody catches"},
+	{"__cxa_rethrow", "an exception was thrown again that nobody catches"},
+	{"std::terminate", "std::terminate was called"},
+	{"malloc_printerr", "the heap is corrupt: malloc found its own data overwritten"},
+	{"__libc_fatal", "libc found an error it cannot go on from"},
+	{"abort", "abort was called"},
+};
+
+static bool names(const char *function, const char *wanted)
+{
+	static const char alias[] = "__GI_"; /* libc's internal names of its own functions */
+	size_t n = strlen(wanted);
+
+	if (!strncmp(function, alias, sizeof alias - 1))
+		function += sizeof alias - 1;
+	return !strncmp(function, wanted, n) && (!function[n] || function[n] == '(' || function[n] == '@' || function[n] == '.');
+}
+
+/* The caller of the function that is the reason. */
+static void say_abort_reason(struct fault_context *c)
+{
+	struct stack_frame frames[ABORT_FRAMES];
+	struct location locs[ABORT_FRAMES];
+	bool complete;
+	size_t n = symbols_unwind(c->s, c->snap, c->thread, frames, ABORT_FRAMES, &complete);
+
+	for (size_t i = 0; i < n; i++)
+		symbols_lookup(c->s, c->f->space, c->f->epoch, frames[i].pc, frames[i].is_return, &locs[i]);
+	for (size_t r = 0; r < sizeof abort_reasons / sizeof *abort_reasons; r++)
+		for (size_t i = 0; i < n; i++) {
+			if (!names(locs[i].function, abort_reasons[r].function))
+				continue;
+			fault_say(c, ": %s", abort_reasons[r].text);
+			/* __assert_fail calls __assert_fail_base, and the like */
+			while (i + 1 < n && names(locs[i + 1].function, abort_reasons[r].function))
+				i++;
+			if (i + 1 < n)
+				fault_say_place(c, ", at ", frames[i + 1].pc, frames[i + 1].is_return);
+			return;
+		}
+}
+
+static void explain_sent(struct fault_context *c)
+{
+	const struct bt_record_signal *g = c->signal;
+	const struct model_task *task = task_of(c);
+	char name[SIGNAL_NAME_MAX];
+
+	signal_name(g->signo, name);
+	if (g->signo == SIG_PIPE) {
+		fault_say(c, "%s: %s", name, signal_text(g->signo));
+		return;
+	}
+	if (task && g->sender == task->pid) {
+		fault_say(c, "%s, raised by the program itself", name);
+		if (g->signo == SIG_ABRT && c->thread)
+			say_abort_reason(c);
+		return;
+	}
+	if (!g->sender) {
+		fault_say(c, "%s, sent by the kernel or from outside the container: %s", name, signal_text(g->signo));
+		return;
+	}
+	fault_say(c, "%s, sent by process %u (user %u)", name, g->sender, g->uid);
+	for (size_t i = 0; i < c->m->task_count; i++)
+		if (c->m->tasks[i].pid == g->sender) {
+			fault_say(c, ", task %u of this trace", c->m->tasks[i].task);
+			break;
+		}
+}
+
+/* The divisor: the only operand of div and idiv. */
+static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *value, unsigned *size)
+{
+	const struct disasm *d = &c->f->insn;
+	struct register_part part;
+	uint64_t addr;
+	size_t end;
+
+	if (d->memory_count) {
+		*size = d->memory[0].size;
+		disasm_memory_text(&d->memory[0], name, 64);
+		return disasm_address(d, &d->memory[0], c->regs, &addr) && fault_read(c, addr, *size, value);
+	}
+	if (!fault_first_register(c->f->insn_text + 3, &part, &end))
+		return false;
+	*size = part.size;
+	*value = bt_regs_get(c->regs, part.number) >> part.shift;
+	if (part.size < 8)
+		*value &= (UINT64_C(1) << 8 * part.size) - 1;
+	snprintf(name, 64, "%s", strrchr(c->f->insn_text, ' ') + 1);
+	return true;
+}
+
+static int64_t sign_extended(uint64_t value, unsigned size)
+{
+	unsigned unused = 64 - 8 * size;
+
+	return (int64_t)(value << unused) >> unused;
+}
+
+static void explain_division(struct fault_context *c)
+{
+	bool is_signed = fault_insn_is(c, "idiv");
+	uint64_t value;
+	unsigned size;
+	char name[64];
+
+	if (!c->regs || !(is_signed || fault_insn_is(c, "div")) || !divisor_of(c, name, &value, &size))
+		fault_say(c, "integer division by zero, or overflow of its quotient");
+	else if (!value)
+		fault_say(c, "integer division by zero: the divisor %s is 0", name);
+	else if (is_signed)
+		fault_say(c, "integer division overflow: divided by %s = %" PRId64 ", the quotient does not fit into %u bits", name,
+			  sign_extended(value, size), 8 * size);
+	else
+		fault_say(c, "integer division overflow: divided by %s = %" PRIu64 ", the quotient does not fit into %u bits", name,
+			  value, 8 * size);
+}
+
+static void explain_fpe(struct fault_context *c)
+{
+	if (c->signal->code == 1)
+		explain_division(c);
+	else
+		fault_say(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
+}
+
+static void explain_ill(struct fault_context *c)
+{
+	uint8_t bytes[8];
+	size_t n = symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc, bytes, sizeof bytes);
+
+	if (fault_insn_is(c, "ud2")) {
+		fault_say(c, "illegal instruction ud2: compilers put it where code must not be reached, and for __builtin_trap");
+		return;
+	}
+	if (c->f->has_insn) {
+		fault_say(c, "illegal instruction: this processor or kernel does not allow \"%s\"", c->f->insn_text);
+		n = c->f->insn.len;
+		memcpy(bytes, c->f->insn.bytes, n < sizeof bytes ? n : sizeof bytes);
+	} else {
+		fault_say(c, "illegal instruction");
+	}
+	fault_say(c, n ? ", bytes" : ", its bytes are not in the trace");
+	for (size_t i = 0; i < n && i < sizeof bytes; i++)
+		fault_say(c, " %02x", bytes[i]);
+}
+
+static void explain_trap(struct fault_context *c)
+{
+	uint8_t byte;
+
+	if (symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc - 1, &byte, 1) && byte == INT3)
+		fault_say_place(c, "breakpoint instruction int3 at ", c->f->pc - 1, false);
+	else
+		fault_say(c, "%s", signal_text(c->signal->signo));
+}
+
+static void explain_sys(struct fault_context *c)
+{
+	char name[SYSCALL_NAME_MAX];
+	/* The kernel rolls the call back before it sends the signal: rax is its number again. */
+	uint64_t nr = !c->regs ? UINT64_MAX : c->regs->rax < SYS_NR_MAX ? c->regs->rax : c->regs->orig_rax;
+
+	if (c->signal->code == 1)
+		fault_say(c, "%s refused by a seccomp filter", syscall_name(nr, name));
+	else
+		fault_say(c, "%s: %s", syscall_name(nr, name), signal_code_text(c->signal->signo, c->signal->code));
+}
+
+static const struct {
+	uint32_t signo;
+	void (*explain)(struct fault_context *c);
+} explainers[] = {
+	{SIG_SEGV, fault_explain_access}, {SIG_BUS, fault_explain_access}, {SIG_FPE, explain_fpe},
+	{SIG_ILL, explain_ill},		  {SIG_TRAP, explain_trap},	   {SIG_SYS, explain_sys},
+};
+
+static void explain_signal(struct fault_context *c)
+{
+	char name[SIGNAL_NAME_MAX];
+
+	if (is_sent(c->signal)) {
+		explain_sent(c);
+		return;
+	}
+	for (size_t i = 0; i < sizeof explainers / sizeof *explainers; i++)
+		if (explainers[i].signo == c->signal->signo) {
+			explainers[i].explain(c);
+			return;
+		}
+	fault_say(c, "%s: %s", signal_name(c->signal->signo, name), signal_text(c->signal->signo));
+}
+
+static void explain_other(struct fault_context *c)
+{
+	const struct bt_record_snapshot *r = c->snap->rec;
+	const struct model_task *task = task_of(c);
+	char name[SIGNAL_NAME_MAX];
+
+	if (r->kind == BT_SNAPSHOT_REQUEST) {
+		fault_say(c, "a snapshot was asked for");
+		if (r->label.len)
+			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len), (const char *)r->label.at);
+	} else if (r->kind == BT_SNAPSHOT_EXIT && task && task->exit && task->exit->kind == BT_EXIT_STATUS) {
+		fault_say(c, "exit with status %u", task->exit->status);
+	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {
+		fault_say(c, "killed by %s", signal_name(task->exit->status, name));
+	} else {
+		fault_say(c, "a snapshot, no signal");
+	}
+}
+
+void fault_explain(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
+		   const struct bt_record_thread *thread, const struct history *h, size_t end)
+{
+	struct fault_context c = {
+		.f = f,
+		.m = m,
+		.s = s,
+		.snap = snap,
+		.signal = snap->signal,
+		.thread = thread,
+		.regs = thread ? &thread->regs : NULL,
+		.h = h,
+		.end = end,
+	};
+
+	*f = (struct fault){
+		.pc = thread ? thread->regs.rip : snap->rec->point.rip,
+		.space = snap->rec->space,
+		.epoch = thread ? thread->epoch : snap->rec->epoch,
+	};
+	find_insn(&c);
+	if (c.signal)
+		explain_signal(&c);
+	else
+		explain_other(&c);
+}

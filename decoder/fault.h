@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What happened, in words: the signal of a snapshot explained from its registers, the instruction, the mappings, the memory
+ * kept and the last branches. Used by the report, the JSON and the viewer. */
+#ifndef BT_FAULT_H
+#define BT_FAULT_H
+
+#include "decoder/disasm.h"
+#include "decoder/history.h"
+#include "decoder/symbols.h"
+
+enum {
+	FAULT_TEXT_MAX = 1000,
+	FAULT_VALUES_MAX = 8,
+};
+
+/* A register or memory operand of the instruction, with what it held. */
+struct fault_value {
+	char name[64]; /* "rbx", "[rbx+0x10]" */
+	bool is_address; /* value is where the memory operand lies */
+	uint64_t value;
+};
+
+struct fault {
+	uint64_t pc;
+	uint32_t space, epoch;
+	bool has_insn;
+	struct disasm insn; /* at pc, or of the branch that went to a pc where no code is */
+	char insn_text[DISASM_TEXT_MAX];
+	uint64_t where; /* address of insn: the place in the program to look at */
+	bool pc_is_wild; /* no code can be at pc; where is the branch that went there */
+	struct fault_value values[FAULT_VALUES_MAX];
+	size_t value_count;
+	char text[FAULT_TEXT_MAX]; /* one line; names in it are from outside: escape it for a terminal */
+};
+
+/* Explains a moment. thread: whose registers, NULL: none kept. h, end: the branches before it (h may be NULL). */
+void fault_explain(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
+		   const struct bt_record_thread *thread, const struct history *h, size_t end);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/* Accesses to memory that failed: by the address the kernel gave, the operands of the instruction and the mappings. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/callstack.h"
+#include "decoder/fault_private.h"
+#include "decoder/signals.h"
+#include "decoder/text.h"
+
+enum {
+	SIG_BUS = 7,
+	BUS_ADRALN = 1,
+	BUS_ADRERR = 2,
+	ADDRESS_UNKNOWN = 0,
+	STACK_REACH = 1 << 20, /* an overflowing access is at most this far below the stack: the kernel's stack guard gap */
+	STACK_LIMIT_MAX = 1 << 30,
+	NEIGHBOUR_MAX = 1 << 16, /* a mapping this close is worth telling */
+};
+
+static const char *verb_of(const struct disasm_memory *m)
+{
+	switch (m->access) {
+	case DISASM_WRITE:
+		return "write to";
+	case DISASM_READ:
+		return "read from";
+	default:
+		return "update of";
+	}
+}
+
+static const char *const transfer_verbs[BT_BRANCH_KINDS] = {
+	[BT_BRANCH_JCC] = "jump to", [BT_BRANCH_JMP] = "jump to", [BT_BRANCH_CALL] = "call to",
+	[BT_BRANCH_RET] = "return to", [BT_BRANCH_IJMP] = "jump to", [BT_BRANCH_ICALL] = "call to",
+};
+
+static const char *transfer_verb(int kind)
+{
+	return kind >= 0 && transfer_verbs[kind] ? transfer_verbs[kind] : "execution at";
+}
+
+static bool is_return_verb(const char *verb)
+{
+	return *verb == 'r';
+}
+
+/* Eight bytes that could be text are more likely that than an address. */
+static void say_if_text(struct fault_context *c, uint64_t value)
+{
+	char s[9] = {0};
+
+	for (unsigned i = 0; i < 8; i++) {
+		s[i] = (char)(value >> 8 * i);
+		if (!isprint((unsigned char)s[i]))
+			return;
+	}
+	fault_say(c, " (the text \"%s\")", s);
+}
+
+static void say_map_name(struct fault_context *c, const struct model_map *map)
+{
+	fault_say(c, "%.200s", *map->path ? text_basename(map->path) : "anonymous memory");
+}
+
+/* The mapping that ends closest below addr, and the one that begins closest above. */
+static void neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below, const struct model_map **above)
+{
+	const struct model_map **maps = NULL;
+	size_t n = model_maps(c->m, c->f->space, c->f->epoch, &maps);
+
+	*below = *above = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (maps[i]->end <= addr)
+			*below = maps[i];
+		else if (maps[i]->start > addr && !*above)
+			*above = maps[i];
+	}
+	free(maps);
+}
+
+static void say_unmapped(struct fault_context *c, uint64_t addr)
+{
+	const struct model_map *below, *above;
+
+	neighbours(c, addr, &below, &above);
+	fault_say(c, ", where nothing is mapped");
+	if (below && addr - below->end < NEIGHBOUR_MAX) {
+		fault_say(c, ", %" PRIu64 " bytes past the end of ", addr - below->end);
+		say_map_name(c, below);
+	} else if (above && above->start - addr < NEIGHBOUR_MAX) {
+		fault_say(c, ", %" PRIu64 " bytes before ", above->start - addr);
+		say_map_name(c, above);
+	}
+}
+
+/* What the mappings say of the address. */
+static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
+{
+	const struct model_map *map = fault_map(c, addr);
+
+	if (!map) {
+		if (addr >= NEAR_NULL)
+			say_unmapped(c, addr);
+		return;
+	}
+	if (!map->prot)
+		fault_say(c, ", in memory that allows no access");
+	else if (access & DISASM_WRITE && !(map->prot & 2))
+		fault_say(c, ", in read-only memory");
+	else if (access & DISASM_READ && !(map->prot & 1))
+		fault_say(c, ", in memory that cannot be read");
+	else
+		fault_say(c, ": %s", signal_code_text(c->signal->signo, c->signal->code));
+	fault_say(c, " (");
+	say_map_name(c, map);
+	fault_say(c, ")");
+}
+
+static void say_index(struct fault_context *c, const struct disasm_memory *m)
+{
+	if (m->index != DISASM_NO_REG)
+		fault_say(c, ", index %s = %" PRId64 " times %u", bt_reg_info[m->index].name, (int64_t)bt_regs_get(c->regs, m->index),
+			  m->scale);
+}
+
+/* What the registers say of the address: "through rbx, a null structure pointer, at offset 16". */
+static void say_through(struct fault_context *c, const struct disasm_memory *m)
+{
+	uint64_t value;
+
+	if (m->segment != DISASM_NO_REG)
+		fault_say(c, " through %s = 0x%" PRIx64, bt_reg_info[m->segment].name, bt_regs_get(c->regs, m->segment));
+	if (m->base == DISASM_NO_REG || !strcmp(bt_reg_info[m->base].name, "rip")) {
+		say_index(c, m);
+		return;
+	}
+	value = bt_regs_get(c->regs, m->base);
+	fault_say(c, " through %s", bt_reg_info[m->base].name);
+	if (!value && m->index != DISASM_NO_REG) {
+		fault_say(c, ", a null array pointer");
+	} else if (!value && !m->displacement) {
+		fault_say(c, ", a null pointer");
+	} else if (!value) {
+		fault_say(c, ", a null structure pointer, at offset %" PRId64, m->displacement);
+		return;
+	} else {
+		fault_say(c, " = 0x%" PRIx64, value);
+		if (value < NEAR_NULL)
+			fault_say(c, ", a pointer made from null");
+	}
+	say_index(c, m);
+	if (m->displacement)
+		fault_say(c, ", at offset %" PRId64, m->displacement);
+}
+
+/* How often the innermost function stands in the open calls. */
+static void say_recursion(struct fault_context *c)
+{
+	struct callstack calls;
+	struct location here, loc;
+	size_t times = 0;
+
+	if (!c->h)
+		return;
+	symbols_lookup(c->s, c->f->space, c->f->epoch, c->f->pc, false, &here);
+	callstack_build(&calls, c->h, c->s, c->end);
+	for (size_t i = 0; i < calls.count; i++) {
+		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].to, false, &loc);
+		times += !strcmp(loc.function, here.function) && *here.function;
+	}
+	if (times > 1)
+		fault_say(c, "; %.100s was entered %zu times without returning", here.function, times);
+	callstack_release(&calls);
+}
+
+/* The stack that would have to grow to addr: the mapping right above, with what guards it. */
+static const struct model_map *stack_above(const struct fault_context *c, uint64_t addr)
+{
+	const struct model_map *below, *above, *here = fault_map(c, addr);
+
+	if (here && here->prot)
+		return NULL;
+	neighbours(c, here ? here->end - 1 : addr, &below, &above);
+	if (!above || (above->prot & 3) != 3)
+		return NULL;
+	/* The [stack] that was recorded may be smaller than it has become. */
+	if (above->start - addr > (strcmp(above->path, "[stack]") ? STACK_REACH : STACK_LIMIT_MAX))
+		return NULL;
+	return above;
+}
+
+static bool is_stack_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
+{
+	const struct model_map *stack;
+	uint64_t rsp = c->regs->rsp;
+	bool by_stack = m && m->base != DISASM_NO_REG &&
+			(!strcmp(bt_reg_info[m->base].name, "rsp") || !strcmp(bt_reg_info[m->base].name, "rbp"));
+
+	if (rsp > addr + STACK_REACH || addr > rsp + STACK_REACH || (!by_stack && rsp - addr + 4096 > 8192))
+		return false;
+	stack = stack_above(c, addr);
+	return stack && rsp < stack->end;
+}
+
+static void explain_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
+{
+	const struct model_map *stack = stack_above(c, addr);
+
+	fault_say(c, "stack overflow: %s 0x%" PRIx64 ", below the end of the stack (rsp = 0x%" PRIx64 ", %" PRIu64 " KiB deep)", verb_of(m),
+		  addr, c->regs->rsp, (stack->end - c->regs->rsp) >> 10);
+	say_recursion(c);
+}
+
+/* A call, jump or return to an address where no code is. */
+static void explain_wild_pc(struct fault_context *c)
+{
+	uint64_t pc = c->f->pc;
+	const struct model_map *map = fault_map(c, pc);
+	const struct history_entry *last = c->h && c->end ? &c->h->entries[c->end - 1] : NULL;
+	bool known = last && last->to == pc && last->kind <= BT_BRANCH_IJMP;
+	const char *verb = transfer_verb(known ? last->kind : -1);
+
+	fault_say(c, "%s 0x%" PRIx64, verb, pc);
+	if (!pc)
+		fault_say(c, is_return_verb(verb) ? ", a null return address" : ", a null function pointer");
+	else if (pc < NEAR_NULL)
+		fault_say(c, ", close to null");
+	else if (!is_canonical(pc))
+		fault_say(c, ", a non-canonical address");
+	else if (map)
+		fault_say(c, ", in memory that is not executable (%.200s)", *map->path ? text_basename(map->path) : "anonymous memory");
+	else
+		fault_say(c, ", where nothing is mapped");
+	if (is_return_verb(verb))
+		fault_say(c, ": the return address on the stack was overwritten");
+	say_if_text(c, pc);
+	if (!known)
+		return;
+	fault_say_place(c, ", at ", last->from, false);
+	if (c->f->has_insn)
+		fault_say(c, " by \"%s\"", c->f->insn_text);
+}
+
+/* Where a branch instruction that faulted itself wanted to go. */
+static bool branch_target(const struct fault_context *c, uint64_t *target)
+{
+	const struct disasm *d = &c->f->insn;
+	struct register_part part;
+	uint64_t addr;
+	size_t end;
+
+	if (d->class == BT_INSN_RET)
+		return fault_read(c, c->regs->rsp, 8, target);
+	if (d->class != BT_INSN_ICALL && d->class != BT_INSN_IJMP)
+		return false;
+	for (size_t i = 0; i < d->memory_count; i++)
+		if (!d->memory[i].implicit)
+			return disasm_address(d, &d->memory[i], c->regs, &addr) && fault_read(c, addr, 8, target);
+	if (!fault_first_register(c->f->insn_text, &part, &end))
+		return false;
+	*target = bt_regs_get(c->regs, part.number);
+	return true;
+}
+
+static bool explain_wild_branch(struct fault_context *c)
+{
+	const char *verb = transfer_verb(bt_insn_branch_kind(c->f->insn.class));
+	uint64_t target;
+
+	if (!branch_target(c, &target) || is_canonical(target))
+		return false;
+	fault_say(c, "%s 0x%" PRIx64 ", a non-canonical address", verb, target);
+	say_if_text(c, target);
+	if (is_return_verb(verb))
+		fault_say(c, ": the return address on the stack was overwritten");
+	else
+		fault_say(c, ", by \"%s\"", c->f->insn_text);
+	return true;
+}
+
+/* The operand that the failed access was for. */
+static const struct disasm_memory *operand_at(const struct fault_context *c, uint64_t addr)
+{
+	const struct disasm *d = &c->f->insn;
+	uint64_t at;
+
+	for (size_t i = 0; i < d->memory_count; i++)
+		if (d->memory[i].access && disasm_address(d, &d->memory[i], c->regs, &at) && addr - at < (d->memory[i].size ? d->memory[i].size : 1))
+			return &d->memory[i];
+	return NULL;
+}
+
+static const struct disasm_memory *non_canonical_operand(const struct fault_context *c, uint64_t *addr)
+{
+	const struct disasm *d = &c->f->insn;
+
+	for (size_t i = 0; i < d->memory_count; i++)
+		if (d->memory[i].access && disasm_address(d, &d->memory[i], c->regs, addr) && !is_canonical(*addr))
+			return &d->memory[i];
+	return NULL;
+}
+
+static const struct disasm_memory *misaligned_operand(const struct fault_context *c, uint64_t *addr)
+{
+	const struct disasm *d = &c->f->insn;
+
+	for (size_t i = 0; i < d->memory_count; i++) {
+		const struct disasm_memory *m = &d->memory[i];
+
+		if (m->access && m->size >= 16 && !(m->size & (m->size - 1)) && disasm_address(d, m, c->regs, addr) && *addr % m->size)
+			return m;
+	}
+	return NULL;
+}
+
+/* The kernel names no address for a general protection or stack segment fault: it is 0, whatever the operand was. */
+static void explain_protection(struct fault_context *c)
+{
+	static const char *const privileged[] = {"hlt", "cli", "sti", "in", "out", "insb", "insw", "insd", "outsb", "outsw", "outsd", "rdmsr",
+						 "wrmsr", "lgdt", "lidt", "lldt", "ltr", "invd", "wbinvd", "invlpg", "clts", "swapgs",
+						 "sysret", "sysexit", "iretq", "rdpmc", "xsetbv", "lmsw", "monitor", "mwait"};
+	const struct disasm_memory *m;
+	uint64_t addr;
+
+	m = non_canonical_operand(c, &addr);
+	if (m) {
+		fault_say(c, "%s 0x%" PRIx64, verb_of(m), addr);
+		say_if_text(c, addr);
+		say_through(c, m);
+		fault_say(c, ", a non-canonical address");
+		return;
+	}
+	if (explain_wild_branch(c))
+		return;
+	m = misaligned_operand(c, &addr);
+	if (m) {
+		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to the %u bytes that \"%s\" needs", verb_of(m), addr, m->size,
+			  c->f->insn_text);
+		return;
+	}
+	for (size_t i = 0; i < sizeof privileged / sizeof *privileged; i++)
+		if (fault_insn_is(c, privileged[i])) {
+			fault_say(c, "privileged instruction \"%s\": only the kernel may run it", c->f->insn_text);
+			return;
+		}
+	fault_say(c, "general protection fault at \"%s\"", c->f->insn_text);
+}
+
+static void explain_bus(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
+{
+	const struct model_map *map = fault_map(c, addr);
+
+	fault_say(c, "%s 0x%" PRIx64, m ? verb_of(m) : "access to", addr);
+	if (c->signal->code == BUS_ADRALN) {
+		fault_say(c, ", which is not aligned");
+	} else if (map && *map->path == '/' && c->signal->code == BUS_ADRERR) {
+		fault_say(c, ", byte %" PRIu64 " of ", addr - map->start + map->offset);
+		say_map_name(c, map);
+		fault_say(c, ": beyond the end of the file");
+	} else {
+		fault_say(c, ": %s", signal_code_text(c->signal->signo, c->signal->code));
+	}
+}
+
+static void explain_unknown(struct fault_context *c, uint64_t addr)
+{
+	fault_say(c, "access to 0x%" PRIx64, addr);
+	if (addr < NEAR_NULL)
+		fault_say(c, ", close to null");
+	say_why(c, addr, 0);
+	if (!c->f->has_insn)
+		fault_say(c, " (the code at 0x%" PRIx64 " is not in the trace)", c->f->pc);
+}
+
+void fault_explain_access(struct fault_context *c)
+{
+	uint64_t addr = c->signal->addr;
+	const struct disasm_memory *m;
+
+	if (c->f->pc_is_wild) {
+		explain_wild_pc(c);
+		return;
+	}
+	if (!c->regs || !c->f->has_insn) {
+		explain_unknown(c, addr);
+		return;
+	}
+	if (c->signal->code == SI_KERNEL_CODE) {
+		explain_protection(c);
+		return;
+	}
+	m = operand_at(c, addr);
+	if (c->signal->signo == SIG_BUS) {
+		explain_bus(c, addr, m);
+	} else if (!m) {
+		explain_unknown(c, addr);
+	} else if (is_stack_overflow(c, addr, m)) {
+		explain_overflow(c, addr, m);
+	} else {
+		fault_say(c, "%s 0x%" PRIx64, verb_of(m), addr);
+		say_through(c, m);
+		say_why(c, addr, m->access);
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What fault.c and fault_access.c share. */
+#ifndef BT_FAULT_PRIVATE_H
+#define BT_FAULT_PRIVATE_H
+
+#include "decoder/fault.h"
+
+struct fault_context {
+	struct fault *f;
+	const struct model *m;
+	struct symbols *s;
+	const struct model_snapshot *snap;
+	const struct bt_record_signal *signal; /* NULL: none */
+	const struct bt_record_thread *thread;
+	const struct bt_regs *regs; /* of thread, or NULL */
+	const struct history *h;
+	size_t end;
+};
+
+enum {
+	SI_KERNEL_CODE = 0x80,
+	/* Offsets from a null pointer reach this far (the kernel's default vm.mmap_min_addr is as much). */
+	NEAR_NULL = 0x10000,
+};
+
+void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says " in f+0x1 (file.c:2)". */
+void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return);
+
+/* Virtual addresses of x86-64 with 4-level tables are sign-extended from bit 47 (Intel SDM vol. 1, 3.3.7.1). With 5 levels
+ * it is bit 56, but Linux gives such addresses only to programs that ask. */
+static inline bool is_canonical(uint64_t addr)
+{
+	return addr + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
+}
+
+const struct model_map *fault_map(const struct fault_context *c, uint64_t addr);
+
+/* Reads n <= 8 bytes of memory as a number. */
+bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64_t *value);
+
+/* The mnemonic of the instruction begins with it. */
+bool fault_insn_is(const struct fault_context *c, const char *mnemonic);
+
+/* The register operand that an instruction names first: its number, its bytes and how far up in the register it lies. */
+struct register_part {
+	uint8_t number, size, shift;
+};
+bool fault_first_register(const char *text, struct register_part *part, size_t *end);
+
+/* SIGSEGV, and SIGBUS for what a mapped file does not hold. */
+void fault_explain_access(struct fault_context *c);
+
+#endif

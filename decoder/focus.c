@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/focus.h"
+
+#include <string.h>
+
+static const struct model_task *task_asked(const struct model *m, uint32_t number)
+{
+	const struct model_task *found = model_task(m, number);
+
+	/* a thread id may have been used twice: the newest task */
+	for (size_t i = m->task_count; !found && i-- > 0;)
+		if (m->tasks[i].tid == number)
+			found = &m->tasks[i];
+	return found;
+}
+
+const struct bt_record_thread *focus_thread(const struct model_snapshot *snap, uint32_t task)
+{
+	for (size_t i = 0; snap && i < snap->thread_count; i++)
+		if (snap->threads[i]->task == task)
+			return snap->threads[i];
+	return NULL;
+}
+
+/* The newest snapshot that holds the task: its own first. */
+static const struct model_snapshot *snapshot_of(const struct model *m, uint32_t task)
+{
+	const struct model_snapshot *held = NULL;
+
+	for (size_t i = m->snapshot_count; i-- > 0;) {
+		const struct model_snapshot *s = &m->snapshots[i];
+
+		if (s->rec->task == task)
+			return s;
+		if (!held && focus_thread(s, task))
+			held = s;
+	}
+	return held;
+}
+
+static const struct model_task *initial_task(const struct model *m)
+{
+	for (size_t i = 0; i < m->task_count; i++)
+		if (m->tasks[i].how == BT_TASK_INITIAL)
+			return &m->tasks[i];
+	return m->task_count ? &m->tasks[0] : NULL;
+}
+
+static size_t end_of(const struct focus *f)
+{
+	if (f->thread)
+		return history_index(&f->history, f->thread->position);
+	if (f->snap && f->task && f->snap->rec->task == f->task->task)
+		return history_index(&f->history, f->snap->rec->position);
+	return f->history.count;
+}
+
+int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err)
+{
+	int rc = 0;
+
+	*f = (struct focus){.snap = model_final_snapshot(m), .asked = o->has_thread};
+	if (o->has_thread) {
+		f->task = task_asked(m, o->thread);
+		if (!f->task)
+			return 1;
+		if (!focus_thread(f->snap, f->task->task))
+			f->snap = snapshot_of(m, f->task->task);
+	} else {
+		f->task = f->snap ? model_task(m, f->snap->rec->task) : initial_task(m);
+	}
+	if (f->task) {
+		f->thread = focus_thread(f->snap, f->task->task);
+		rc = history_load(&f->history, m, f->task->task, err);
+	}
+	f->end = end_of(f);
+	return rc;
+}
+
+void focus_close(struct focus *f)
+{
+	history_release(&f->history);
+	*f = (struct focus){0};
+}
+
+bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core)
+{
+	const struct model_task *task = initial_task(m);
+	const struct bt_record_exit *last = NULL;
+
+	/* whichever of its threads went last */
+	for (size_t i = 0; task && i < m->task_count; i++)
+		if (m->tasks[i].pid == task->pid && m->tasks[i].exit && (!last || m->tasks[i].exit->last))
+			last = m->tasks[i].exit;
+	*core = last && last->core;
+	if (m->end) {
+		*kind = m->end->kind;
+		*status = m->end->status;
+	} else if (last) {
+		*kind = last->kind;
+		*status = last->status;
+	} else {
+		return false;
+	}
+	return *kind != BT_EXIT_UNKNOWN;
+}
+
+static bool is_in(uint64_t addr, const struct history_entry *e, struct symbols *s, const char *function)
+{
+	struct location loc;
+	size_t n = strlen(function);
+
+	symbols_lookup(s, e->space, e->epoch, addr, false, &loc);
+	for (size_t i = 0; i < loc.inlined_count; i++)
+		if (!strcmp(loc.inlined[i].function, function))
+			return true;
+	/* with or without its parameters */
+	return !strncmp(loc.function, function, n) && (!loc.function[n] || loc.function[n] == '(' || loc.function[n] == '@');
+}
+
+bool focus_shows(const struct history_entry *e, struct symbols *s, const char *function)
+{
+	if (!function)
+		return true;
+	return e->kind != BT_BRANCH_GAP && (is_in(e->from, e, s, function) || is_in(e->to, e, s, function));
+}
+
+bool focus_is_crash(const struct model_snapshot *snap)
+{
+	return snap && snap->rec->kind == BT_SNAPSHOT_FATAL && snap->signal && snap->signal->action == BT_ACTION_CORE;
+}

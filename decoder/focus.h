@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The moment and the task that a report is about: the snapshot that explains the end, or another task's part in it. */
+#ifndef BT_FOCUS_H
+#define BT_FOCUS_H
+
+#include "decoder/history.h"
+#include "decoder/symbols.h"
+
+/* What a user asks of a report. */
+struct report_options {
+	size_t count;	      /* branches to show, 0: all */
+	bool has_thread;
+	uint32_t thread;      /* a task number, else a thread id */
+	const char *function; /* only branches from or to it; NULL: all */
+	bool utf8;	      /* what is written to shows UTF-8 */
+};
+
+struct focus {
+	const struct model_snapshot *snap; /* NULL: the trace holds none */
+	const struct model_task *task;	   /* NULL: the trace holds none */
+	const struct bt_record_thread *thread; /* of task in snap, or NULL */
+	struct history history;		   /* of task */
+	size_t end;			   /* its entries before that moment */
+	bool asked;			   /* the task was asked for */
+};
+
+/* Returns 0; 1 when there is no such thread; -BT_E_NO_MEMORY. */
+int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err) BT_MUST_USE;
+void focus_close(struct focus *f);
+
+/* The record of a task in a snapshot, or NULL. */
+const struct bt_record_thread *focus_thread(const struct model_snapshot *snap, uint32_t task);
+
+/* How the initial process ended. Returns false when the trace does not say. */
+bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core);
+
+/* Whether an entry belongs to what --function asks for. NULL: all do. */
+bool focus_shows(const struct history_entry *e, struct symbols *s, const char *function);
+
+/* The signal of a snapshot is one that dumps core and ended the process: a fault to explain. */
+bool focus_is_crash(const struct model_snapshot *snap);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Folding works on tokens: at first one for each line, then, level by level, a run of equal rounds becomes one. Tokens are
+ * compared by class, a hash of what they show; a loop's class leaves its count out, so that an outer loop is seen
+ * although its inner loops go round a different number of times. */
+struct token {
+	uint64_t class;
+	uint32_t lines;
+};
+
+struct level {
+	struct token *tokens;
+	size_t token_count;
+	struct fold_line *lines;
+	size_t line_count;
+};
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9E3779B97F4A7C15u;
+	return h ^ h >> 32;
+}
+
+static uint64_t entry_class(const struct history_entry *e, size_t i)
+{
+	uint64_t h = mix(mix(mix(1, e->from), e->to), (uint64_t)e->space << 32 | (uint64_t)e->kind << 8 | (e->flags & BT_BRANCH_TAKEN));
+
+	/* What is missing is never a repetition. */
+	return e->kind == BT_BRANCH_GAP ? mix(h, i) : h;
+}
+
+static void level_release(struct level *l)
+{
+	free(l->tokens);
+	free(l->lines);
+}
+
+static bool level_init(struct level *l, size_t tokens, size_t lines)
+{
+	*l = (struct level){
+		.tokens = reallocarray(NULL, tokens + 1, sizeof *l->tokens),
+		.lines = reallocarray(NULL, lines + 1, sizeof *l->lines),
+	};
+	return l->tokens && l->lines;
+}
+
+static void add_line(struct level *l, uint64_t class, struct fold_line line)
+{
+	l->lines[l->line_count++] = line;
+	l->tokens[l->token_count++] = (struct token){.class = class, .lines = 1};
+}
+
+static bool first_level(struct level *l, const struct history *h, size_t stop)
+{
+	if (!level_init(l, h->count + 1, h->count + 1))
+		return false;
+	for (size_t i = 0; i <= h->count; i++) {
+		if (i == stop)
+			add_line(l, 0, (struct fold_line){.entry = (uint32_t)i, .kind = FOLD_STOP});
+		if (i < h->count)
+			add_line(l, entry_class(&h->entries[i], i), (struct fold_line){.entry = (uint32_t)i});
+	}
+	return true;
+}
+
+static size_t count_rounds(const struct level *l, size_t at, size_t period)
+{
+	size_t same = 0;
+
+	while (at + period + same < l->token_count && l->tokens[at + same].class == l->tokens[at + period + same].class)
+		same++;
+	return same / period + 1;
+}
+
+/* The period of the loop that begins at token `at`, and its rounds; 0: none. */
+static size_t find_loop(const struct level *l, size_t at, size_t *rounds)
+{
+	for (size_t period = 1; period <= FOLD_PERIOD_MAX; period++) {
+		*rounds = count_rounds(l, at, period);
+		if (*rounds >= FOLD_ROUNDS_MIN)
+			return period;
+	}
+	return 0;
+}
+
+static size_t lines_of(const struct level *l, size_t token, size_t count)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < count; i++)
+		lines += l->tokens[token + i].lines;
+	return lines;
+}
+
+static void copy_lines(struct level *to, const struct level *from, size_t line, size_t count, unsigned deeper)
+{
+	memcpy(to->lines + to->line_count, from->lines + line, count * sizeof *to->lines);
+	for (size_t i = 0; deeper && i < count; i++)
+		to->lines[to->line_count + i].nesting++;
+	to->line_count += count;
+}
+
+static void add_loop(struct level *to, const struct level *from, size_t at, size_t line, size_t period, size_t rounds)
+{
+	size_t last = at + period * (rounds - 1), skipped = lines_of(from, at, last - at), kept = lines_of(from, last, period);
+	uint64_t class = 2;
+
+	for (size_t i = 0; i < period; i++)
+		class = mix(class, from->tokens[at + i].class);
+	to->lines[to->line_count++] = (struct fold_line){
+		.entry = from->lines[line].entry, .rounds = (uint32_t)rounds, .kind = FOLD_LOOP, .nesting = from->lines[line].nesting};
+	copy_lines(to, from, line + skipped, kept, 1);
+	to->tokens[to->token_count++] = (struct token){.class = class, .lines = (uint32_t)kept + 1};
+}
+
+/* Folds the loops of one level. Returns how many, or -1 without memory. */
+static long fold_level(struct level *to, const struct level *from)
+{
+	size_t line = 0;
+	long found = 0;
+
+	if (!level_init(to, from->token_count, from->line_count + from->token_count / FOLD_ROUNDS_MIN))
+		return -1;
+	for (size_t at = 0; at < from->token_count;) {
+		size_t rounds, period = find_loop(from, at, &rounds), taken = period ? period * rounds : 1;
+
+		if (period) {
+			add_loop(to, from, at, line, period, rounds);
+			found++;
+		} else {
+			copy_lines(to, from, line, from->tokens[at].lines, 0);
+			to->tokens[to->token_count++] = from->tokens[at];
+		}
+		line += lines_of(from, at, taken);
+		at += taken;
+	}
+	return found;
+}
+
+static void finish(struct fold *f, struct level *l)
+{
+	f->lines = l->lines;
+	f->count = l->line_count;
+	for (size_t i = 0; i < f->count; i++)
+		if (f->lines[i].nesting > f->nesting)
+			f->nesting = f->lines[i].nesting;
+	l->lines = NULL;
+	level_release(l);
+}
+
+int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops, struct bt_error *err)
+{
+	struct level level, next;
+	bool memory;
+
+	*f = (struct fold){0};
+	memory = h->count < UINT32_MAX && first_level(&level, h, stop);
+	for (unsigned n = 0; memory && loops && n < FOLD_NESTING_MAX; n++) {
+		long found = fold_level(&next, &level);
+
+		level_release(&level);
+		level = next;
+		memory = found >= 0;
+		if (found <= 0)
+			break;
+	}
+	if (!memory) {
+		if (h->count < UINT32_MAX)
+			level_release(&level);
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for a history of %zu branches", h->count);
+	}
+	finish(f, &level);
+	return 0;
+}
+
+void fold_release(struct fold *f)
+{
+	free(f->lines);
+	*f = (struct fold){0};
+}
+
+size_t fold_line_of(const struct fold *f, size_t entry)
+{
+	size_t low = 0, high = f->count;
+
+	/* Entries never decrease from line to line. */
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->lines[middle].entry <= entry)
+			low = middle;
+		else
+			high = middle;
+	}
+	/* A heading and its round, or the stop line and the entry behind it, may share the number: the entry's line. */
+	while (low && f->lines[low].kind == FOLD_STOP && f->lines[low].entry > entry)
+		low--;
+	return low;
+}

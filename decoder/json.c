@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/json.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decoder/fault.h"
+#include "decoder/report_private.h"
+#include "decoder/signals.h"
+#include "decoder/text.h"
+#include "lib/escape.h"
+
+struct json_report {
+	const struct model *m;
+	struct symbols *s;
+	const struct report_options *o;
+	struct focus focus;
+};
+
+/* JSON has only UTF-8: a path or an argument may hold anything. */
+static json_t *json_bytes(struct slice bytes)
+{
+	json_t *j = json_stringn((const char *)bytes.at, bytes.len);
+	struct buf b = {0};
+
+	if (j || !bytes.len)
+		return j ? j : json_string("");
+	bt_escape(&b, bytes, true);
+	j = json_stringn((const char *)b.data, b.len);
+	buf_release(&b);
+	return j;
+}
+
+static json_t *json_text(const char *s)
+{
+	return json_bytes(slice_of(s, strlen(s)));
+}
+
+static json_t *json_hex(uint64_t value)
+{
+	return json_sprintf("0x%" PRIx64, value);
+}
+
+static json_t *json_ticks(uint64_t ticks)
+{
+	return ticks == BT_TICKS_UNKNOWN ? json_null() : json_sprintf("%" PRIu64, ticks);
+}
+
+static json_t *json_signal(uint32_t signo)
+{
+	char name[SIGNAL_NAME_MAX];
+
+	return json_string(signal_name(signo, name));
+}
+
+static json_t *json_known(const char *s)
+{
+	return *s ? json_text(s) : json_null();
+}
+
+static json_t *json_line(int line)
+{
+	return line ? json_integer(line) : json_null();
+}
+
+/* file and line are those of the call that was inlined, in the next frame out. */
+static json_t *json_inlined(const struct location *loc)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < loc->inlined_count; i++) {
+		const struct inlined_frame *f = &loc->inlined[i];
+
+		json_array_append_new(all, json_pack("{s:o, s:o, s:o}", "function", json_known(f->function), "file", json_known(f->file), "line",
+						     json_line(f->line)));
+	}
+	return all;
+}
+
+static json_t *json_location(struct json_report *r, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return)
+{
+	struct location loc;
+
+	symbols_lookup(r->s, space, epoch, addr, is_return, &loc);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "addr", json_hex(addr), "module", json_known(loc.module), "vaddr",
+			 *loc.module == '/' ? json_hex(loc.vaddr) : json_null(), "build_id", json_known(loc.build_id), "function",
+			 json_known(loc.function), "offset", *loc.function ? json_integer((json_int_t)loc.offset) : json_null(), "file",
+			 json_known(loc.file), "line", json_line(loc.line), "inlined", json_inlined(&loc));
+}
+
+static json_t *json_arguments(struct slice argv)
+{
+	json_t *all = json_array();
+
+	for (size_t at = 0; at < argv.len;) {
+		size_t len = strnlen((const char *)argv.at + at, argv.len - at);
+
+		json_array_append_new(all, json_bytes(slice_of(argv.at + at, len)));
+		at += len + 1;
+	}
+	return all;
+}
+
+static json_t *json_time(uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char text[40];
+
+	if (!gmtime_r(&seconds, &tm) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm))
+		return json_null();
+	return json_sprintf("%s.%09uZ", text, (unsigned)(ns % 1000000000));
+}
+
+static json_t *json_uuid(const uint8_t u[BT_UUID_SIZE])
+{
+	char text[2 * BT_UUID_SIZE + 5];
+	size_t n = 0;
+
+	for (size_t i = 0; i < BT_UUID_SIZE; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+	return json_string(text);
+}
+
+static json_t *json_tick_classes(uint32_t classes)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} rows[] = {{BT_TICK_JCC, "jcc"}, {BT_TICK_JRCXZ, "jrcxz"}, {BT_TICK_LOOP, "loop"}};
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (classes & rows[i].bit)
+			json_array_append_new(all, json_string(rows[i].name));
+	return all;
+}
+
+static json_t *json_trace(const struct json_report *r)
+{
+	const struct bt_record_header *h = &r->m->trace->header;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "uuid", json_uuid(r->m->trace->uuid), "command", json_arguments(h->argv), "started",
+			 json_time(h->started), "backend", json_bytes(h->backend), "source", json_bytes(h->source), "tick_classes",
+			 json_tick_classes(h->tick_classes));
+}
+
+static json_t *json_exit(enum bt_exit_kind kind, uint32_t status)
+{
+	switch (kind) {
+	case BT_EXIT_STATUS:
+		return json_pack("{s:s, s:I}", "kind", "status", "status", (json_int_t)status);
+	case BT_EXIT_SIGNAL:
+		return json_pack("{s:s, s:o}", "kind", "signal", "signal", json_signal(status));
+	default:
+		return json_pack("{s:s}", "kind", "unknown");
+	}
+}
+
+static json_t *json_end(const struct json_report *r)
+{
+	enum bt_exit_kind kind;
+	uint32_t status;
+	bool core;
+
+	return focus_exit(r->m, &kind, &status, &core) ? json_exit(kind, status) : json_exit(BT_EXIT_UNKNOWN, 0);
+}
+
+/* The fault is the trace's, whatever thread the branches were asked for. */
+static json_t *json_fault(struct json_report *r, const struct model_snapshot *snap)
+{
+	const struct bt_record_thread *thread;
+	const struct model_task *task;
+	char code[SIGNAL_NAME_MAX];
+	struct history h = {0};
+	struct bt_error err;
+	struct fault f;
+	json_t *j;
+
+	if (!focus_is_crash(snap))
+		return json_null();
+	thread = focus_thread(snap, snap->rec->task);
+	task = model_task(r->m, snap->rec->task);
+	if (history_load(&h, r->m, snap->rec->task, &err))
+		return NULL;
+	fault_explain(&f, r->m, r->s, snap, thread, &h, history_index(&h, snap->rec->position));
+	j = json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "signal", json_signal(snap->signal->signo), "code",
+		      signal_code_name(snap->signal->signo, snap->signal->code, code), "address", json_hex(snap->signal->addr), "pc",
+		      json_hex(f.pc), "ticks", json_ticks(snap->rec->point.tick), "task", (json_int_t)snap->rec->task, "pid",
+		      (json_int_t)(task ? task->pid : 0), "tid", (json_int_t)(task ? task->tid : 0), "text", json_text(f.text));
+	history_release(&h);
+	return j;
+}
+
+static json_t *json_processes(const struct json_report *r)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < r->m->task_count; i++) {
+		const struct model_task *task = &r->m->tasks[i];
+
+		if (task->how == BT_TASK_THREAD)
+			continue;
+		json_array_append_new(
+			all, json_pack("{s:I, s:I, s:o, s:o}", "pid", (json_int_t)task->pid, "task", (json_int_t)task->task, "command",
+				       json_text(task->command), "exit",
+				       task->exit ? json_exit(task->exit->kind, task->exit->status) : json_exit(BT_EXIT_UNKNOWN, 0)));
+	}
+	return all;
+}
+
+static json_t *json_registers(const struct bt_regs *regs)
+{
+	json_t *j = json_object();
+
+	for (unsigned i = 0; i < BT_REG_COUNT; i++)
+		json_object_set_new(j, bt_reg_info[i].name, json_hex(bt_regs_get(regs, i)));
+	return j;
+}
+
+static json_t *json_stack(struct json_report *r, const struct bt_record_thread *thread)
+{
+	struct stack_frame *frames = calloc(REPORT_FRAMES_MAX, sizeof *frames);
+	json_t *all = json_array();
+	bool complete;
+	size_t n;
+
+	if (!frames)
+		return all;
+	n = symbols_unwind(r->s, r->focus.snap, thread, frames, REPORT_FRAMES_MAX, &complete);
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, frames[i].pc, frames[i].is_return));
+	free(frames);
+	return all;
+}
+
+static json_t *json_thread(struct json_report *r, const struct bt_record_thread *thread)
+{
+	const struct model_task *task = model_task(r->m, thread->task);
+
+	return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
+			 (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick), "registers",
+			 json_registers(&thread->regs), "stack", json_stack(r, thread));
+}
+
+static json_t *json_threads(struct json_report *r)
+{
+	const struct model_snapshot *snap = r->focus.snap;
+	json_t *all = json_array();
+
+	if (r->focus.thread)
+		json_array_append_new(all, json_thread(r, r->focus.thread));
+	for (size_t i = 0; snap && i < snap->thread_count; i++)
+		if (snap->threads[i] != r->focus.thread)
+			json_array_append_new(all, json_thread(r, snap->threads[i]));
+	return all;
+}
+
+static json_t *json_snapshots(const struct json_report *r)
+{
+	static const char *const kinds[BT_SNAPSHOT_KINDS] = {
+		[BT_SNAPSHOT_FAULT] = "fault", [BT_SNAPSHOT_SIGNAL] = "signal",	  [BT_SNAPSHOT_FATAL] = "fatal",
+		[BT_SNAPSHOT_EXIT] = "exit",   [BT_SNAPSHOT_REQUEST] = "request", [BT_SNAPSHOT_IMPORT] = "import",
+	};
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < r->m->snapshot_count; i++) {
+		const struct bt_record_snapshot *s = r->m->snapshots[i].rec;
+
+		json_array_append_new(all, json_pack("{s:I, s:s, s:I, s:o}", "event", (json_int_t)s->event, "kind",
+						     s->kind < BT_SNAPSHOT_KINDS ? kinds[s->kind] : "unknown", "task",
+						     (json_int_t)s->task, "ticks", json_ticks(s->point.tick)));
+	}
+	return all;
+}
+
+static json_t *json_branch(struct json_report *r, const struct history_entry *e)
+{
+	return json_pack("{s:I, s:o, s:s, s:b, s:o, s:o}", "task", (json_int_t)r->focus.history.task, "ticks", json_ticks(e->tick), "kind",
+			 bt_branch_info[e->kind].name, "taken", e->flags & BT_BRANCH_TAKEN, "from",
+			 json_location(r, e->space, e->epoch, e->from, false), "to", json_location(r, e->space, e->epoch, e->to, false));
+}
+
+/* The entry to begin with, so that `count` branches that pass the filter follow. */
+static size_t first_entry(struct json_report *r)
+{
+	size_t i = r->focus.end, found = 0;
+
+	while (i > 0 && (!r->o->count || found < r->o->count)) {
+		const struct history_entry *e = &r->focus.history.entries[--i];
+
+		found += e->kind != BT_BRANCH_GAP && focus_shows(e, r->s, r->o->function);
+	}
+	return i;
+}
+
+/* Fills branches and gaps. */
+static void take_branches(struct json_report *r, json_t *branches, json_t *gaps)
+{
+	for (size_t i = first_entry(r); i < r->focus.end; i++) {
+		const struct history_entry *e = &r->focus.history.entries[i];
+
+		if (e->kind == BT_BRANCH_GAP)
+			json_array_append_new(gaps, json_pack("{s:I, s:I, s:s}", "task", (json_int_t)r->focus.history.task, "before",
+							      (json_int_t)json_array_size(branches), "reason",
+							      e->to < BT_GAP_REASONS ? bt_gap_info[e->to].name : "unknown"));
+		else if (focus_shows(e, r->s, r->o->function))
+			json_array_append_new(branches, json_branch(r, e));
+	}
+}
+
+static json_t *json_missing(const struct json_report *r)
+{
+	static const char *const whats[] = {
+		[MISSING_FILE] = "file", [MISSING_CHANGED] = "changed", [MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug"};
+	json_t *all = json_array();
+	size_t count;
+	const struct missing_module *missing = symbols_missing(r->s, &count);
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(all, json_pack("{s:o, s:o, s:s}", "module", json_text(missing[i].module), "build_id",
+						     json_known(missing[i].build_id), "what", whats[missing[i].what]));
+	return all;
+}
+
+static json_t *json_report(struct json_report *r)
+{
+	json_t *branches = json_array(), *gaps = json_array(), *fault = json_fault(r, model_final_snapshot(r->m));
+	json_t *threads = json_threads(r);
+
+	take_branches(r, branches, gaps);
+	/* what is missing comes last: looking things up finds it */
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "btrec-report/1", "trace", json_trace(r), "exit",
+			 json_end(r), "fault", fault, "processes", json_processes(r), "threads", threads, "snapshots", json_snapshots(r),
+			 "branches", branches, "gaps", gaps, "missing", json_missing(r), "verdict",
+			 json_pack("{s:s, s:n}", "state", "consistent", "from"));
+}
+
+static bool matched(const struct json_report *r, const json_t *j)
+{
+	return !r->o->function || json_array_size(json_object_get(j, "branches"));
+}
+
+int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+{
+	struct json_report r = {.m = m, .s = s, .o = o};
+	int rc = focus_open(&r.focus, m, o, err);
+	json_t *j = NULL;
+
+	if (!rc) {
+		j = json_report(&r);
+		if (!j)
+			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+		else if (!matched(&r, j))
+			rc = 1;
+	}
+	if (j) {
+		json_dumpf(j, to, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+		fputc('\n', to);
+	}
+	json_decref(j);
+	focus_close(&r.focus);
+	return rc;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decoder/fault.h"
+#include "decoder/report_private.h"
+#include "decoder/signals.h"
+#include "decoder/source.h"
+
+static void put_slice(struct text *t, struct slice s)
+{
+	char *copy = slice_dup(s);
+
+	text_outside(t, copy ? copy : "");
+	free(copy);
+}
+
+void report_heading(struct report *r, const char *text)
+{
+	text_printf(&r->t, "\n%s\n", text);
+}
+
+/* Arguments as one would type them, but for what quoting would need. */
+static void put_command(struct report *r, struct slice argv)
+{
+	text_printf(&r->t, "Program   ");
+	for (size_t at = 0; at < argv.len;) {
+		size_t len = strnlen((const char *)argv.at + at, argv.len - at);
+		bool quoted = !len || memchr(argv.at + at, ' ', len);
+
+		text_printf(&r->t, at ? " " : "");
+		text_printf(&r->t, quoted ? "'" : "");
+		put_slice(&r->t, slice_of(argv.at + at, len));
+		text_printf(&r->t, quoted ? "'" : "");
+		at += len + 1;
+	}
+	text_printf(&r->t, "\n");
+}
+
+static void put_recorded(struct report *r, const struct bt_record_header *h)
+{
+	time_t seconds = (time_t)(h->started / 1000000000);
+	struct tm tm;
+	char when[40] = "";
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	text_printf(&r->t, "Recorded  %s, backend ", when);
+	put_slice(&r->t, h->backend);
+	text_printf(&r->t, ", branches from ");
+	put_slice(&r->t, h->source);
+	if (h->from.len) {
+		text_printf(&r->t, ", from ");
+		put_slice(&r->t, h->from);
+		text_printf(&r->t, " on");
+	}
+	text_printf(&r->t, "\n          on ");
+	put_slice(&r->t, h->cpu);
+	text_printf(&r->t, ", ");
+	put_slice(&r->t, h->kernel);
+	text_printf(&r->t, "\n");
+}
+
+static void put_exit(struct report *r, enum bt_exit_kind kind, uint32_t status, bool core)
+{
+	char name[SIGNAL_NAME_MAX];
+
+	switch (kind) {
+	case BT_EXIT_STATUS:
+		text_printf(&r->t, "exited with status %u", status);
+		break;
+	case BT_EXIT_SIGNAL:
+		text_printf(&r->t, "killed by %s%s", signal_name(status, name), core ? ", core dumped" : "");
+		break;
+	default:
+		text_printf(&r->t, "vanished");
+	}
+}
+
+static void put_end(struct report *r)
+{
+	enum bt_exit_kind kind;
+	uint32_t status;
+	bool core;
+
+	text_printf(&r->t, "Ended     ");
+	if (focus_exit(r->m, &kind, &status, &core))
+		put_exit(r, kind, status, core);
+	else
+		text_printf(&r->t, "unknown: the trace ends before the program did");
+	text_printf(&r->t, "\n");
+}
+
+static void put_header(struct report *r)
+{
+	const struct bt_record_header *h = &r->m->trace->header;
+
+	put_command(r, h->argv);
+	put_recorded(r, h);
+	put_end(r);
+}
+
+static void put_fault_title(struct report *r)
+{
+	const struct model_snapshot *snap = r->focus.snap;
+	char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
+
+	text_printf(&r->t, "  ");
+	if (snap->signal) {
+		signal_name(snap->signal->signo, name);
+		signal_code_name(snap->signal->signo, snap->signal->code, code);
+		text_printf(&r->t, "%s (%s) in ", name, code);
+	}
+	text_printf(&r->t, "task %u", snap->rec->task);
+	if (r->focus.task && r->focus.task->task == snap->rec->task) {
+		text_printf(&r->t, ", thread %u of process %u", r->focus.task->tid, r->focus.task->pid);
+		if (*r->focus.task->command) {
+			text_printf(&r->t, " ");
+			text_outside(&r->t, r->focus.task->command);
+		}
+	}
+	if (snap->rec->point.tick != BT_TICKS_UNKNOWN)
+		text_printf(&r->t, ", tick %" PRIu64, snap->rec->point.tick);
+	text_printf(&r->t, "\n");
+}
+
+/* What a value points to, where that is known. */
+static void put_target(struct report *r, const struct fault *f, uint64_t value)
+{
+	const struct model_map *map = model_map_at(r->m, f->space, f->epoch, value);
+	struct location loc;
+
+	if (!map)
+		return;
+	text_printf(&r->t, "  ");
+	if (map->prot & 4) {
+		symbols_lookup(r->s, f->space, f->epoch, value, false, &loc);
+		text_place(&r->t, &loc, true);
+		return;
+	}
+	text_outside(&r->t, *map->path ? text_basename(map->path) : "anonymous memory");
+	text_printf(&r->t, "+0x%" PRIx64, value - map->start);
+}
+
+static void put_insn(struct report *r, const struct fault *f)
+{
+	if (!f->has_insn) {
+		text_printf(&r->t, "  0x%" PRIx64 ": no code in the trace\n", f->where);
+		return;
+	}
+	text_printf(&r->t, "  0x%" PRIx64 ": ", f->where);
+	text_outside(&r->t, f->insn_text);
+	text_printf(&r->t, "\n");
+	for (size_t i = 0; i < f->value_count; i++) {
+		const struct fault_value *v = &f->values[i];
+
+		text_printf(&r->t, v->is_address ? "      %s is at 0x%" PRIx64 : "      %s = 0x%" PRIx64, v->name, v->value);
+		put_target(r, f, v->value);
+		text_printf(&r->t, "\n");
+	}
+}
+
+static void put_where(struct report *r, const struct fault *f)
+{
+	struct location loc;
+	char source[400];
+
+	report_heading(r, f->pc_is_wild && f->where != f->pc ? "Where it came from" : "Where");
+	symbols_lookup(r->s, f->space, f->epoch, f->where, false, &loc);
+	text_printf(&r->t, "  ");
+	text_place(&r->t, &loc, false);
+	text_line(&r->t, loc.file, loc.line, true);
+	if (*loc.module && *loc.function) {
+		text_printf(&r->t, " in ");
+		text_outside(&r->t, text_basename(loc.module));
+	}
+	for (size_t i = 0; i < loc.inlined_count; i++) {
+		text_printf(&r->t, "\n  inlined from ");
+		text_outside(&r->t, loc.inlined[i].function);
+		if (*loc.inlined[i].file)
+			text_printf(&r->t, ", called at");
+		text_line(&r->t, loc.inlined[i].file, loc.inlined[i].line, false);
+	}
+	text_printf(&r->t, "\n");
+	if (source_line(loc.file, loc.line, source, sizeof source)) {
+		text_printf(&r->t, "  %d: ", loc.line);
+		text_outside(&r->t, source);
+		text_printf(&r->t, "\n");
+	}
+	put_insn(r, f);
+}
+
+static void put_registers(struct report *r, const struct bt_regs *regs)
+{
+	static const char *const shown[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9",
+					    "r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags", "fs_base", "gs_base"};
+	enum {
+		COLUMNS = 4,
+		COUNT = sizeof shown / sizeof *shown,
+	};
+
+	report_heading(r, "Registers");
+	for (unsigned i = 0; i < COUNT; i++) {
+		unsigned n = 0;
+
+		while (strcmp(bt_reg_info[n].name, shown[i]))
+			n++;
+		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", shown[i], bt_regs_get(regs, n), i % COLUMNS == COLUMNS - 1 ? "\n" : "");
+	}
+}
+
+static void put_moment(struct report *r)
+{
+	struct fault f;
+
+	if (!r->focus.snap) {
+		report_heading(r, "What happened");
+		text_printf(&r->t, "  the trace holds no snapshot\n");
+		return;
+	}
+	fault_explain(&f, r->m, r->s, r->focus.snap, r->focus.thread, &r->focus.history, r->focus.end);
+	report_heading(r, "What happened");
+	put_fault_title(r);
+	text_printf(&r->t, "  ");
+	text_outside(&r->t, f.text);
+	text_printf(&r->t, "\n");
+	put_where(r, &f);
+	if (r->focus.thread)
+		put_registers(r, &r->focus.thread->regs);
+}
+
+static bool is_process_start(const struct model_task *task)
+{
+	return task->how != BT_TASK_THREAD;
+}
+
+static void put_processes(struct report *r)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->m->task_count; i++)
+		count += is_process_start(&r->m->tasks[i]);
+	if (count < 2)
+		return;
+	report_heading(r, "Processes");
+	for (size_t i = 0; i < r->m->task_count; i++) {
+		const struct model_task *task = &r->m->tasks[i];
+
+		if (!is_process_start(task))
+			continue;
+		text_printf(&r->t, "  process %u, task %u ", task->pid, task->task);
+		text_outside(&r->t, task->command);
+		text_printf(&r->t, ": ");
+		if (task->exit)
+			put_exit(r, task->exit->kind, task->exit->status, task->exit->core);
+		else
+			text_printf(&r->t, "its end is not in the trace");
+		text_printf(&r->t, "\n");
+	}
+}
+
+static const char *const snapshot_texts[BT_SNAPSHOT_KINDS] = {
+	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled", [BT_SNAPSHOT_FATAL] = "fatal signal",
+	[BT_SNAPSHOT_EXIT] = "exit",		[BT_SNAPSHOT_REQUEST] = "on request",	  [BT_SNAPSHOT_IMPORT] = "imported",
+};
+
+static void put_snapshots(struct report *r)
+{
+	enum {
+		SHOWN = 20
+	};
+	size_t skipped = r->m->snapshot_count > SHOWN ? r->m->snapshot_count - SHOWN : 0;
+
+	if (r->m->snapshot_count < 2)
+		return;
+	report_heading(r, "Snapshots");
+	if (skipped)
+		text_printf(&r->t, "  %zu older ones, not shown\n", skipped);
+	for (size_t i = skipped; i < r->m->snapshot_count; i++) {
+		const struct model_snapshot *s = &r->m->snapshots[i];
+		char name[SIGNAL_NAME_MAX];
+
+		text_printf(&r->t, "  %u: %s", s->rec->snapshot, s->rec->kind < BT_SNAPSHOT_KINDS ? snapshot_texts[s->rec->kind] : "?");
+		if (s->signal)
+			text_printf(&r->t, ", %s", signal_name(s->signal->signo, name));
+		text_printf(&r->t, ", task %u at ", s->rec->task);
+		if (s->rec->point.tick == BT_TICKS_UNKNOWN)
+			text_printf(&r->t, "0x%" PRIx64, s->rec->point.rip);
+		else
+			text_printf(&r->t, "tick %" PRIu64, s->rec->point.tick);
+		if (s->rec->depth)
+			text_printf(&r->t, ", inside %u signal handler%s", s->rec->depth, s->rec->depth == 1 ? "" : "s");
+		text_printf(&r->t, "\n");
+	}
+}
+
+static const char *const missing_texts[] = {
+	[MISSING_FILE] = "the file is gone",
+	[MISSING_CHANGED] = "the file has changed since the recording (another build-id): its symbols are not used",
+	[MISSING_SYMBOLS] = "no symbol table: functions without names",
+	[MISSING_DEBUG] = "no debug information: no source lines",
+};
+
+static void put_missing(struct report *r)
+{
+	size_t count;
+	const struct missing_module *missing = symbols_missing(r->s, &count);
+
+	if (!count)
+		return;
+	report_heading(r, "Missing");
+	for (size_t i = 0; i < count; i++) {
+		text_printf(&r->t, "  ");
+		text_outside(&r->t, missing[i].module);
+		text_printf(&r->t, ": %s", missing_texts[missing[i].what]);
+		if (*missing[i].build_id)
+			text_printf(&r->t, " (build-id %s)", missing[i].build_id);
+		text_printf(&r->t, "\n");
+	}
+}
+
+static void put_note(struct report *r, const struct bt_record *rec)
+{
+	if (rec->kind == BT_RECORD_NOTE) {
+		text_printf(&r->t, "  ");
+		if (rec->u.note.task)
+			text_printf(&r->t, "task %u: ", rec->u.note.task);
+		put_slice(&r->t, rec->u.note.text);
+	} else if (rec->kind == BT_RECORD_SUPPRESSED) {
+		text_printf(&r->t, "  task %u: %" PRIu64 " further snapshots were suppressed, because they came too fast", rec->u.suppressed.task,
+			    rec->u.suppressed.count);
+	} else if (rec->kind == BT_RECORD_DETACH) {
+		text_printf(&r->t, "  task %u was let go and ran on unrecorded: ", rec->u.detach.task);
+		put_slice(&r->t, rec->u.detach.reason);
+	}
+	text_printf(&r->t, "\n");
+}
+
+static void put_damage(struct report *r)
+{
+	for (size_t i = 0; i < r->m->damage_count; i++) {
+		const struct model_damage *d = &r->m->damage[i];
+
+		text_printf(&r->t, "  %s, byte %" PRIu64 ": ", d->file, d->offset);
+		text_outside(&r->t, d->torn ? "the recorder was cut off here" : d->text);
+		text_printf(&r->t, "\n");
+	}
+}
+
+static void put_notes(struct report *r)
+{
+	size_t before = r->t.buf.len, heading;
+
+	report_heading(r, "Notes");
+	heading = r->t.buf.len;
+	for (size_t i = 0; i < r->m->event_count; i++) {
+		const struct bt_record *rec = &r->m->events[i].rec;
+
+		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_SUPPRESSED || rec->kind == BT_RECORD_DETACH)
+			put_note(r, rec);
+	}
+	if (r->m->stopped) {
+		text_printf(&r->t, "  recording stopped before the program ended: ");
+		put_slice(&r->t, r->m->stopped->text);
+		text_printf(&r->t, "\n");
+	} else if (!r->m->end) {
+		text_printf(&r->t, "  the trace was not closed: the recorder was cut off\n");
+	}
+	put_damage(r);
+	if (r->t.buf.len == heading)
+		r->t.buf.len = before;
+}
+
+static int put_all(struct report *r, struct bt_error *err)
+{
+	int rc;
+
+	put_header(r);
+	put_moment(r);
+	report_stacks(r);
+	rc = report_branches(r, err);
+	if (rc < 0)
+		return rc;
+	put_processes(r);
+	put_snapshots(r);
+	put_missing(r);
+	put_notes(r);
+	return rc;
+}
+
+int report_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+{
+	struct report r = {.t.utf8 = o->utf8, .m = m, .s = s, .o = o};
+	int rc = focus_open(&r.focus, m, o, err);
+
+	if (!rc)
+		rc = put_all(&r, err);
+	if (r.t.buf.failed)
+		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+	if (rc >= 0)
+		fwrite(r.t.buf.data, 1, r.t.buf.len, to);
+	focus_close(&r.focus);
+	buf_release(&r.t.buf);
+	return rc;
+}

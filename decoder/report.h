@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The report of a trace as text: what `btview --stdio` prints. */
+#ifndef BT_REPORT_H
+#define BT_REPORT_H
+
+#include <stdio.h>
+
+#include "decoder/focus.h"
+
+/* Prints the report. Errors of `to` are left for the caller to find (ferror). Returns 0; 1 when a filter matched nothing (all
+ * that does not depend on it is printed); -BT_E_NO_MEMORY. */
+int report_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+	BT_MUST_USE;
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* The last branches in columns: tick, kind, from -> to; calls indented, loops folded, gaps as lines. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/fold.h"
+#include "decoder/report_private.h"
+#include "decoder/syscalls.h"
+
+enum {
+	INDENT_MAX = 20,
+	FROM_WIDTH_MAX = 64, /* a longer place pushes its arrow to the right */
+};
+
+struct branch_rows {
+	struct history shown; /* the entries that pass the filter; its array is owned */
+	struct fold fold;
+	size_t first; /* line of fold to begin with */
+	int *depth;   /* of each line from first on */
+	unsigned tick_width;
+	size_t from_width;
+};
+
+static bool is_call(const struct history_entry *e)
+{
+	return e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL || e->kind == BT_BRANCH_ASYNC;
+}
+
+static int select_entries(struct report *r, struct branch_rows *b, struct bt_error *err)
+{
+	b->shown = (struct history){.task = r->focus.history.task};
+	b->shown.entries = calloc(r->focus.end + 1, sizeof *b->shown.entries);
+	if (!b->shown.entries)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	for (size_t i = 0; i < r->focus.end; i++)
+		if (focus_shows(&r->focus.history.entries[i], r->s, r->o->function))
+			b->shown.entries[b->shown.count++] = r->focus.history.entries[i];
+	return 0;
+}
+
+/* How deep in calls each line lies, the shallowest one 0. */
+static int measure_depth(struct branch_rows *b, struct bt_error *err)
+{
+	int depth = 0, least = 0;
+
+	b->depth = calloc(b->fold.count - b->first + 1, sizeof *b->depth);
+	if (!b->depth)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	for (size_t i = b->first; i < b->fold.count; i++) {
+		const struct fold_line *line = &b->fold.lines[i];
+		const struct history_entry *e = &b->shown.entries[line->entry];
+
+		if (line->kind == FOLD_ENTRY && e->kind == BT_BRANCH_RET)
+			depth--;
+		b->depth[i - b->first] = depth;
+		if (line->kind == FOLD_ENTRY && is_call(e))
+			depth++;
+		if (b->depth[i - b->first] < least)
+			least = b->depth[i - b->first];
+	}
+	for (size_t i = b->first; i < b->fold.count; i++)
+		b->depth[i - b->first] -= least;
+	return 0;
+}
+
+/* The place, and for inlined code its own function in brackets. */
+static void put_place(struct report *r, const struct history_entry *e, uint64_t addr)
+{
+	struct location loc;
+	char name[80];
+
+	symbols_lookup(r->s, e->space, e->epoch, addr, false, &loc);
+	text_place(&r->t, &loc, true);
+	if (loc.inlined_count && *loc.inlined[0].function) {
+		text_brief_name(name, sizeof name, loc.inlined[0].function);
+		text_printf(&r->t, " [");
+		text_outside(&r->t, name);
+		text_printf(&r->t, "]");
+	}
+	text_line(&r->t, loc.file, loc.line, false);
+}
+
+static void put_indent(struct report *r, int depth)
+{
+	text_printf(&r->t, "%*s", 2 * (depth > INDENT_MAX ? INDENT_MAX : depth), "");
+}
+
+static void put_from(struct report *r, const struct branch_rows *b, size_t i)
+{
+	const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
+
+	put_indent(r, b->depth[i - b->first]);
+	put_place(r, e, e->from);
+}
+
+/* How wide the first column and ticks are. */
+static void measure_columns(struct report *r, struct branch_rows *b)
+{
+	size_t mark = r->t.buf.len, width;
+
+	for (size_t i = b->first; i < b->fold.count; i++) {
+		const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
+		unsigned digits = 1;
+
+		if (b->fold.lines[i].kind != FOLD_ENTRY || e->kind == BT_BRANCH_GAP)
+			continue;
+		for (uint64_t t = e->tick == BT_TICKS_UNKNOWN ? 0 : e->tick; t >= 10; t /= 10)
+			digits++;
+		if (digits > b->tick_width)
+			b->tick_width = digits;
+		put_from(r, b, i);
+		width = text_width(&r->t, mark);
+		r->t.buf.len = mark;
+		if (width > b->from_width && width <= FROM_WIDTH_MAX)
+			b->from_width = width;
+	}
+}
+
+static void put_gap(struct report *r, const struct branch_rows *b, const struct history_entry *e)
+{
+	const char *why = e->to < BT_GAP_REASONS ? bt_gap_info[e->to].text : "unknown reason";
+
+	text_printf(&r->t, "  %*s  ~~~ ", (int)b->tick_width, "");
+	if (e->from)
+		text_printf(&r->t, "%" PRIu64 " branches are missing: %s\n", e->from, why);
+	else
+		text_printf(&r->t, "branches are missing: %s\n", why);
+}
+
+static void put_loop(struct report *r, const struct branch_rows *b, size_t i)
+{
+	const struct fold_line *line = &b->fold.lines[i];
+	size_t lines = 0;
+
+	for (size_t j = i + 1; j < b->fold.count && b->fold.lines[j].nesting > line->nesting; j++)
+		lines++;
+	text_printf(&r->t, "  %*s  %-7s ", (int)b->tick_width, "", "loop");
+	put_indent(r, b->depth[i - b->first]);
+	text_printf(&r->t, "%u rounds of the next %zu line%s, the last one shown\n", line->rounds, lines, lines == 1 ? "" : "s");
+}
+
+/* The call that an entry of kind syscall made: its event stands at the same point. */
+static const struct model_event *syscall_of(const struct report *r, const struct history_entry *e)
+{
+	size_t low = 0, high = r->m->event_count;
+
+	if (e->tick == BT_TICKS_UNKNOWN)
+		return NULL;
+	/* no index by point: the newest events are asked for most */
+	for (size_t i = high; i-- > low;) {
+		const struct bt_record *rec = &r->m->events[i].rec;
+
+		if (rec->kind != BT_RECORD_SYSCALL_ENTER || rec->u.syscall_enter.task != r->focus.history.task)
+			continue;
+		if (rec->u.syscall_enter.point.tick < e->tick)
+			break;
+		if (rec->u.syscall_enter.point.tick == e->tick && rec->u.syscall_enter.point.rip == e->from &&
+		    rec->u.syscall_enter.point.transfers + 1 == e->transfers)
+			return &r->m->events[i];
+	}
+	return NULL;
+}
+
+static const char *kind_text(const struct history_entry *e)
+{
+	if (e->kind == BT_BRANCH_JCC)
+		return e->flags & BT_BRANCH_TAKEN ? "jcc" : "jcc not";
+	return bt_branch_info[e->kind].name;
+}
+
+static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
+{
+	const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
+	const struct model_event *call = e->kind == BT_BRANCH_SYSCALL ? syscall_of(r, e) : NULL;
+	char name[SYSCALL_NAME_MAX];
+	size_t mark;
+
+	if (e->tick == BT_TICKS_UNKNOWN)
+		text_printf(&r->t, "  %*s  ", (int)b->tick_width, "?");
+	else
+		text_printf(&r->t, "  %*" PRIu64 "  ", (int)b->tick_width, e->tick);
+	text_printf(&r->t, "%-7s ", kind_text(e));
+	mark = r->t.buf.len;
+	put_from(r, b, i);
+	text_pad(&r->t, mark, b->from_width);
+	text_printf(&r->t, " -> ");
+	if (call)
+		text_printf(&r->t, "%s, then ", syscall_name(call->rec.u.syscall_enter.nr, name));
+	put_place(r, e, e->to);
+	text_printf(&r->t, "\n");
+}
+
+static void put_rows(struct report *r, struct branch_rows *b)
+{
+	for (size_t i = b->first; i < b->fold.count; i++) {
+		const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
+
+		if (b->fold.lines[i].kind == FOLD_LOOP)
+			put_loop(r, b, i);
+		else if (b->fold.lines[i].kind == FOLD_ENTRY && e->kind == BT_BRANCH_GAP)
+			put_gap(r, b, e);
+		else if (b->fold.lines[i].kind == FOLD_ENTRY)
+			put_entry(r, b, i);
+	}
+}
+
+/* The line to begin with, so that `count` entries are shown; a loop is not cut in two. */
+static size_t first_line(const struct fold *f, size_t count)
+{
+	size_t i = f->count, shown = 0;
+
+	while (i > 0 && (!count || shown < count))
+		shown += f->lines[--i].kind == FOLD_ENTRY;
+	while (i > 0 && f->lines[i].nesting)
+		i--;
+	return i;
+}
+
+static void put_title(struct report *r, const struct branch_rows *b)
+{
+	text_printf(&r->t, "\nLast branches of task %u", r->focus.history.task);
+	if (r->o->function) {
+		text_printf(&r->t, " from or to ");
+		text_outside(&r->t, r->o->function);
+	}
+	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->shown.count);
+}
+
+static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
+{
+	int rc = select_entries(r, b, err);
+
+	if (!rc)
+		rc = fold_init(&b->fold, &b->shown, SIZE_MAX, true, err);
+	if (rc)
+		return rc;
+	b->first = first_line(&b->fold, r->o->count);
+	rc = measure_depth(b, err);
+	if (rc)
+		return rc;
+	measure_columns(r, b);
+	put_title(r, b);
+	put_rows(r, b);
+	if (!b->shown.count)
+		text_printf(&r->t, r->o->function ? "  none: no such function in this history\n" : "  none\n");
+	return r->o->function && !b->shown.count;
+}
+
+int report_branches(struct report *r, struct bt_error *err)
+{
+	struct branch_rows b = {.tick_width = 1};
+	int rc = put_branches(r, &b, err);
+
+	fold_release(&b.fold);
+	free(b.shown.entries);
+	free(b.depth);
+	return rc;
+}

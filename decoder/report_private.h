@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The sections of the text report; report.c puts them together. Each appends to r->t. */
+#ifndef BT_REPORT_PRIVATE_H
+#define BT_REPORT_PRIVATE_H
+
+#include "decoder/focus.h"
+#include "decoder/text.h"
+
+enum {
+	REPORT_FRAMES_MAX = 4096, /* unwound */
+};
+
+struct report {
+	struct text t;
+	const struct model *m;
+	struct symbols *s;
+	const struct report_options *o;
+	struct focus focus;
+};
+
+void report_heading(struct report *r, const char *text);
+void report_stacks(struct report *r);
+
+/* Returns 0; 1 when the filter matched no branch; -BT_E_NO_MEMORY. */
+int report_branches(struct report *r, struct bt_error *err) BT_MUST_USE;
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* The stacks of all threads of the moment, each checked against the calls its branch history left open. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/callstack.h"
+#include "decoder/report_private.h"
+
+enum {
+	FRAMES_HEAD = 40, /* shown of a long stack: its innermost and outermost frames */
+	FRAMES_TAIL = 10,
+	OPEN_CALLS_SHOWN = 20,
+};
+
+static void put_inlined(struct report *r, const struct location *loc)
+{
+	const char *file = loc->file;
+	int line = loc->line;
+
+	for (size_t i = 0; i < loc->inlined_count; i++) {
+		text_outside(&r->t, *loc->inlined[i].function ? loc->inlined[i].function : "?");
+		text_line(&r->t, file, line, false);
+		text_printf(&r->t, ", inlined into\n       ");
+		file = loc->inlined[i].file;
+		line = loc->inlined[i].line;
+	}
+	text_place(&r->t, loc, false);
+	text_line(&r->t, file, line, false);
+	if (!*file && *loc->module && *loc->function) {
+		text_printf(&r->t, " in ");
+		text_outside(&r->t, text_basename(loc->module));
+	}
+	text_printf(&r->t, "\n");
+}
+
+static void put_frame(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *f, size_t number)
+{
+	struct location loc;
+
+	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
+	text_printf(&r->t, "  #%-3zu ", number);
+	put_inlined(r, &loc);
+}
+
+static void put_frames(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t count)
+{
+	size_t skipped = count > FRAMES_HEAD + FRAMES_TAIL + 1 ? count - FRAMES_HEAD - FRAMES_TAIL : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (skipped && i == FRAMES_HEAD) {
+			text_printf(&r->t, "  ...  %zu more frames\n", skipped);
+			i += skipped;
+		}
+		put_frame(r, thread, &frames[i], i);
+	}
+}
+
+/* What the history says where the stack cannot be trusted. */
+static void put_open_calls(struct report *r, const struct bt_record_thread *thread, const struct callstack *c)
+{
+	size_t shown = 0;
+
+	text_printf(&r->t, "  By the branch history these calls were open, innermost first:\n");
+	for (size_t i = c->count; i-- > 0 && shown < OPEN_CALLS_SHOWN; shown++) {
+		struct location loc;
+
+		symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, c->calls[i].from, false, &loc);
+		text_printf(&r->t, c->calls[i].is_handler ? "    interrupted at " : "    call at ");
+		put_inlined(r, &loc);
+	}
+	if (c->count > shown)
+		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
+}
+
+static void put_check(struct report *r, const struct bt_record_thread *thread, const struct history *h, const struct stack_frame *frames,
+		      size_t count, bool complete)
+{
+	struct callstack calls;
+	struct stack_check check;
+
+	callstack_build(&calls, h, r->s, history_index(h, thread->position));
+	check = callstack_check(&calls, frames, count);
+	if (check.verdict == STACK_DISAGREES)
+		text_printf(&r->t, "  The stack and the branch history disagree from frame #%zu on: the history has no such call.\n",
+			    check.frame);
+	else if (check.verdict == STACK_AGREES)
+		text_printf(&r->t, "  The branch history agrees with %zu of %zu callers%s.\n", check.checked, count - 1,
+			    check.checked < count - 1 ? " (the others were called before it begins)" : "");
+	if (!complete)
+		text_printf(&r->t, "  The stack could not be unwound further.\n");
+	if (calls.count && (check.verdict == STACK_DISAGREES || (!complete && count < FRAMES_HEAD)))
+		put_open_calls(r, thread, &calls);
+	callstack_release(&calls);
+}
+
+static void put_thread(struct report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
+{
+	const struct model_task *task = model_task(r->m, thread->task);
+	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
+	struct history h = {0};
+	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, REPORT_FRAMES_MAX, &complete);
+
+	text_printf(&r->t, "\nStack of task %u", thread->task);
+	if (task)
+		text_printf(&r->t, " (thread %u of process %u%s)", task->tid, task->pid, thread->in_syscall ? ", in a system call" : "");
+	text_printf(&r->t, "\n");
+	put_frames(r, thread, frames, count);
+	if (is_focus)
+		put_check(r, thread, &r->focus.history, frames, count, complete);
+	else if (!history_load(&h, r->m, thread->task, NULL))
+		put_check(r, thread, &h, frames, count, complete);
+	history_release(&h);
+}
+
+void report_stacks(struct report *r)
+{
+	const struct model_snapshot *snap = r->focus.snap;
+	struct stack_frame *frames = calloc(REPORT_FRAMES_MAX, sizeof *frames);
+
+	if (r->focus.thread && frames)
+		put_thread(r, r->focus.thread, frames);
+	for (size_t i = 0; frames && snap && !r->focus.asked && i < snap->thread_count; i++)
+		if (snap->threads[i] != r->focus.thread)
+			put_thread(r, snap->threads[i], frames);
+	free(frames);
+}

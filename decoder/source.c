@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/source.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The path is from debug information: it may name a pipe or a device. */
+static FILE *open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	FILE *f;
+
+	if (fd < 0)
+		return NULL;
+	f = !fstat(fd, &st) && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	if (!f)
+		close(fd);
+	return f;
+}
+
+bool source_line(const char *path, int line, char *out, size_t cap)
+{
+	FILE *f = *path == '/' && line > 0 ? open_regular(path) : NULL;
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t n = -1;
+
+	if (!f)
+		return false;
+	for (int i = 0; i < line; i++)
+		if ((n = getline(&text, &room, f)) < 0)
+			break;
+	fclose(f);
+	if (n >= 0) {
+		text[strcspn(text, "\r\n")] = 0;
+		snprintf(out, cap, "%s", text + strspn(text, " \t"));
+	}
+	free(text);
+	return n >= 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/escape.h"
+
+enum {
+	NAME_SHORT = 40, /* characters of a name that needs no shortening */
+	NAME_BRIEF_MAX = 120,
+};
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0 || !buf_reserve(&t->buf, (size_t)n + 1))
+		return;
+	va_start(ap, fmt);
+	vsnprintf((char *)t->buf.data + t->buf.len, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	t->buf.len += (size_t)n;
+}
+
+void text_outside(struct text *t, const char *s)
+{
+	bt_escape(&t->buf, slice_of(s, strlen(s)), t->utf8);
+}
+
+const char *text_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* < and > of an operator's own name open and close nothing. */
+static size_t operator_len(const char *name)
+{
+	static const char *const operators[] = {"operator<<=", "operator>>=", "operator<=>", "operator->*", "operator<<", "operator>>",
+						"operator<=", "operator>=", "operator->", "operator<", "operator>", "operator()"};
+
+	for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+		if (!strncmp(name, operators[i], strlen(operators[i])))
+			return strlen(operators[i]);
+	return 0;
+}
+
+void text_brief_name(char *out, size_t cap, const char *name)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	size_t n = 0, len = strlen(name), keep;
+	unsigned depth = 0;
+
+	if (len <= NAME_SHORT) {
+		snprintf(out, cap, "%s", name);
+		return;
+	}
+	for (size_t i = 0; i < len && n + 1 < cap; i += keep ? keep : 1) {
+		char c = name[i];
+
+		keep = depth ? 0 : operator_len(name + i);
+		if (!keep && !depth && !strncmp(name + i, anonymous, sizeof anonymous - 1))
+			keep = sizeof anonymous - 1;
+		if (keep) {
+			if (keep > cap - 1 - n)
+				keep = cap - 1 - n;
+			memcpy(out + n, name + i, keep);
+			n += keep;
+			continue;
+		}
+		if (c == '(' && !depth)
+			break;
+		if (c == '>' && depth)
+			depth--;
+		if (!depth)
+			out[n++] = c;
+		if (c == '<')
+			depth++;
+	}
+	out[n] = 0;
+}
+
+void text_place(struct text *t, const struct location *loc, bool brief)
+{
+	char name[NAME_BRIEF_MAX];
+
+	if (*loc->function) {
+		if (brief)
+			text_brief_name(name, sizeof name, loc->function);
+		text_outside(t, brief ? name : loc->function);
+		if (loc->offset)
+			text_printf(t, "+0x%" PRIx64, loc->offset);
+	} else if (*loc->module == '/') {
+		text_outside(t, text_basename(loc->module));
+		text_printf(t, "+0x%" PRIx64, loc->vaddr);
+	} else {
+		text_printf(t, "0x%" PRIx64, loc->addr);
+		if (*loc->module) {
+			text_printf(t, " ");
+			text_outside(t, loc->module);
+		}
+	}
+}
+
+void text_line(struct text *t, const char *file, int line, bool full)
+{
+	if (!*file)
+		return;
+	text_printf(t, " ");
+	text_outside(t, full ? file : text_basename(file));
+	if (line)
+		text_printf(t, ":%d", line);
+}
+
+size_t text_width(const struct text *t, size_t from)
+{
+	size_t width = 0;
+
+	for (size_t i = from; i < t->buf.len; i++)
+		width += (t->buf.data[i] & 0xc0) != 0x80;
+	return width;
+}
+
+void text_pad(struct text *t, size_t from, size_t width)
+{
+	for (size_t have = text_width(t, from); have < width; have++)
+		buf_u8(&t->buf, ' ');
+}

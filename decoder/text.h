@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* How reports write locations, sizes of things and text from outside. All of it goes to a buf, escaped. */
+#ifndef BT_TEXT_H
+#define BT_TEXT_H
+
+#include "decoder/symbols.h"
+#include "lib/buf.h"
+
+struct text {
+	struct buf buf;
+	bool utf8; /* printable characters beyond ASCII may pass */
+};
+
+void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Text from outside. */
+void text_outside(struct text *t, const char *s);
+
+/* "function+0x12", else "libc.so.6+0x1234", else the address. brief: without a long name's parameters and template
+ * arguments, for columns. */
+void text_place(struct text *t, const struct location *loc, bool brief);
+
+/* " file.c:12", nothing when it is unknown; full: with its folder. */
+void text_line(struct text *t, const char *file, int line, bool full);
+
+/* The width on a terminal of what was written from byte `from` on, counted in characters. */
+size_t text_width(const struct text *t, size_t from);
+
+/* Spaces until what was written from byte `from` on is `width` wide. */
+void text_pad(struct text *t, size_t from, size_t width);
+
+const char *text_basename(const char *path);
+
+/* A C++ name without parameters and with its template arguments as <>, into out[cap]; as it is when it is short. */
+void text_brief_name(char *out, size_t cap, const char *name);
+
+#endif
