@@ -12,28 +12,29 @@ program=$build/bench/work
 
 # name, few rounds, many rounds, command in front of the program
 runners=(
-	"native 1000 2000000"
-	"btrec 10 400 $build/btrec run --quiet -o $work/trace --"
+	"native 1000 4000000"
+	"btrec 10 1000 $build/btrec run --quiet -o $work/trace --"
 )
-command -v valgrind >/dev/null && runners+=("valgrind-none 1000 400000 valgrind -q --tool=none")
-command -v gdb >/dev/null && runners+=("gdb-record 1 20 gdb -q -batch -ex start -ex record -ex continue --args")
+command -v valgrind >/dev/null && runners+=("valgrind-none 1000 2000000 valgrind -q --tool=none")
+command -v gdb >/dev/null && runners+=("gdb-record 1 50 gdb -q -batch -ex start -ex record -ex continue --args")
 
-seconds_of() {
+# ns of a whole run, or nothing where the program did not come to its end (gdb's record does not know every instruction)
+duration() {
 	local start end
 	rm -rf "$work/trace"
 	start=$(date +%s%N)
-	"$@" >/dev/null 2>&1
+	"$@" >"$work/out" 2>&1
 	end=$(date +%s%N)
-	echo $((end - start))
+	grep -Eq '^[0-9]+$' "$work/out" && echo $((end - start))
 }
 
 # ns of one round of work KIND under a runner
 measure() {
 	local kind=$1 few=$2 many=$3 a b
 	shift 3
-	# 64 branches or 32 calls make a round; a system call or a copy alone is cheap
-	a=$(seconds_of "$@" "$program" "$kind" "$few")
-	b=$(seconds_of "$@" "$program" "$kind" "$many")
+	a=$(duration "$@" "$program" "$kind" "$few")
+	b=$(duration "$@" "$program" "$kind" "$many")
+	[ -n "$a" ] && [ -n "$b" ] || return
 	awk -v d="$((b - a))" -v n="$((many - few))" 'BEGIN {printf "%.3f\n", d / n}'
 }
 
@@ -56,9 +57,13 @@ for kind in branches calls memory syscalls; do
 	native=$(median "$work/native.$kind")
 	for runner in "${runners[@]}"; do
 		name=${runner%% *}
+		if ! [ -s "$work/$name.$kind" ]; then
+			printf '%-10s %-14s %14s %10s\n' "$kind" "$name" - -
+			continue
+		fi
 		m=$(median "$work/$name.$kind")
 		awk -v k="$kind" -v u="$name" -v m="$m" -v n="$native" \
-			'BEGIN {printf "%-10s %-14s %14.1f %10.1f\n", k, u, m, n > 0 ? m / n : 0}'
+			'BEGIN {printf "%-10s %-14s %14.1f %10.1f\n", k, u, m, (n > 0 ? m / n : 0)}'
 	done
 done
 echo "medians of $rounds interleaved rounds; $(nproc) CPUs, $(uname -r)"

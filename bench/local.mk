@@ -3,6 +3,6 @@ EXTRA_DIST += bench/README.md bench/bench.bash bench/work.c
 CLEANFILES += bench/work
 bench: all
 	@$(MKDIR_P) bench
-	$(CC) -g -O2 -o bench/work $(srcdir)/bench/work.c
+	$(CC) -g -O2 -static -o bench/work $(srcdir)/bench/work.c
 	bash $(srcdir)/bench/bench.bash . $(ROUNDS)
 .PHONY: bench
