@@ -404,14 +404,17 @@ static bool step(const struct code *c, struct insns *v, uint64_t *pc, struct bt_
 	return true;
 }
 
-/* From start up to and without stop; every branch on the way would have been an entry. */
-static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t stop)
+/* From start up to and without stop; every branch on the way would have been an entry. But for one: a system call that has not
+ * returned yet, or never does, has none, and stop is behind it (in_syscall). */
+static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t stop, bool in_syscall)
 {
 	uint64_t pc = start;
 	struct bt_insn insn;
 
 	while (pc != stop) {
-		if (pc > stop || !step(c, v, &pc, &insn) || bt_insn_branch_kind(insn.class) >= 0)
+		if (pc > stop || !step(c, v, &pc, &insn))
+			return false;
+		if (bt_insn_branch_kind(insn.class) >= 0 && !(in_syscall && insn.class == BT_INSN_SYSCALL && pc == stop))
 			return false;
 	}
 	return true;
@@ -438,7 +441,7 @@ long history_straight(const struct history *h, const struct model *m, size_t i, 
 	*out = NULL;
 	if (last)
 		stop = last->from;
-	good = good && walk(&code, &v, pc, stop);
+	good = good && walk(&code, &v, pc, stop, !last);
 	/* A handler is entered before the instruction at from, not by it. */
 	if (good && last && last->kind != BT_BRANCH_ASYNC) {
 		pc = stop;
