@@ -32,9 +32,9 @@ struct backend_ops {
 	int (*task_init)(struct backend *b, struct task *task);
 	void (*task_release)(struct backend *b, struct task *task);
 
-	/* Lets a stopped task run from where it is, delivering signo (0: none) first; fatal: the signal's default action
-	 * ends the process. In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE. */
-	int (*resume)(struct backend *b, struct task *task, int signo, bool fatal);
+	/* Lets a stopped task run from where it is, delivering signo (0: none) first, whose action will be this one (never
+	 * BT_ACTION_IGNORE). In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE. */
+	int (*resume)(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
 
 	/* Makes a running task give BACKEND_SLICE as soon as it can. */
 	void (*stop_soon)(struct backend *b, struct task *task);

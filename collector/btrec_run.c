@@ -254,6 +254,10 @@ static void notify(void *arg, const struct recorder *r, int stop_signal)
 	struct run *run = arg;
 	struct front_message m = {.type = FRONT_STOPPED, .value = stop_signal};
 
+	if (stop_signal == SIGCONT) { /* also where it overtakes the stop */
+		kill(getppid(), SIGCONT);
+		return;
+	}
 	if (!stop_signal) {
 		summarize(run, r, &m);
 		m.lives_on = true;
@@ -272,15 +276,18 @@ static void on_tick(void *arg, struct recorder *r)
 	recorder_flush_due(r);
 }
 
-static void nothing(int signo)
+static volatile sig_atomic_t tick;
+
+static void set_tick(int signo)
 {
 	(void)signo;
+	tick = 1;
 }
 
 /* Interrupts the recorder's waiting every TICK_MS. */
 static void start_timer(void)
 {
-	struct sigaction a = {.sa_handler = nothing}; /* no SA_RESTART: waitpid gives EINTR */
+	struct sigaction a = {.sa_handler = set_tick}; /* no SA_RESTART: waitpid gives EINTR */
 	struct itimerval t = {.it_interval = {.tv_usec = TICK_MS * 1000}, .it_value = {.tv_usec = TICK_MS * 1000}};
 
 	sigaction(SIGALRM, &a, NULL);
@@ -351,6 +358,7 @@ static int record(struct run *run)
 		recorder_note(&r, NULL, "%s", err.text);
 	r.notify = notify;
 	r.notify_arg = run;
+	r.tick = &tick;
 	r.on_tick = on_tick;
 	r.on_tick_arg = run;
 	start_timer();

@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/from.h"
@@ -19,6 +20,7 @@
 #include "include/btrec.h"
 
 #define FLUSH_INTERVAL_NS 1000000000u
+#define STOP_PATIENCE_NS 500000000u
 
 /* Results with which a system call asks the kernel to be restarted (include/linux/errno.h); programs never see them. */
 enum {
@@ -67,16 +69,26 @@ static bool take_event(struct recorder *r, pid_t tid, enum wait_type type, int s
 
 bool recorder_await_stop(struct recorder *r, pid_t tid)
 {
+	static const struct timespec pause = {.tv_nsec = 100000};
+	uint64_t start = trace_writer_time(r->writer);
 	int status;
 	pid_t got;
 
-	do
-		got = waitpid(tid, &status, __WALL);
-	while (got < 0 && errno == EINTR);
+	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not stop for us. */
+	while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) && trace_writer_time(r->writer) - start < STOP_PATIENCE_NS)
+		nanosleep(&pause, NULL);
 	if (got != tid)
 		return false;
 	queue_event(r, tid, status);
 	return WIFSTOPPED(status);
+}
+
+static void serve_tick(struct recorder *r)
+{
+	if (!*r->tick)
+		return;
+	*r->tick = 0;
+	r->on_tick(r->on_tick_arg, r);
 }
 
 /* Takes every status that is ready, so that no task is served twice before another is served once (waitpid prefers the
@@ -91,7 +103,7 @@ static bool next_event(struct recorder *r, struct wait_event *ev)
 		if (tid > 0)
 			queue_event(r, tid, status);
 		else if (tid < 0 && errno == EINTR)
-			r->on_tick(r->on_tick_arg, r);
+			serve_tick(r);
 		else
 			break;
 	}
@@ -107,10 +119,8 @@ static bool next_event(struct recorder *r, struct wait_event *ev)
 static void resume_task(struct recorder *r, struct task *task)
 {
 	int signo = task->pending_signal;
-	bool fatal = task->pending_fatal;
 
 	task->pending_signal = 0;
-	task->pending_fatal = false;
 	if (task->native) {
 		task->state = TASK_NATIVE;
 		tracee_resume(task->tid, PTRACE_CONT, signo);
@@ -118,7 +128,7 @@ static void resume_task(struct recorder *r, struct task *task)
 	}
 	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
 	/* Gone: its last wait status follows. */
-	(void)!r->backend.ops->resume(&r->backend, task, signo, fatal);
+	(void)!r->backend.ops->resume(&r->backend, task, signo, task->pending_action);
 }
 
 static void ready_remove(struct unit *u, struct task *task)
@@ -333,6 +343,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		process = space ? process_new(child->tid, space) : NULL;
 		if (!process)
 			return false;
+		process->trap_ignored = parent->process->trap_ignored;
 		task_join_process(child, process);
 	}
 	task_join_unit(child, unit);
@@ -440,6 +451,14 @@ static void redo_interrupted(struct task *task)
 	tracee_set_regs(task->tid, &task->regs);
 }
 
+static void note_trap_disposition(struct task *task)
+{
+	struct tracee_signals s;
+
+	if (!tracee_signals(task->tid, &s))
+		task->process->trap_ignored = s.ignored >> (SIGTRAP - 1) & 1;
+}
+
 static void from_arm(struct recorder *r, struct task *task);
 
 static void syscall_left(struct recorder *r, struct task *task)
@@ -470,6 +489,8 @@ static void syscall_left(struct recorder *r, struct task *task)
 	}
 	if (task->syscall_nr == SYS_execve && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
 		from_arm(r, task);
+	if (task->syscall_nr == SYS_execve || (task->syscall_nr == SYS_rt_sigaction && task->regs.rdi == SIGTRAP))
+		note_trap_disposition(task);
 	if (changes_maps(task->syscall_nr))
 		space_refresh(task->process->space, r->writer, task->tid);
 	make_ready(r, task);
@@ -551,6 +572,8 @@ static void signal_arrived(struct recorder *r, struct task *task, const siginfo_
 	};
 
 	task_prune_frames(task);
+	if (task->native) /* its system calls were not seen */
+		space_refresh(task->process->space, r->writer, task->tid);
 	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
 	if (fatal) {
 		if (!task->process->fatal_kept)
@@ -559,8 +582,9 @@ static void signal_arrived(struct recorder *r, struct task *task, const siginfo_
 	} else if (action == BT_ACTION_HANDLER) {
 		snapshot_take(r, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq, NULL);
 	}
-	task->pending_signal = info->si_signo;
-	task->pending_fatal = fatal;
+	/* What the program would never notice is dropped here: nothing is left to be delivered. */
+	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
+	task->pending_action = action;
 	make_ready(r, task);
 }
 
@@ -634,10 +658,10 @@ bool recorder_halt(struct recorder *r, struct task *task)
 			return false;
 		if (take_event(r, task->tid, WAIT_SIGNAL, SIGTRAP, &ev))
 			on_backend_stop(r, task, &ev);
-	} else if (task->state == TASK_IN_SYSCALL && !recorder_has_event(r, task->tid)) {
+	} else if ((task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
+		task->interrupted = task->in_syscall;
 		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) || !recorder_await_stop(r, task->tid))
 			return false;
-		task->interrupted = true;
 	}
 	return task->state == TASK_READY || !tracee_get_regs(task->tid, &task->regs);
 }
@@ -808,11 +832,13 @@ static void on_gone(struct recorder *r, struct task *task, const struct wait_eve
 
 static void on_group_stop(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
+	bool again = task->state == TASK_GROUP_STOPPED; /* we looked at it meanwhile */
+
 	task->state = TASK_GROUP_STOPPED;
 	tracee_resume(task->tid, PTRACE_LISTEN, 0);
 	if (task->unit)
 		give_up_turn(r, task);
-	if (task->tid == r->initial_pid && r->notify) {
+	if (task->tid == r->initial_pid && r->notify && !again) {
 		trace_writer_flush(r->writer);
 		r->notify(r->notify_arg, r, ev->value);
 	}
@@ -831,6 +857,8 @@ static void on_interrupt(struct recorder *r, struct task *task, const struct wai
 	}
 	if (!task->process)
 		return;
+	if (task->state == TASK_GROUP_STOPPED && task->tid == r->initial_pid && r->notify)
+		r->notify(r->notify_arg, r, SIGCONT);
 	tracee_get_regs(task->tid, &task->regs);
 	write_start(r, task);
 	make_ready(r, task);
@@ -985,12 +1013,10 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 void recorder_run(struct recorder *r)
 {
 	struct wait_event ev;
-	unsigned since = 0;
 
 	while (next_event(r, &ev)) {
 		dispatch(r, &ev);
-		if (++since % 256 == 0)
-			recorder_flush_due(r);
+		serve_tick(r);
 	}
 }
 

@@ -47,10 +47,12 @@ struct recorder {
 	struct recorder_outcome outcome;
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
 	bool from_reached; /* by any task */
-	/* Called when a signal interrupted the waiting: a timer of the caller's. */
+	/* Called soon after the caller's timer has set *tick. */
+	volatile sig_atomic_t *tick;
 	void (*on_tick)(void *arg, struct recorder *r);
 	void *on_tick_arg;
-	/* Tells the front process what its parent must see: the initial process stopped by a signal, or ended. */
+	/* Tells the front process what its parent must see: the initial process stopped by a signal or goes on (SIGCONT),
+	 * or (0) ended. */
 	void (*notify)(void *arg, const struct recorder *r, int stop_signal);
 	void *notify_arg;
 	uint64_t last_flush;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 #include "collector/backend.h"
 #include "collector/tracee.h"
@@ -41,6 +42,9 @@ struct step_task {
 	bool readable;	  /* insn could be decoded */
 	bool program_tf;  /* TF is the program's own: its trap is too */
 	bool trap_masked; /* the program blocks SIGTRAP; the kernel's mask has it unblocked while we step */
+	bool trap_held;	  /* a SIGTRAP that somebody sent while the program blocks it: pending as the program sees it */
+	bool trap_posted; /* the held one is in the kernel's hands meanwhile, sent again by us */
+	siginfo_t held;
 	unsigned budget;
 	uint64_t syscall_rip; /* of the system call instruction in progress */
 };
@@ -81,9 +85,43 @@ static int restore_trap_mask(struct task *task, struct step_task *st)
 	if (!st->trap_masked)
 		return 0;
 	st->trap_masked = false;
-	if (tracee_get_mask(task->tid, &mask))
+	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | MASK_OF(SIGTRAP)))
 		return -BT_E_GONE;
-	return tracee_set_mask(task->tid, mask | MASK_OF(SIGTRAP));
+	if (st->trap_held) {
+		st->trap_held = false;
+		st->trap_posted = true;
+		if (tgkill(task->process->pid, task->tid, SIGTRAP))
+			return -BT_E_GONE;
+	}
+	return 0;
+}
+
+/* A SIGTRAP that is no trap of ours. One that the program blocks is kept back: true. One that we sent again for it gets its own
+ * siginfo back. */
+static bool keep_back(struct task *task, struct step_task *st, siginfo_t *info)
+{
+	if (st->trap_posted && info->si_code == SI_TKILL && info->si_pid == getpid()) {
+		st->trap_posted = false;
+		*info = st->held;
+		tracee_set_siginfo(task->tid, info);
+	}
+	if (!st->trap_masked || info->si_code > 0)
+		return false;
+	st->trap_held = true;
+	st->held = *info;
+	return true;
+}
+
+/* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every trap. Ignored it is again whenever
+ * the program can ask. */
+static int restore_trap_disposition(struct task *task)
+{
+	/* struct kernel_sigaction: handler, flags, restorer, mask */
+	static const uint64_t ignore[4] = {(uint64_t)(uintptr_t)SIG_IGN};
+
+	if (!task->process->trap_ignored)
+		return 0;
+	return tracee_sigaction_at_entry(task->tid, &task->regs, SIGTRAP, ignore);
 }
 
 /* Whether a conditional with these registers before it is taken; needed where its target is the instruction behind it. */
@@ -139,12 +177,11 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 	branch_ring_push(&task->ring, &b, true);
 }
 
-/* Looks at the instruction the task is about to execute and lets it run. task->regs is up to date. */
-static int step(struct backend *b, struct task *task)
+/* Looks at the instruction the task is about to execute. task->regs is up to date. */
+static void look_ahead(struct backend *b, struct task *task)
 {
 	struct step_task *st = task->backend;
 	struct space *space = task->process->space;
-	int request = PTRACE_SINGLESTEP;
 
 	st->addr = task->regs.rip;
 	st->errand = ERRAND_STEP;
@@ -155,8 +192,25 @@ static int step(struct backend *b, struct task *task)
 	if (st->readable && st->insn.traits & BT_TRAIT_LOADS_SS &&
 	    space_fetch(space, b->writer, task->tid, st->addr + st->insn.len, st->second_bytes, &st->second))
 		st->second.len = 0;
-	if (task->syscall_restarts || (st->second.len ? st->second.class : st->insn.class) == BT_INSN_SYSCALL) {
-		/* QUIRK(step-syscall-r11): stepped over, syscall would leave TF in r11. */
+}
+
+/* Whether what comes next is a system call, stopped at with PTRACE_SYSCALL.
+ * QUIRK(step-syscall-r11): stepped over, syscall would leave TF in r11. */
+static bool syscall_is_next(const struct task *task)
+{
+	const struct step_task *st = task->backend;
+
+	return task->syscall_restarts || (st->second.len ? st->second.class : st->insn.class) == BT_INSN_SYSCALL;
+}
+
+/* Lets the task execute its next instruction. */
+static int step(struct backend *b, struct task *task)
+{
+	struct step_task *st = task->backend;
+	int request = PTRACE_SINGLESTEP;
+
+	look_ahead(b, task);
+	if (syscall_is_next(task)) {
 		st->errand = ERRAND_SYSCALL;
 		request = PTRACE_SYSCALL;
 	} else if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf &&
@@ -167,18 +221,29 @@ static int step(struct backend *b, struct task *task)
 	return tracee_resume(task->tid, request, 0);
 }
 
-static int step_resume(struct backend *b, struct task *task, int signo, bool fatal)
+static int deliver(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
+{
+	struct step_task *st = task->backend;
+	int request = PTRACE_SINGLESTEP;
+
+	look_ahead(b, task);
+	st->errand = ERRAND_DELIVER;
+	if (restore_trap_mask(task, st))
+		return -BT_E_GONE;
+	if (action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE)
+		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core file */
+	else if (action == BT_ACTION_STOP && syscall_is_next(task))
+		request = PTRACE_SYSCALL; /* an orphaned process group does not stop (POSIX): it goes on at once */
+	return tracee_resume(task->tid, request, signo);
+}
+
+static int step_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
 	struct step_task *st = task->backend;
 
 	st->budget = SLICE;
-	if (signo) {
-		st->errand = ERRAND_DELIVER;
-		if (restore_trap_mask(task, st))
-			return -BT_E_GONE;
-		/* A fatal one goes without a step, so that nothing of ours is in the core file. */
-		return tracee_resume(task->tid, fatal ? PTRACE_CONT : PTRACE_SINGLESTEP, signo);
-	}
+	if (signo)
+		return deliver(b, task, signo, action);
 	if (task->in_syscall || task->syscall_restarts) {
 		st->errand = ERRAND_SYSCALL;
 		return tracee_resume(task->tid, PTRACE_SYSCALL, 0);
@@ -259,7 +324,7 @@ static enum backend_stop syscall_stop(struct task *task)
 
 	switch (tracee_syscall_stop(task->tid)) {
 	case TRACEE_SYSCALL_ENTRY:
-		if (restore_trap_mask(task, st) || tracee_get_regs(task->tid, &task->regs))
+		if (restore_trap_mask(task, st) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
 		st->syscall_rip = task->regs.rip - 2; /* syscall, sysenter and int 0x80 are two bytes long */
 		return BACKEND_SYSCALL_ENTER;
@@ -302,6 +367,8 @@ static bool own_trap(const struct step_task *st, const siginfo_t *info)
 {
 	if (st->errand == ERRAND_REP)
 		return info->si_code == TRAP_HWBKPT;
+	if (st->errand == ERRAND_DELIVER) /* the signal came to nothing, and the step went on */
+		return info->si_code == TRAP_TRACE;
 	return st->errand == ERRAND_STEP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT) &&
 	       !(st->readable && st->insn.traits & BT_TRAIT_BREAKPOINT);
 }
@@ -331,6 +398,8 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 		return stepped(b, task, info);
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
+	if (ev->value == SIGTRAP && keep_back(task, st, info))
+		return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing to add. */
 	return BACKEND_SIGNAL;
 }

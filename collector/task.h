@@ -33,6 +33,7 @@ struct process {
 	unsigned tasks;
 	bool initial;
 	bool fatal_kept; /* its fatal snapshot has been taken */
+	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 };
 
 /* Tasks that share an address space: one of them runs user code at a time. */
@@ -70,7 +71,7 @@ struct task {
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	uint64_t syscall_nr;
 	int pending_signal;    /* to deliver when it is resumed */
-	bool pending_fatal;
+	enum bt_signal_action pending_action;
 
 	struct handler_frame frames[HANDLER_DEPTH_MAX];
 	unsigned depth;

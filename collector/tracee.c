@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -196,4 +197,30 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 	if (tracee_set_regs(tid, &saved))
 		return -ESRCH;
 	return rc;
+}
+
+int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4])
+{
+	enum {
+		BELOW_STACK = 1024, /* behind the red zone; put back afterwards */
+	};
+	uint64_t scratch = (regs->rsp - BELOW_STACK) & ~15ull, saved[4], mask;
+	struct bt_regs other = *regs, again = *regs;
+	bool done;
+
+	/* Without room for the argument the call is left out: the program runs on a stack that it cannot use either. */
+	if (tracee_read(tid, scratch, saved, sizeof saved) != sizeof saved || !tracee_write(tid, scratch, action, 4 * sizeof action[0]))
+		return 0;
+	other.orig_rax = SYS_rt_sigaction;
+	other.rdi = (uint64_t)signo;
+	other.rsi = scratch;
+	other.rdx = 0;
+	other.r10 = KERNEL_SIGSET_SIZE;
+	again.rip -= 2; /* to the syscall instruction */
+	again.rax = regs->orig_rax;
+	/* No signal may come between the two calls. */
+	done = !tracee_get_mask(tid, &mask) && !tracee_set_mask(tid, UINT64_MAX) && !tracee_set_regs(tid, &other) &&
+	       await_syscall_stop(tid) && tracee_write(tid, scratch, saved, sizeof saved) && !tracee_set_regs(tid, &again) &&
+	       await_syscall_stop(tid) && !tracee_set_mask(tid, mask);
+	return done ? 0 : -BT_E_GONE;
 }
