@@ -287,7 +287,9 @@ static void note_break(int signo, siginfo_t *info, void *context)
 	ucontext_t *c = context;
 
 	printf("signal %d code %d behind %d\n", signo, info->si_code, ((unsigned char *)c->uc_mcontext.gregs[REG_RIP])[-1]);
-	traps++;
+	/* Some hypervisors leave rip at int1: it would trap for ever. */
+	if (++traps == 5)
+		exit(5);
 }
 
 static void int3_handled(void)

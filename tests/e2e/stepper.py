@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# The stepper is exact: programs whose branches are known by construction, and programs that look for its traces.
+import os
+import re
+import signal
+import struct
+
+from e2e import *
+
+KINDS = ["jcc", "jmp", "call", "ret", "ijmp", "icall", "syscall", "async"]
+
+
+def section(path, wanted):
+    """The bytes of an ELF section."""
+    with open(path, "rb") as file:
+        data = file.read()
+    table, = struct.unpack_from("<Q", data, 40)
+    size, count, names = struct.unpack_from("<HHH", data, 58)
+    headers = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
+    for name, _, _, _, offset, length in headers:
+        at = headers[names][4] + name
+        if data[at:data.index(b"\0", at)].decode() == wanted:
+            return data[offset:offset + length]
+    raise Failure("%s has no section %s" % (path, wanted))
+
+
+def expected_of(program):
+    """What the program's .expect section says, as rows (tick, kind, taken, from, to)."""
+    rows, ticks = [], 0
+    for kind, taken, source, target in struct.iter_unpack("<QQQQ", section(program, ".expect")):
+        ticks += kind == 0
+        rows.append((ticks, KINDS[kind], taken, source, target))
+    return rows
+
+
+def describe(row):
+    return "tick %d %s taken %d %x -> %x" % row if row else "nothing"
+
+
+def compare(got, expected):
+    for i in range(max(len(got), len(expected))):
+        one = got[i] if i < len(got) else None
+        two = expected[i] if i < len(expected) else None
+        if one != two:
+            around = "".join("\n  %s" % describe(row) for row in got[max(0, i - 3):i + 3])
+            raise Failure("entry %d is %s, expected %s; around it:%s" % (i, describe(one), describe(two), around))
+
+
+def recorded_branches(result):
+    rows = branches(result.trace)
+    equal(sorted({row[0] for row in rows}), [rows[0][0]] if rows else [], "tasks")
+    return [row[1:] for row in rows]
+
+
+def add_constructed(name, source, *flags, end=0):
+    @case(name)
+    def run():
+        program = build(source, *BARE, *flags)
+        alone = native([program])
+        equal(alone.status, end, "native end")
+        result = record([program], ["--deterministic"])
+        equal(result.status, end, "end")
+        compare(recorded_branches(result), expected_of(program))
+        check_straight(result)
+
+
+def check_straight(result):
+    """Every instruction between two branches is reconstructed from the trace's own code bytes."""
+    done = execute([BRANCHES, "-i", result.trace])
+    lines = done.out.decode().splitlines()
+    check("i ?" not in lines, "straight-line code is missing before: %s" % lines[lines.index("i ?"):][:2] if "i ?" in lines else "")
+
+
+def add_fault(define, end=-signal.SIGSEGV):
+    add_constructed("a branch that leads nowhere: " + define.lower().replace("_", " "), "fault_at_branch.S", "-D" + define, end=end)
+
+
+def has_int80():
+    """The 32-bit system call entry can be missing from a kernel."""
+    try:
+        return native([build("transfers.S", *BARE, "-DWITH_INT80")]).status == 0
+    except Failure:
+        return False
+
+
+add_constructed("every conditional branch, taken and not", "conditionals.S")
+add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if has_int80() else []))
+add_constructed("signal handlers", "handlers.S")
+add_constructed("code that changes", "jit.S")
+for define_ in ("JCC_UNMAPPED", "JMP_UNMAPPED", "CALL_UNMAPPED", "ICALL_UNMAPPED", "IJMP_NULL", "RET_UNMAPPED", "ICALL_NON_CANONICAL",
+                "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "ICALL_MEMORY_FAULT"):
+    add_fault(define_)
+
+
+@case("the first instruction of a program sees no trap flag")
+def first_flags():
+    same_as_native([build("start_flags.S", *BARE)])
+    same_as_native([build("tree.c", *STATIC), "fork-exec", build("start_flags.S", *BARE)])
+
+
+@case("two recordings of one program are equal")
+def repeatable():
+    program = build("workload.c", *BARE, "-fno-stack-protector")
+    first, second = (recorded_branches(record([program], ["--deterministic"])) for _ in range(2))
+    compare(first, second)
+    check(len(first) > 3000, "%d branches" % len(first))
+
+
+@case("a small ring keeps the newest branches")
+def small_ring():
+    program = build("workload.c", *BARE, "-fno-stack-protector")
+    whole = recorded_branches(record([program], ["--deterministic"]))
+    part = recorded_branches(record([program], ["--deterministic", "--history", "1000"]))
+    real = [row for row in part if row[1] != "gap"]
+    check(len(real) < len(whole), "%d branches of %d" % (len(real), len(whole)))
+    check(len(real) >= 1000, "only %d branches" % len(real))
+    compare(real[-1000:], whole[-1000:])
+
+
+@case("a small ring with a small --history records a gap for what it lost")
+def small_ring_gap():
+    program = build("workload.c", *BARE, "-fno-stack-protector")
+    part = recorded_branches(record([program], ["--deterministic", "--history", "1000"]))
+    check(part[0][1] == "gap", "the first entry is " + describe(part[0]))
+
+
+# The same output and end as without btrec.
+TRAP_FLAG = """pushf pushf-16 pushf-after-ss pushf-twice-after-ss pushf-after-popf pushf-in-handler pushf-in-child pushf-in-thread
+r11 r11-of-failure r11-after-ss frame-of-fault frame-of-sent-signal frame-of-timer flags-after-handler popf own-trap-flag
+own-trap-flag-and-system-call own-trap-flag-by-sigreturn int3-handled int3-long-handled int1-handled int3-after-ss
+int3-with-own-trap-flag blocked-handled blocked-ignored all-blocked sent-while-blocked waited-for ignored-and-sent sent-and-fatal
+blocked-int3 blocked-fault blocked-by-sa-mask one-shot string-instructions restarted interrupted""".split()
+
+
+def add_trap_flag(name):
+    @case("stepping does not show: " + name)
+    def run():
+        same_as_native([build("trap_flag.c", *STATIC, "-pthread"), name])
+
+
+for name_ in TRAP_FLAG:
+    add_trap_flag(name_)
+
+
+@case("every case of trap_flag is tried")
+def all_tried():
+    equal(sorted(native([build("trap_flag.c", *STATIC, "-pthread")]).out.decode().split()), sorted(TRAP_FLAG), "cases")
+
+
+main()
