@@ -122,3 +122,27 @@ SHELL_TESTS = \
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
 EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
+
+# btview in a terminal.
+check_PROGRAMS += tests/e2e/make_trace
+tests_e2e_make_trace_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
+TESTS += tests/e2e/btview_tmux.sh
+EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/screens
+
+# End to end: programs are recorded for real. The sample programs are compiled by the tests, without the build's sanitizers.
+check_PROGRAMS += tests/tools/branches
+tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+PYTHON_TESTS = \
+	tests/e2e/stepper.py \
+	tests/e2e/gdb_step.py \
+	tests/e2e/crashes.py \
+	tests/e2e/trees.py \
+	tests/e2e/behaviour.py \
+	tests/e2e/terminal.py
+TESTS += $(PYTHON_TESTS)
+EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py \
+	tests/programs/conditionals.S tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S \
+	tests/programs/faults.c tests/programs/handlers.S tests/programs/jit.S tests/programs/library.c \
+	tests/programs/library_user.c tests/programs/no_ptrace.c tests/programs/outside.c tests/programs/plugin_host.c \
+	tests/programs/start_flags.S tests/programs/status.S tests/programs/threads.c tests/programs/transfers.S \
+	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c
