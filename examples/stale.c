@@ -39,6 +39,7 @@ struct customer *customer_new(const char *name, long balance)
 void customer_close(struct customer *c)
 {
 	printf("%s closes the account\n", c->name);
+	fflush(stdout);
 	free(c->account);
 	free(c);
 }
@@ -71,9 +72,8 @@ void checkout(struct cart *cart)
 {
 	long total = cart_total(cart);
 
-	printf("%d articles, %ld.%02ld\n", cart->count, total / 100, total % 100);
-	fflush(stdout);
 	account_charge(cart->owner->account, total);
+	printf("%d articles, %ld.%02ld\n", cart->count, total / 100, total % 100);
 }
 
 int main(int argc, char **argv)
