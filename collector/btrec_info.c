@@ -1,3 +1,208 @@
 /* SPDX-License-Identifier: MIT */
+/* btrec info: what a trace holds and how it was made, without looking up a single symbol. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
 #include "collector/btrec_commands.h"
-int btrec_info(int argc, char **argv) { (void)argc; (void)argv; return 2; }
+#include "decoder/model.h"
+#include "decoder/signals.h"
+#include "lib/branch.h"
+
+static int set_flag(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	*(bool *)target = true;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{"help", 'h', NULL, "show this", set_flag},
+};
+
+static void print_label(const char *label)
+{
+	printf("%-12s", label);
+}
+
+static void print_text(const char *label, struct slice s)
+{
+	print_label(label);
+	bt_print_escaped(stdout, s);
+	putchar('\n');
+}
+
+static void print_argv(struct slice argv)
+{
+	print_label("command");
+	while (argv.len) {
+		struct slice one = {.at = argv.at};
+
+		while (one.len < argv.len && one.at[one.len])
+			one.len++;
+		slice_take(&argv, one.len < argv.len ? one.len + 1 : one.len);
+		bt_print_escaped(stdout, one);
+		putchar(argv.len ? ' ' : '\n');
+	}
+}
+
+static void print_started(uint64_t started)
+{
+	time_t seconds = (time_t)(started / 1000000000u);
+	struct tm tm;
+	char text[64];
+
+	print_label("started");
+	if (localtime_r(&seconds, &tm) && strftime(text, sizeof text, "%F %T %z", &tm))
+		puts(text);
+	else
+		puts("unknown");
+}
+
+static void print_ticks(uint32_t classes)
+{
+	print_label("ticks");
+	if (!classes)
+		puts("unknown: nothing counted conditional branches");
+	else
+		printf("conditional branches:%s%s%s\n", classes & BT_TICK_JCC ? " Jcc" : "", classes & BT_TICK_JRCXZ ? " JrCXZ" : "",
+		       classes & BT_TICK_LOOP ? " LOOPcc" : "");
+}
+
+static void print_end(const struct model *m)
+{
+	char name[SIGNAL_NAME_MAX];
+
+	print_label("end");
+	if (!m->end)
+		puts("the trace was not closed: still being written, or the recorder was cut off");
+	else if (m->end->kind == BT_EXIT_STATUS)
+		printf("exited with %" PRIu32 "\n", m->end->status);
+	else if (m->end->kind == BT_EXIT_SIGNAL)
+		printf("killed by %s\n", signal_name(m->end->status, name));
+	else
+		puts("unknown");
+	if (m->stopped) {
+		print_label("stopped");
+		fputs("recording stopped early: ", stdout);
+		bt_print_escaped(stdout, m->stopped->text);
+		putchar('\n');
+	}
+}
+
+static uint64_t directory_size(const char *path)
+{
+	DIR *d = opendir(path);
+	uint64_t size = 0;
+	struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d)))
+		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+			size += (uint64_t)st.st_size;
+	if (d)
+		closedir(d);
+	return size;
+}
+
+static void print_counts(const struct model *m)
+{
+	uint64_t branches = 0;
+	bool memory = false;
+	size_t processes = 0;
+
+	for (size_t i = 0; i < m->task_count; i++) {
+		branches += m->tasks[i].branch_count;
+		processes += m->tasks[i].how != BT_TASK_THREAD;
+	}
+	for (size_t i = 0; i < m->snapshot_count; i++)
+		memory |= m->snapshots[i].memory_count > 0;
+	printf("%-12s%zu (processes: %zu)\n", "threads", m->task_count, processes);
+	printf("%-12s%zu\n%-12s%zu\n", "events", m->event_count, "snapshots", m->snapshot_count);
+	printf("%-12s%" PRIu64 " kept, at most %" PRIu64 " a thread\n", "branches", branches, m->trace->header.ring);
+	printf("%-12s%" PRIu64 " bytes\n", "size", directory_size(m->trace->path));
+	printf("%-12s%s\n", "privacy", memory ? "holds memory of the program (stacks at its snapshots), its arguments and paths"
+					      : "holds the program's arguments and paths, no memory");
+}
+
+static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
+{
+	print_label("uuid");
+	for (int i = 0; i < BT_UUID_SIZE; i++)
+		printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+	putchar('\n');
+}
+
+static void print_info(const struct model *m)
+{
+	const struct bt_record_header *h = &m->trace->header;
+
+	printf("%-12s%s\n", "trace", m->trace->path);
+	print_uuid(m->trace->uuid);
+	print_text("program", h->program);
+	print_argv(h->argv);
+	print_text("directory", h->cwd);
+	print_started(h->started);
+	print_end(m);
+	print_label("backend");
+	bt_print_escaped(stdout, h->backend);
+	fputs(", branches from ", stdout);
+	bt_print_escaped(stdout, h->source);
+	fputs(", chosen: ", stdout);
+	bt_print_escaped(stdout, h->reason);
+	putchar('\n');
+	print_ticks(h->tick_classes);
+	if (h->from.len)
+		print_text("from", h->from);
+	print_text("cpu", h->cpu);
+	print_text("kernel", h->kernel);
+	print_text("btrec", h->version);
+	print_counts(m);
+	printf("%-12s%s\n", "replay", "not possible: this btrec keeps no replay log");
+	for (size_t i = 0; i < m->event_count; i++)
+		if (m->events[i].rec.kind == BT_RECORD_NOTE)
+			print_text("note", m->events[i].rec.u.note.text);
+		else if (m->events[i].rec.kind == BT_RECORD_DETACH)
+			print_text("let go", m->events[i].rec.u.detach.reason);
+}
+
+/* Lists what could not be read. Returns whether any of it is damage. */
+static bool print_damage(const struct model *m)
+{
+	bool damaged = false;
+
+	for (size_t i = 0; i < m->damage_count; i++) {
+		const struct model_damage *d = &m->damage[i];
+
+		fprintf(stderr, "btrec: %s, byte %" PRIu64 ": %s%s\n", d->file, d->offset, d->text,
+			d->torn ? " (the recorder was cut off here)" : "");
+		damaged |= !d->torn;
+	}
+	return damaged;
+}
+
+int btrec_info(int argc, char **argv)
+{
+	struct bt_error err;
+	struct trace *t;
+	struct model *m;
+	bool help = false, damaged;
+	char path[4096];
+	int at = options_parse(rows, 1, &help, argc, argv, &err);
+
+	if (help) {
+		puts("Usage: btrec info [TRACE]\nTells what a trace holds and how it was made; the latest by default.\n\nOptions:");
+		options_help(stdout, rows, 1);
+		return 0;
+	}
+	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) || trace_open(&t, path, &err) || model_load(&m, t, &err))
+		return btrec_complain(&err);
+	print_info(m);
+	damaged = print_damage(m);
+	model_free(m);
+	return damaged ? bt_error_exit_status(BT_E_CORRUPT) : 0;
+}

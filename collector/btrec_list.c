@@ -1,3 +1,136 @@
 /* SPDX-License-Identifier: MIT */
+/* btrec list: the traces in the trace directory, oldest first. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #include "collector/btrec_commands.h"
-int btrec_list(int argc, char **argv) { (void)argc; (void)argv; return 2; }
+#include "collector/place.h"
+#include "format/trace_reader.h"
+#include "lib/escape.h"
+
+static int set_flag(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	*(bool *)target = true;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{"help", 'h', NULL, "show this", set_flag},
+};
+
+struct listed {
+	uint64_t started;
+	char name[256], how[64];
+};
+
+struct listing {
+	struct listed *at;
+	size_t count;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	return x->started != y->started ? (x->started < y->started ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* How the program ended: the END record is in the recorder's own event stream. */
+static void describe_end(const struct trace *t, char *how, size_t size)
+{
+	snprintf(how, size, "not closed");
+	for (size_t i = 0; i < t->file_count; i++) {
+		struct trace_cursor c;
+		struct bt_record rec;
+		int rc;
+
+		if (t->files[i].kind != BT_FILE_EVENTS || t->files[i].number != 0)
+			continue;
+		trace_cursor_init(&c, t, &t->files[i]);
+		while ((rc = trace_cursor_next(&c, &rec, NULL))) {
+			const char *abbrev;
+
+			if (rc < 0 || rec.kind != BT_RECORD_END)
+				continue;
+			abbrev = rec.u.end.status < 65 ? sigabbrev_np((int)rec.u.end.status) : NULL;
+			if (rec.u.end.kind == BT_EXIT_SIGNAL)
+				snprintf(how, size, "SIG%s", abbrev ? abbrev : "?");
+			else
+				snprintf(how, size, "exit %u", rec.u.end.status);
+		}
+		trace_cursor_release(&c);
+	}
+}
+
+static void add(struct listing *l, const char *dir, const char *name)
+{
+	char path[BT_PATH_MAX + 300];
+	struct listed *grown, *entry;
+	struct trace *t;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	if (trace_open(&t, path, NULL))
+		return;
+	grown = realloc(l->at, (l->count + 1) * sizeof *grown);
+	if (grown) {
+		l->at = grown;
+		entry = &grown[l->count++];
+		entry->started = t->header.started;
+		snprintf(entry->name, sizeof entry->name, "%s", name);
+		describe_end(t, entry->how, sizeof entry->how);
+	}
+	trace_close(t);
+}
+
+static int list(const char *dir)
+{
+	struct listing l = {0};
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.' && strcmp(e->d_name, "latest"))
+			add(&l, dir, e->d_name);
+	if (d)
+		closedir(d);
+	if (l.count)
+		qsort(l.at, l.count, sizeof *l.at, by_start);
+	for (size_t i = 0; i < l.count; i++) {
+		time_t seconds = (time_t)(l.at[i].started / 1000000000u);
+		struct tm tm;
+		char when[64] = "?", name[1024];
+
+		if (localtime_r(&seconds, &tm))
+			strftime(when, sizeof when, "%F %T", &tm);
+		bt_escape_str(name, sizeof name, l.at[i].name, false);
+		printf("%s  %-12s %s/%s\n", when, l.at[i].how, dir, name);
+	}
+	if (!l.count)
+		fprintf(stderr, "btrec: no traces in %s\n", dir);
+	free(l.at);
+	return l.count ? 0 : 1;
+}
+
+int btrec_list(int argc, char **argv)
+{
+	struct bt_error err;
+	bool help = false;
+	char dir[BT_PATH_MAX];
+	int at = options_parse(rows, 1, &help, argc, argv, &err);
+
+	if (help) {
+		puts("Usage: btrec list\nLists the traces, oldest first.\n\nOptions:");
+		options_help(stdout, rows, 1);
+		return 0;
+	}
+	if (at >= 0 && at < argc)
+		at = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
+	if (at < 0 || place_directory(dir, &err))
+		return btrec_complain(&err);
+	return list(dir);
+}

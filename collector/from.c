@@ -114,10 +114,10 @@ static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where
 	return addr;
 }
 
-uint64_t from_resolve(const struct space *space, pid_t pid, const char *where)
+uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where)
 {
 	uint64_t entry = from_entry_point(pid), addr = 0;
-	const struct mapping *main_map = space_map_at(space, entry);
+	const struct mapping *main_map = address_space_map_at(space, entry);
 
 	/* The main program, whose file is mapped where the entry point is, then the rest in address order. */
 	for (int pass = 0; pass < 2 && !addr; pass++)
@@ -133,7 +133,7 @@ uint64_t from_resolve(const struct space *space, pid_t pid, const char *where)
 	return addr;
 }
 
-bool from_insert(struct space *space, pid_t tid, uint64_t addr)
+bool from_insert(struct address_space *space, pid_t tid, uint64_t addr)
 {
 	if (!addr || tracee_read(tid, addr, &space->from_byte, 1) != 1 || !tracee_write(tid, addr, &int3, 1))
 		return false;
@@ -142,7 +142,7 @@ bool from_insert(struct space *space, pid_t tid, uint64_t addr)
 	return true;
 }
 
-void from_disarm(struct space *space, pid_t tid)
+void from_disarm(struct address_space *space, pid_t tid)
 {
 	tracee_write(tid, space->from_addr, &space->from_byte, 1);
 }

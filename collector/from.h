@@ -4,19 +4,19 @@
 #ifndef BT_FROM_H
 #define BT_FROM_H
 
-#include "collector/space.h"
+#include "collector/address_space.h"
 
 /* Resolves where, a symbol or an address as `nm` prints it (the load bias is added), in the files mapped into a space: the main
  * program first. Returns the address in memory, 0 when it is in none of them. */
-uint64_t from_resolve(const struct space *space, pid_t pid, const char *where);
+uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where);
 
 /* The program's entry point: when it is reached, the libraries it was linked with are mapped. 0 when unknown. */
 uint64_t from_entry_point(pid_t pid);
 
 /* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then. */
-bool from_insert(struct space *space, pid_t tid, uint64_t addr);
+bool from_insert(struct address_space *space, pid_t tid, uint64_t addr);
 
 /* Puts the program's own byte back; space->from_addr is left for the caller. */
-void from_disarm(struct space *space, pid_t tid);
+void from_disarm(struct address_space *space, pid_t tid);
 
 #endif

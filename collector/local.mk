@@ -10,7 +10,7 @@ collector_libcollector_a_SOURCES = \
 	collector/program.c collector/program.h \
 	collector/recorder.c collector/recorder.h \
 	collector/snapshot.c collector/snapshot.h \
-	collector/space.c collector/space.h \
+	collector/address_space.c collector/address_space.h \
 	collector/stepper.c \
 	collector/task.c collector/task.h \
 	collector/tracee.c collector/tracee.h \

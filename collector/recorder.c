@@ -290,7 +290,7 @@ int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
 {
 	struct task *task = task_add(&r->tasks, pid);
 	struct unit *unit = unit_new(&r->tasks);
-	struct space *space = unit ? space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+	struct address_space *space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
 	struct process *process = space ? process_new(pid, space) : NULL;
 
 	if (!task || !process)
@@ -327,7 +327,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 {
 	bool shares = child->how != BT_TASK_FORK;
 	struct unit *unit = shares ? parent->unit : unit_new(&r->tasks);
-	struct space *space;
+	struct address_space *space;
 
 	if (!unit)
 		return false;
@@ -338,8 +338,8 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 	} else {
 		struct process *process;
 
-		space = shares ? space_get(parent->process->space)
-			       : space_new(r->writer, ++r->tasks.next_space, unit->number, parent->process->space);
+		space = shares ? address_space_get(parent->process->space)
+			       : address_space_new(r->writer, ++r->tasks.next_space, unit->number, parent->process->space);
 		process = space ? process_new(child->tid, space) : NULL;
 		if (!process)
 			return false;
@@ -485,14 +485,14 @@ static void syscall_left(struct recorder *r, struct task *task)
 		task->depth--;
 	if (task->syscall_nr == SYS_execve && r->options.deterministic && (int64_t)task->regs.rax == 0) {
 		world_make_deterministic(task->tid);
-		space_refresh(task->process->space, r->writer, task->tid);
+		address_space_refresh(task->process->space, r->writer, task->tid);
 	}
 	if (task->syscall_nr == SYS_execve && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
 		from_arm(r, task);
 	if (task->syscall_nr == SYS_execve || (task->syscall_nr == SYS_rt_sigaction && task->regs.rdi == SIGTRAP))
 		note_trap_disposition(task);
 	if (changes_maps(task->syscall_nr))
-		space_refresh(task->process->space, r->writer, task->tid);
+		address_space_refresh(task->process->space, r->writer, task->tid);
 	make_ready(r, task);
 }
 
@@ -573,7 +573,7 @@ static void signal_arrived(struct recorder *r, struct task *task, const siginfo_
 
 	task_prune_frames(task);
 	if (task->native) /* its system calls were not seen */
-		space_refresh(task->process->space, r->writer, task->tid);
+		address_space_refresh(task->process->space, r->writer, task->tid);
 	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
 	if (fatal) {
 		if (!task->process->fatal_kept)
@@ -740,7 +740,7 @@ static void on_exec(struct recorder *r, struct task *task, const struct wait_eve
 {
 	unsigned long former;
 	struct unit *unit;
-	struct space *space;
+	struct address_space *space;
 	struct process *process;
 	struct bt_record_exec rec = {0};
 	bool initial = task->process->initial;
@@ -758,7 +758,7 @@ static void on_exec(struct recorder *r, struct task *task, const struct wait_eve
 		task->native = false;
 		give_up_turn(r, task);
 		unit = unit_new(&r->tasks);
-		space = unit ? space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+		space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
 		process = space ? process_new(task->tid, space) : NULL;
 		if (!process) {
 			tracee_resume(task->tid, PTRACE_DETACH, 0);
@@ -773,7 +773,7 @@ static void on_exec(struct recorder *r, struct task *task, const struct wait_eve
 		write_task(r, task);
 	}
 	task->depth = 0;
-	space_refresh(task->process->space, r->writer, task->tid);
+	address_space_refresh(task->process->space, r->writer, task->tid);
 	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
 	program_of(task->tid, path, sizeof path, &argv);
 	rec.task = task->number;
@@ -874,7 +874,7 @@ static void on_early_stop(struct recorder *r, struct task *task, const struct wa
 /* --from has been reached in this task's address space: everything that runs in it is recorded from here on. */
 static void from_reached(struct recorder *r, struct task *task)
 {
-	struct space *space = task->process->space;
+	struct address_space *space = task->process->space;
 
 	from_disarm(space, task->tid);
 	task->regs.rip = space->from_addr;
@@ -898,7 +898,7 @@ static void write_start(struct recorder *r, struct task *task)
 	if (!task->start_pending)
 		return;
 	task->start_pending = false;
-	space_refresh(task->process->space, r->writer, task->tid);
+	address_space_refresh(task->process->space, r->writer, task->tid);
 	branch_ring_gap(&task->ring, BT_GAP_START);
 	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
 	rec.point = task_point(task);
@@ -909,7 +909,7 @@ static void write_start(struct recorder *r, struct task *task)
  * at the program's entry point. */
 static void from_arm(struct recorder *r, struct task *task)
 {
-	struct space *space = task->process->space;
+	struct address_space *space = task->process->space;
 
 	task->native = true;
 	if (!from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from)))
@@ -918,7 +918,7 @@ static void from_arm(struct recorder *r, struct task *task)
 
 static void on_native_signal(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
-	struct space *space = task->process->space;
+	struct address_space *space = task->process->space;
 	siginfo_t info;
 
 	if (tracee_get_siginfo(task->tid, &info) || tracee_get_regs(task->tid, &task->regs))
@@ -932,7 +932,7 @@ static void on_native_signal(struct recorder *r, struct task *task, const struct
 		task->regs.rip = space->from_addr;
 		space->from_addr = 0;
 		tracee_set_regs(task->tid, &task->regs);
-		space_refresh(space, r->writer, task->tid);
+		address_space_refresh(space, r->writer, task->tid);
 		if (!from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from)))
 			recorder_note(r, task, "--from %s: not found in the program or its libraries; process %d runs unrecorded", r->options.from,
 				      (int)task->process->pid);

@@ -70,9 +70,9 @@ static void keep_memory(struct recorder *r, const struct task *task, uint32_t sn
 /* The stack from the red zone up, and what lies around the addresses that registers hold. */
 static void keep_thread_memory(struct recorder *r, const struct task *task, uint32_t snapshot)
 {
-	const struct space *space = task->process->space;
+	const struct address_space *space = task->process->space;
 	uint64_t sp = task->regs.rsp, stack_start = 0, stack_end = 0;
-	const struct mapping *m = space_map_at(space, sp);
+	const struct mapping *m = address_space_map_at(space, sp);
 
 	if (m) {
 		stack_start = sp - m->start < RED_ZONE ? m->start : sp - RED_ZONE;
@@ -82,7 +82,7 @@ static void keep_thread_memory(struct recorder *r, const struct task *task, uint
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
 		uint64_t addr = bt_regs_get(&task->regs, i), start, end;
 
-		m = space_map_at(space, addr);
+		m = address_space_map_at(space, addr);
 		if (bt_reg_info[i].dwarf < 0 || !m || (addr >= stack_start && addr < stack_end))
 			continue;
 		start = addr - m->start < NEAR_BEFORE ? m->start : addr - NEAR_BEFORE;
@@ -144,7 +144,7 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 	}
 	snapshot_write_suppressed(r, task);
 	if (full)
-		space_refresh(task->process->space, r->writer, task->tid);
+		address_space_refresh(task->process->space, r->writer, task->tid);
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	RECORDER_EVENT(r, task->unit->number, SNAPSHOT, &rec);

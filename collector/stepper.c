@@ -32,6 +32,13 @@ enum errand {
 	ERRAND_DELIVER, /* a signal */
 };
 
+/* A SIGTRAP that somebody sent while the program blocks it: pending as the program sees it. [0] for the thread, [1] for the process. */
+struct held_trap {
+	bool held;   /* by us, while user code is stepped */
+	bool posted; /* by the kernel, where we have sent it again */
+	siginfo_t info;
+};
+
 struct step_task {
 	enum errand errand;
 	uint64_t addr; /* of insn; the registers before it are task->regs */
@@ -42,9 +49,7 @@ struct step_task {
 	bool readable;	  /* insn could be decoded */
 	bool program_tf;  /* TF is the program's own: its trap is too */
 	bool trap_masked; /* the program blocks SIGTRAP; the kernel's mask has it unblocked while we step */
-	bool trap_held;	  /* a SIGTRAP that somebody sent while the program blocks it: pending as the program sees it */
-	bool trap_posted; /* the held one is in the kernel's hands meanwhile, sent again by us */
-	siginfo_t held;
+	struct held_trap held[2];
 	unsigned budget;
 	uint64_t syscall_rip; /* of the system call instruction in progress */
 };
@@ -87,10 +92,14 @@ static int restore_trap_mask(struct task *task, struct step_task *st)
 	st->trap_masked = false;
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | MASK_OF(SIGTRAP)))
 		return -BT_E_GONE;
-	if (st->trap_held) {
-		st->trap_held = false;
-		st->trap_posted = true;
-		if (tgkill(task->process->pid, task->tid, SIGTRAP))
+	for (int shared = 0; shared < 2; shared++) {
+		struct held_trap *h = &st->held[shared];
+
+		if (!h->held)
+			continue;
+		h->held = false;
+		h->posted = true;
+		if (shared ? kill(task->process->pid, SIGTRAP) : tgkill(task->process->pid, task->tid, SIGTRAP))
 			return -BT_E_GONE;
 	}
 	return 0;
@@ -100,15 +109,17 @@ static int restore_trap_mask(struct task *task, struct step_task *st)
  * siginfo back. */
 static bool keep_back(struct task *task, struct step_task *st, siginfo_t *info)
 {
-	if (st->trap_posted && info->si_code == SI_TKILL && info->si_pid == getpid()) {
-		st->trap_posted = false;
-		*info = st->held;
+	struct held_trap *h = &st->held[info->si_code != SI_TKILL];
+
+	if (h->posted && info->si_pid == getpid()) {
+		h->posted = false;
+		*info = h->info;
 		tracee_set_siginfo(task->tid, info);
 	}
 	if (!st->trap_masked || info->si_code > 0)
 		return false;
-	st->trap_held = true;
-	st->held = *info;
+	h->held = true;
+	h->info = *info;
 	return true;
 }
 
@@ -181,16 +192,16 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 static void look_ahead(struct backend *b, struct task *task)
 {
 	struct step_task *st = task->backend;
-	struct space *space = task->process->space;
+	struct address_space *space = task->process->space;
 
 	st->addr = task->regs.rip;
 	st->errand = ERRAND_STEP;
 	st->second.len = 0;
 	st->program_tf = task->regs.eflags & EFLAGS_TF;
-	st->readable = !space_fetch(space, b->writer, task->tid, st->addr, st->bytes, &st->insn);
+	st->readable = !address_space_fetch(space, b->writer, task->tid, st->addr, st->bytes, &st->insn);
 	/* QUIRK(step-mov-ss): no trap comes between a load of ss and the instruction behind it (Intel SDM volume 3, 6.8.3). */
 	if (st->readable && st->insn.traits & BT_TRAIT_LOADS_SS &&
-	    space_fetch(space, b->writer, task->tid, st->addr + st->insn.len, st->second_bytes, &st->second))
+	    address_space_fetch(space, b->writer, task->tid, st->addr + st->insn.len, st->second_bytes, &st->second))
 		st->second.len = 0;
 }
 

@@ -36,7 +36,7 @@ void task_leave_process(struct task *task)
 
 	task->process = NULL;
 	if (p && !--p->tasks) {
-		space_put(p->space);
+		address_space_put(p->space);
 		free(p);
 	}
 }
@@ -64,7 +64,7 @@ void task_remove(struct task_table *t, struct task *task)
 	free(task);
 }
 
-struct process *process_new(pid_t pid, struct space *space)
+struct process *process_new(pid_t pid, struct address_space *space)
 {
 	struct process *p = calloc(1, sizeof *p);
 

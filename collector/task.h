@@ -4,7 +4,7 @@
 #define BT_TASK_H
 
 #include "collector/branch_ring.h"
-#include "collector/space.h"
+#include "collector/address_space.h"
 #include "lib/regs.h"
 
 enum task_state {
@@ -29,7 +29,7 @@ enum {
 
 struct process {
 	pid_t pid;
-	struct space *space;
+	struct address_space *space;
 	unsigned tasks;
 	bool initial;
 	bool fatal_kept; /* its fatal snapshot has been taken */
@@ -93,7 +93,7 @@ struct task *task_add(struct task_table *t, pid_t tid);
 /* Takes a task out and frees it; the last of a process and of a unit frees those. */
 void task_remove(struct task_table *t, struct task *task);
 
-struct process *process_new(pid_t pid, struct space *space);
+struct process *process_new(pid_t pid, struct address_space *space);
 struct unit *unit_new(struct task_table *t);
 void task_join_unit(struct task *task, struct unit *unit);
 void task_leave_unit(struct task *task);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An address space of the recorded tree: its mappings as the trace knows them, and the code pages that have
  * been executed, by image epoch. Written to the trace as they change. Shared by the tasks of a unit; counted. */
-#ifndef BT_SPACE_H
-#define BT_SPACE_H
+#ifndef BT_ADDRESS_SPACE_H
+#define BT_ADDRESS_SPACE_H
 
 #include <sys/types.h>
 
@@ -22,7 +22,7 @@ struct code_page {
 	uint8_t *bytes;
 };
 
-struct space {
+struct address_space {
 	uint32_t number, unit, epoch;
 	unsigned users;
 	struct mapping *maps;
@@ -36,19 +36,19 @@ struct space {
 
 /* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages. Writes its SPACE record.
  * NULL without memory. */
-struct space *space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct space *parent);
-struct space *space_get(struct space *s);
-void space_put(struct space *s);
+struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct address_space *parent);
+struct address_space *address_space_get(struct address_space *s);
+void address_space_put(struct address_space *s);
 
 /* Reads /proc/PID/maps; writes what changed as MAP and UNMAP records of a new epoch. */
-void space_refresh(struct space *s, struct trace_writer *w, pid_t pid);
+void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid);
 
 /* Reads and decodes the instruction at addr, and makes sure that the trace holds the code pages it is on as they are now
  * (a changed page begins a new epoch). bytes[BT_INSN_MAX] gets the instruction. Returns 0; -BT_E_TRUNCATED when the bytes
  * cannot be read; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
-int space_fetch(struct space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn);
+int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn);
 
 /* The mapping at addr, or NULL. */
-const struct mapping *space_map_at(const struct space *s, uint64_t addr);
+const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/space.h"
+#include "collector/address_space.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void free_maps(struct mapping *maps, size_t count)
 	free(maps);
 }
 
-static struct code_page *page_slot(const struct space *s, uint64_t addr)
+static struct code_page *page_slot(const struct address_space *s, uint64_t addr)
 {
 	size_t mask = s->page_slots - 1, i = (addr / PAGE * 0x9E3779B97F4A7C15u >> 32) & mask;
 
@@ -33,7 +33,7 @@ static struct code_page *page_slot(const struct space *s, uint64_t addr)
 	return &s->pages[i];
 }
 
-static bool pages_grow(struct space *s)
+static bool pages_grow(struct address_space *s)
 {
 	struct code_page *old = s->pages;
 	size_t old_slots = s->page_slots;
@@ -55,7 +55,7 @@ static bool pages_grow(struct space *s)
 }
 
 /* The copy of a page, made empty when new. NULL without memory. */
-static struct code_page *page_get(struct space *s, uint64_t addr, bool *new_page)
+static struct code_page *page_get(struct address_space *s, uint64_t addr, bool *new_page)
 {
 	struct code_page *p;
 
@@ -74,7 +74,7 @@ static struct code_page *page_get(struct space *s, uint64_t addr, bool *new_page
 	return p;
 }
 
-static void pages_release(struct space *s)
+static void pages_release(struct address_space *s)
 {
 	for (size_t i = 0; i < s->page_slots; i++)
 		if (s->pages[i].addr != NO_PAGE)
@@ -85,7 +85,7 @@ static void pages_release(struct space *s)
 }
 
 /* Forgets the copies of pages in [start, end): what is mapped there now is something else. */
-static void pages_drop(struct space *s, uint64_t start, uint64_t end)
+static void pages_drop(struct address_space *s, uint64_t start, uint64_t end)
 {
 	struct code_page *old = s->pages;
 	size_t slots = s->page_slots;
@@ -111,7 +111,7 @@ static void pages_drop(struct space *s, uint64_t start, uint64_t end)
 	free(old);
 }
 
-static bool copy_maps(struct space *s, const struct space *parent)
+static bool copy_maps(struct address_space *s, const struct address_space *parent)
 {
 	s->maps = calloc(parent->map_count ? parent->map_count : 1, sizeof *s->maps);
 	if (!s->maps)
@@ -126,7 +126,7 @@ static bool copy_maps(struct space *s, const struct space *parent)
 	return true;
 }
 
-static bool copy_pages(struct space *s, const struct space *parent)
+static bool copy_pages(struct address_space *s, const struct address_space *parent)
 {
 	for (size_t i = 0; i < parent->page_slots; i++) {
 		const struct code_page *from = &parent->pages[i];
@@ -143,9 +143,9 @@ static bool copy_pages(struct space *s, const struct space *parent)
 	return true;
 }
 
-struct space *space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct space *parent)
+struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct address_space *parent)
 {
-	struct space *s = calloc(1, sizeof *s);
+	struct address_space *s = calloc(1, sizeof *s);
 	struct bt_record_space rec = {.space = number};
 
 	if (!s)
@@ -162,7 +162,7 @@ struct space *space_new(struct trace_writer *w, uint32_t number, uint32_t unit, 
 		s->from_byte = parent->from_byte;
 		s->from_final = parent->from_final;
 		if (!copy_maps(s, parent) || !copy_pages(s, parent)) {
-			space_put(s);
+			address_space_put(s);
 			return NULL;
 		}
 	}
@@ -172,13 +172,13 @@ struct space *space_new(struct trace_writer *w, uint32_t number, uint32_t unit, 
 	return s;
 }
 
-struct space *space_get(struct space *s)
+struct address_space *address_space_get(struct address_space *s)
 {
 	s->users++;
 	return s;
 }
 
-void space_put(struct space *s)
+void address_space_put(struct address_space *s)
 {
 	if (!s || --s->users)
 		return;
@@ -279,14 +279,14 @@ static void read_build_id(pid_t pid, struct mapping *m, const struct mapping *ma
 		}
 }
 
-static void write_unmap(const struct space *s, struct trace_writer *w, const struct mapping *m)
+static void write_unmap(const struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
 	struct bt_record_unmap rec = {.seq = trace_writer_next_seq(w), .space = s->number, .epoch = s->epoch, .start = m->start, .end = m->end};
 
 	trace_writer_event(w, s->unit, BT_RECORD_UNMAP, &rec);
 }
 
-static void write_map(const struct space *s, struct trace_writer *w, const struct mapping *m)
+static void write_map(const struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
 	struct bt_record_map rec = {
 		.seq = trace_writer_next_seq(w),
@@ -309,11 +309,11 @@ static void write_map(const struct space *s, struct trace_writer *w, const struc
 /* Walks the old and the new list side by side, calling drop for what is only in the old, add for what is only in the
  * new one. Returns whether they differ. Both callbacks may be NULL. */
 struct map_diff {
-	void (*drop)(struct space *s, struct trace_writer *w, const struct mapping *m);
-	void (*add)(struct space *s, struct trace_writer *w, const struct mapping *m);
+	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m);
+	void (*add)(struct address_space *s, struct trace_writer *w, const struct mapping *m);
 };
 
-static bool diff_maps(struct space *s, struct trace_writer *w, struct mapping *maps, size_t count, const struct map_diff *act)
+static bool diff_maps(struct address_space *s, struct trace_writer *w, struct mapping *maps, size_t count, const struct map_diff *act)
 {
 	size_t i = 0, j = 0;
 	bool differ = false;
@@ -339,18 +339,18 @@ static bool diff_maps(struct space *s, struct trace_writer *w, struct mapping *m
 	return differ;
 }
 
-static void drop_mapping(struct space *s, struct trace_writer *w, const struct mapping *m)
+static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
 	write_unmap(s, w, m);
 	pages_drop(s, m->start, m->end);
 }
 
-static void add_mapping(struct space *s, struct trace_writer *w, const struct mapping *m)
+static void add_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
 	write_map(s, w, m);
 }
 
-void space_refresh(struct space *s, struct trace_writer *w, pid_t pid)
+void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid)
 {
 	static const struct map_diff look = {0}, drop = {.drop = drop_mapping}, add = {.add = add_mapping};
 	struct mapping *maps;
@@ -373,7 +373,7 @@ void space_refresh(struct space *s, struct trace_writer *w, pid_t pid)
 	s->map_count = count;
 }
 
-static void write_page(const struct space *s, struct trace_writer *w, const struct code_page *p)
+static void write_page(const struct address_space *s, struct trace_writer *w, const struct code_page *p)
 {
 	struct bt_record_code rec = {.space = s->number, .epoch = s->epoch, .addr = p->addr, .object = trace_writer_object(w, p->bytes, PAGE)};
 
@@ -382,7 +382,7 @@ static void write_page(const struct space *s, struct trace_writer *w, const stru
 }
 
 /* Makes the copy of the page at addr agree with the n bytes at addr + at, which are what is there now. */
-static void check_page(struct space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t at, const uint8_t *bytes, size_t n)
+static void check_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t at, const uint8_t *bytes, size_t n)
 {
 	bool new_page;
 	struct code_page *p = page_get(s, addr, &new_page);
@@ -397,7 +397,7 @@ static void check_page(struct space *s, struct trace_writer *w, pid_t tid, uint6
 	write_page(s, w, p);
 }
 
-int space_fetch(struct space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn)
+int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn)
 {
 	size_t at = addr % PAGE, here = PAGE - at < BT_INSN_MAX ? PAGE - at : BT_INSN_MAX;
 	size_t got = tracee_read(tid, addr, bytes, here);
@@ -417,7 +417,7 @@ int space_fetch(struct space *s, struct trace_writer *w, pid_t tid, uint64_t add
 	return 0;
 }
 
-const struct mapping *space_map_at(const struct space *s, uint64_t addr)
+const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr)
 {
 	size_t lo = 0, hi = s->map_count;
 
