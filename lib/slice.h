@@ -30,7 +30,8 @@ static inline struct slice slice_take(struct slice *s, size_t n)
 		s->len = 0;
 		return (struct slice){.at = s->at, .bad = true};
 	}
-	s->at += n;
+	if (n) /* an empty slice may have no address, and NULL + 0 is undefined */
+		s->at += n;
 	s->len -= n;
 	return out;
 }

@@ -241,6 +241,89 @@ static void generate_trace(const char *dir)
 	put_trace(dir, "bad-branches-where-events-belong", add_chunk, add_events, 0);
 }
 
+/* Two processes, the second a copy of the first; mappings that split others; code of two epochs; threads; nested snapshots. */
+static void add_tree(struct buf *out)
+{
+	uint64_t seq = 1;
+
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct bt_record_space space = {.seq = seq++, .space = i, .parent = i - 1, .parent_epoch = 2};
+		struct bt_record_task task = {.seq = seq++, .task = i, .parent = i - 1, .unit = 1, .space = i, .pid = 10 * i, .tid = 10 * i, .how = i - 1};
+		struct bt_record_task thread = {.seq = seq++, .task = 10 + i, .parent = i, .unit = 1, .space = i, .how = BT_TASK_THREAD};
+		struct bt_record_exec exec = {.seq = seq++, .task = 10 + i, .space = i, .path = bt_str("/bin/app")};
+		struct bt_record_exit end_of_task = {.seq = seq++, .task = 10 + i};
+
+		add_record(out, BT_RECORD_SPACE, &space);
+		add_record(out, BT_RECORD_TASK, &task);
+		add_record(out, BT_RECORD_TASK, &thread);
+		add_record(out, BT_RECORD_EXEC, &exec);
+		add_record(out, BT_RECORD_EXIT, &end_of_task);
+		for (uint32_t k = 1; k <= 6; k++) {
+			struct bt_record_map map = {.seq = seq++, .space = i, .epoch = k / 2, .start = 0x400000 + k % 4 * 0x800,
+						    .end = 0x404000 - k * 0x800, .prot = 5, .path = bt_str("/bin/app")};
+			struct bt_record_unmap unmap = {.seq = seq++, .space = i, .epoch = k / 2, .start = 0x401000 + k * 0x400, .end = 0x402000};
+			struct bt_record_code code = {.seq = seq++, .space = i, .epoch = k, .addr = 0x400000 + k % 3 * 0x1000, .object = 1};
+
+			add_record(out, BT_RECORD_MAP, &map);
+			add_record(out, BT_RECORD_UNMAP, &unmap);
+			add_record(out, BT_RECORD_CODE, &code);
+		}
+		for (uint32_t k = 1; k <= 2; k++) {
+			struct bt_record_signal sig = {.seq = seq++, .task = 1, .signo = 11, .sync = 1};
+			struct bt_record_snapshot snap = {.seq = seq++, .snapshot = 2 * i + k, .task = i, .kind = k, .space = i, .epoch = 1,
+							  .point = {.rip = 0x401010}, .position = 8, .event = seq - 2};
+			struct bt_record_thread t = {.seq = seq++, .snapshot = 2 * i + k, .task = k, .position = k};
+			struct bt_record_memory memory = {.seq = seq++, .snapshot = 2 * i + k, .space = i, .addr = 0x401000 + k, .bytes = bt_str("memory")};
+
+			add_record(out, BT_RECORD_SIGNAL, &sig);
+			add_record(out, BT_RECORD_SNAPSHOT, &snap);
+			add_record(out, BT_RECORD_THREAD, &t);
+			add_record(out, BT_RECORD_MEMORY, &memory);
+			add_record(out, BT_RECORD_MEMORY, &memory);
+		}
+	}
+}
+
+/* Chunks out of order, with an overlap and a hole. */
+static void add_chunks(struct buf *out)
+{
+	static const uint64_t firsts[] = {20, 0, 4};
+
+	for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
+		struct bt_record_branches chunk = {.task = 1, .first = firsts[i], .count = 8, .epoch = 1, .space = 1};
+		struct buf entries = {0};
+
+		encode_history(&entries);
+		chunk.entries = slice_of(entries.data, entries.len);
+		add_record(out, BT_RECORD_BRANCHES, &chunk);
+		buf_release(&entries);
+	}
+}
+
+/* The same as records without header and blocks, which the target adds: changes of them are not stopped by checksums. */
+static void put_records(const char *dir, const char *name, void (*events)(struct buf *), void (*branches)(struct buf *))
+{
+	struct buf out = {0}, b = {0};
+
+	add_header(&b);
+	add_file(&out, BT_FILE_HEADER, 0, &b);
+	events(&b);
+	add_file(&out, BT_FILE_EVENTS, 1, &b);
+	branches(&b);
+	add_file(&out, BT_FILE_BRANCHES, 1, &b);
+	add_code_object(&b);
+	add_file(&out, BT_FILE_OBJECTS, 0, &b);
+	put_buf(dir, name, &out);
+}
+
+static void generate_model(const char *dir)
+{
+	generate_trace(dir);
+	put_records(dir, "records-small", add_events, add_chunk);
+	put_records(dir, "records-tree", add_tree, add_chunks);
+	put_records(dir, "records-zeros-of-every-kind", add_zeros, add_zeros);
+}
+
 static const struct target {
 	const char *name;
 	void (*generate)(const char *dir);
@@ -250,7 +333,7 @@ static const struct target {
 	{"branch", generate_branch},
 	{"insn", generate_insn},
 	{"trace", generate_trace},
-	{"model", generate_trace},
+	{"model", generate_model},
 };
 
 static const struct fault {
