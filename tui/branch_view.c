@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decoder/fold.h"
 #include "decoder/signals.h"
-#include "tui/fold.h"
 #include "tui/label.h"
 
 enum {
@@ -99,9 +99,9 @@ static void put_gap(const struct history_entry *e, struct row *out)
 	const char *why = e->to < BT_GAP_REASONS ? bt_gap_info[e->to].text : "no reason given";
 
 	if (e->from)
-		row_put(out, STYLE_GAP, "-- %" PRIu64 " branches are missing: %s", e->from, why);
+		row_put(out, STYLE_GAP, "~~~ %" PRIu64 " branches are missing: %s", e->from, why);
 	else
-		row_put(out, STYLE_GAP, "-- branches are missing: %s", why);
+		row_put(out, STYLE_GAP, "~~~ branches are missing: %s", why);
 }
 
 static void put_extras(const struct history_entry *e, struct row *out)
@@ -116,8 +116,9 @@ static void put_branch(struct viewer *v, const struct view *view, size_t i, stru
 {
 	const struct history_entry *e = &v->history.entries[i];
 	unsigned indent = v->calls.depth[i] < INDENT_MAX / INDENT ? v->calls.depth[i] * INDENT : INDENT_MAX, from, columns;
+	bool not_taken = e->kind == BT_BRANCH_JCC && !(e->flags & BT_BRANCH_TAKEN);
 
-	row_put(out, kind_styles[e->kind], "%-*s", KIND_WIDTH, e->kind < BT_BRANCH_KINDS ? bt_branch_info[e->kind].name : "?");
+	row_put(out, kind_styles[e->kind], "%-*s", KIND_WIDTH, not_taken ? "jcc not" : bt_branch_info[e->kind].name);
 	from = out->width;
 	columns = view->width > (int)from ? ((unsigned)view->width - from) / 2 : 0;
 	if (columns < FROM_MIN)
@@ -125,12 +126,8 @@ static void put_branch(struct viewer *v, const struct view *view, size_t i, stru
 	row_pad(out, from + indent);
 	label_code(v, out, e->space, e->epoch, e->from, false, columns > indent + 2 ? columns - indent - 2 : 1);
 	row_pad(out, from + columns - 1);
-	if (e->kind == BT_BRANCH_JCC && !(e->flags & BT_BRANCH_TAKEN)) {
-		row_put(out, STYLE_DIM, "   not taken");
-	} else {
-		row_put(out, STYLE_DIM, " -> ");
-		label_code(v, out, e->space, e->epoch, e->to, false, columns > 4 ? columns - 4 : 1);
-	}
+	row_put(out, STYLE_DIM, not_taken ? "    " : " -> ");
+	label_code(v, out, e->space, e->epoch, e->to, false, columns > 4 ? columns - 4 : 1);
 	put_extras(e, out);
 }
 
@@ -159,7 +156,7 @@ static void row(struct viewer *v, const struct view *view, size_t line, struct r
 		put_stop(v, out);
 	} else if (l->kind == FOLD_LOOP) {
 		row_pad(out, b->fold.nesting + b->tick_width + 2);
-		row_put(out, STYLE_MARK, "loop: %" PRIu32 " rounds, the last:", l->rounds);
+		row_put(out, STYLE_MARK, "loop    %" PRIu32 " rounds, the last one shown", l->rounds);
 	} else {
 		put_tick(b, e->tick, out);
 		if (e->kind == BT_BRANCH_GAP)

@@ -3,7 +3,6 @@ tui_libtui_a_SOURCES = \
 	tui/branch_view.c \
 	tui/calls.c tui/calls.h \
 	tui/disassembly_view.c \
-	tui/fold.c tui/fold.h \
 	tui/help_view.c \
 	tui/keymap.c tui/keymap.h tui/keys.def \
 	tui/label.c tui/label.h \
@@ -20,3 +19,8 @@ tui_libtui_a_SOURCES = \
 	tui/view.c tui/view.h \
 	tui/viewer.c tui/viewer.h
 EXTRA_DIST += tui/README.md
+TUI_LIBS = tui/libtui.a $(DECODER_LIBS)
+TUI_SYSTEM_LIBS = $(NCURSES_LIBS) $(DECODER_SYSTEM_LIBS)
+bin_PROGRAMS += btview
+btview_SOURCES = tui/btview_main.c
+btview_LDADD = $(TUI_LIBS) $(TUI_SYSTEM_LIBS)
