@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# For every test that is a script: `source "$BTREC_SRCDIR/tests/sh.bash"`. Gives $work, a directory of its own
+# For every test that is a script: `source "${BTREC_SRCDIR:?}/tests/sh.bash" || exit 99`. Gives $work, a directory of its own
 # that goes away with the test, and a few words to say what is expected.
 set -u
 exec </dev/null

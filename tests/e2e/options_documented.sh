@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Every option that --help knows is in the man page and in the completion, and neither has one that --help does not
 # know; the completion offers what it should; every exit status of ours is in the man page.
-source "$BTREC_SRCDIR/tests/sh.bash"
+source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 man=$BTREC_SRCDIR/man completion=$BTREC_SRCDIR/completion/btrec.bash
 
 options() { grep -oE '(^|[][ ,|(])(--[a-z][a-z-]+|-[A-Za-z])([] ,=|)]|$)' | grep -oE -- '--?[A-Za-z][a-z-]*' | sort -u; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every fuzz target over its corpus, which is made now, and over changes of it.
-source "$BTREC_SRCDIR/tests/sh.bash"
+source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 fuzz=$BTREC_BUILDDIR/tests/fuzz
 for replay in "$fuzz"/replay_*; do
 	[ -x "$replay" ] && [ -f "$replay" ] || continue

@@ -3,7 +3,7 @@
 # doc/FORMAT.md against the code: its worked example is what the real encoders make and the real reader says, and it
 # has every record with its fields in their order, every kind of branch entry, every reason of a gap, every file header
 # constant.
-source "$BTREC_SRCDIR/tests/sh.bash"
+source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 document=$BTREC_SRCDIR/doc/FORMAT.md
 program=$BTREC_BUILDDIR/tests/unit/format_example
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Dependencies point one way: lib <- format <- { collector, decoder }, tui -> decoder. What a folder may include of
 # ours is in the table; the two mains are named on their own, because the program btrec links both sides.
-source "$BTREC_SRCDIR/tests/sh.bash"
+source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 cd "$BTREC_SRCDIR" || exit 99
 
 allowed() {

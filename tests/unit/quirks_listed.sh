@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # doc/QUIRKS.md has every QUIRK(id) of the code, and no other.
-source "$BTREC_SRCDIR/tests/sh.bash"
+source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 cd "$BTREC_SRCDIR" || exit 99
 grep -rhoE 'QUIRK\([a-z0-9-]+\)' lib format collector decoder tui include | sed 's/QUIRK(\(.*\))/\1/' | sort -u >"$work/code"
 sed -n 's/^| `\([a-z0-9-]*\)` |.*/\1/p' doc/QUIRKS.md | sort >"$work/page"
