@@ -39,8 +39,8 @@ static void every_kind_with_every_flag_roundtrips(void **state)
 	(void)state;
 	for (unsigned kind = 0; kind < BT_BRANCH_KINDS; kind++)
 		for (unsigned flags = 0; flags < 8; flags++)
-			for (unsigned cycles = 0; cycles < 2; cycles++)
-				entries[n++] = (struct bt_branch){
+			for (unsigned cycles = 0; cycles < 2; cycles++, n++)
+				entries[n] = (struct bt_branch){
 					.from = 0x401000 + n * 5,
 					.to = kind == BT_BRANCH_GAP ? flags % BT_GAP_REASONS : 0x401100 + n,
 					.kind = (uint8_t)kind,

@@ -106,7 +106,7 @@ static inline struct model *maker_load(struct maker *k)
 	struct trace_file files[MAKER_FILES] = {{{0}, 0, 0, {0}}};
 	struct bt_error err;
 	struct trace *t;
-	struct model *m;
+	struct model *m = NULL;
 	size_t n = 0;
 
 	if (!k->files[MAKER_HEADER].len)
