@@ -280,6 +280,7 @@ static void add_tree(struct buf *out)
 			add_record(out, BT_RECORD_THREAD, &t);
 			add_record(out, BT_RECORD_MEMORY, &memory);
 			add_record(out, BT_RECORD_MEMORY, &memory);
+			seq++;
 		}
 	}
 }
