@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "collector/tracee.h"
 
@@ -10,6 +11,8 @@ enum {
 	HANDLED_BRANCHES = 256,
 	STACK_MAX = 256 << 10,
 	RED_ZONE = 128,
+	OVERFLOW_MAX = 1 << 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
+	PAGE_BYTES = 4096,
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	BUCKET_MAX = 32, /* handled events kept in a burst, per task */
@@ -67,16 +70,28 @@ static void keep_memory(struct recorder *r, const struct task *task, uint32_t sn
 	free(bytes);
 }
 
+/* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one above. */
+static const struct mapping *stack_of(const struct address_space *space, uint64_t sp)
+{
+	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += PAGE_BYTES) {
+		const struct mapping *m = address_space_map_at(space, addr);
+
+		if (m && m->prot & PROT_WRITE)
+			return m;
+	}
+	return NULL;
+}
+
 /* The stack from the red zone up, and what lies around the addresses that registers hold. */
 static void keep_thread_memory(struct recorder *r, const struct task *task, uint32_t snapshot)
 {
 	const struct address_space *space = task->process->space;
 	uint64_t sp = task->regs.rsp, stack_start = 0, stack_end = 0;
-	const struct mapping *m = address_space_map_at(space, sp);
+	const struct mapping *m = stack_of(space, sp);
 
 	if (m) {
-		stack_start = sp - m->start < RED_ZONE ? m->start : sp - RED_ZONE;
-		stack_end = m->end - sp < STACK_MAX ? m->end : sp + STACK_MAX;
+		stack_start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
+		stack_end = m->end - stack_start < STACK_MAX ? m->end : stack_start + STACK_MAX;
 		keep_memory(r, task, snapshot, stack_start, stack_end);
 	}
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {

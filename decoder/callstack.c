@@ -108,26 +108,30 @@ static size_t ordinary(const struct callstack *c, size_t from, size_t to)
 	return n;
 }
 
+/* The trampoline that a handler returns to is nobody's call: the frame it interrupted follows. */
+static bool is_called(const struct stack_frame *frames, size_t count, size_t i)
+{
+	return frames[i].is_return && (i + 1 == count || frames[i + 1].is_return);
+}
+
 struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames, size_t count)
 {
 	struct stack_check r = {.verdict = STACK_UNKNOWN};
 	size_t top = c->count;
 
-	for (size_t i = 1; i < count && ordinary(c, 0, top); i++) {
+	for (size_t i = 1; i < count; i++) {
 		size_t at;
 
-		if (!frames[i].is_return)
-			continue; /* interrupted by a signal */
+		if (!is_called(frames, count, i))
+			continue;
+		r.callers++;
+		if (r.verdict == STACK_DISAGREES || !ordinary(c, 0, top))
+			continue;
 		at = find(c, top, frames[i].pc);
 		if (at == top) {
-			/* the trampoline that a handler returns to is nobody's call */
-			if (top && c->calls[top - 1].is_handler) {
-				top--;
-				continue;
-			}
 			r.verdict = STACK_DISAGREES;
 			r.frame = i;
-			return r;
+			continue;
 		}
 		r.left += ordinary(c, at + 1, top);
 		top = at;

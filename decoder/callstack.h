@@ -33,7 +33,8 @@ enum stack_verdict {
 struct stack_check {
 	enum stack_verdict verdict;
 	size_t frame;	/* of a disagreement */
-	size_t checked; /* frames found in the history */
+	size_t callers; /* frames that a call made */
+	size_t checked; /* of these in the history */
 	size_t left;	/* open calls that the stack skipped: left by longjmp or an exception */
 };
 

@@ -144,6 +144,33 @@ static void add_value(struct fault *f, const char *name, bool is_address, uint64
 	f->value_count++;
 }
 
+static bool is_rip(uint8_t reg)
+{
+	return reg != DISASM_NO_REG && !strcmp(bt_reg_info[reg].name, "rip");
+}
+
+static void take_memory(struct fault_context *c, const struct disasm_memory *m)
+{
+	struct fault *f = c->f;
+	char name[64];
+	uint64_t addr, held;
+
+	/* Behind the branch that went wild rsp is another; and what a call would have pushed says nothing. */
+	if (m->implicit && (f->pc_is_wild || m->access == DISASM_WRITE))
+		return;
+	if (!disasm_address(&f->insn, m, c->regs, &addr))
+		return;
+	if (is_rip(m->base))
+		snprintf(name, sizeof name, "[0x%" PRIx64 "]", addr);
+	else
+		disasm_memory_text(m, name, sizeof name);
+	add_value(f, name, true, addr);
+	if (m->access && m->size <= sizeof held && fault_read(c, addr, m->size, &held)) {
+		f->values[f->value_count - 1].held = held;
+		f->values[f->value_count - 1].is_held = true;
+	}
+}
+
 /* The registers the instruction names, and where its memory operands lie. */
 static void take_values(struct fault_context *c)
 {
@@ -154,14 +181,8 @@ static void take_values(struct fault_context *c)
 
 	for (; rest && fault_first_register(rest, &part, &end); rest += end)
 		add_value(f, bt_reg_info[part.number].name, false, bt_regs_get(c->regs, part.number));
-	for (size_t i = 0; i < f->insn.memory_count; i++) {
-		const struct disasm_memory *m = &f->insn.memory[i];
-		char name[64];
-		uint64_t addr;
-
-		if (disasm_address(&f->insn, m, c->regs, &addr))
-			add_value(f, disasm_memory_text(m, name, sizeof name), true, addr);
-	}
+	for (size_t i = 0; i < f->insn.memory_count; i++)
+		take_memory(c, &f->insn.memory[i]);
 }
 
 static bool decode_at(struct fault_context *c, uint64_t addr)
@@ -177,6 +198,13 @@ static bool decode_at(struct fault_context *c, uint64_t addr)
 	return f->has_insn;
 }
 
+const struct history_entry *fault_arrival(const struct fault_context *c)
+{
+	const struct history_entry *last = c->h && c->end ? &c->h->entries[c->end - 1] : NULL;
+
+	return last && last->to == c->f->pc && last->kind <= BT_BRANCH_ICALL ? last : NULL;
+}
+
 static bool is_executable(const struct fault_context *c, uint64_t addr)
 {
 	const struct model_map *map = fault_map(c, addr);
@@ -188,18 +216,14 @@ static bool is_executable(const struct fault_context *c, uint64_t addr)
 static void find_insn(struct fault_context *c)
 {
 	struct fault *f = c->f;
-	const struct history_entry *last = c->h && c->end ? &c->h->entries[c->end - 1] : NULL;
+	const struct history_entry *last = fault_arrival(c);
 
 	f->where = f->pc;
 	f->pc_is_wild = !is_executable(c, f->pc);
-	if (!f->pc_is_wild) {
-		if (decode_at(c, f->pc) && c->regs)
-			take_values(c);
-	} else if (last && last->kind <= BT_BRANCH_IJMP && last->to == f->pc) {
-		/* the values of its operands are those from before it: of a call through memory they may have changed */
-		if (decode_at(c, last->from) && c->regs)
-			take_values(c);
-	}
+	if (f->pc_is_wild && !last)
+		return;
+	if (decode_at(c, f->pc_is_wild ? last->from : f->pc) && c->regs)
+		take_values(c);
 }
 
 static const struct model_task *task_of(const struct fault_context *c)
@@ -241,6 +265,18 @@ static bool names(const char *function, const char *wanted)
 	return !strncmp(function, wanted, n) && (!function[n] || function[n] == '(' || function[n] == '@' || function[n] == '.');
 }
 
+/* The program's own place is of more interest than the end in libc. */
+static void blame(struct fault_context *c, const struct stack_frame *frame)
+{
+	struct fault *f = c->f;
+
+	fault_say_place(c, ", at ", frame->pc, frame->is_return);
+	f->where = frame->pc;
+	f->where_is_return = frame->is_return;
+	f->has_insn = false;
+	f->value_count = 0;
+}
+
 /* The caller of the function that is the reason. */
 static void say_abort_reason(struct fault_context *c)
 {
@@ -256,11 +292,11 @@ static void say_abort_reason(struct fault_context *c)
 			if (!names(locs[i].function, abort_reasons[r].function))
 				continue;
 			fault_say(c, ": %s", abort_reasons[r].text);
-			/* __assert_fail calls __assert_fail_base, and the like */
+			/* an alias may have called it */
 			while (i + 1 < n && names(locs[i + 1].function, abort_reasons[r].function))
 				i++;
 			if (i + 1 < n)
-				fault_say_place(c, ", at ", frames[i + 1].pc, frames[i + 1].is_return);
+				blame(c, &frames[i + 1]);
 			return;
 		}
 }
@@ -277,7 +313,7 @@ static void explain_sent(struct fault_context *c)
 		return;
 	}
 	if (task && g->sender == task->pid) {
-		fault_say(c, "%s, raised by the program itself", name);
+		fault_say(c, "%s, raised by the program itself%s", name, g->signo == SIG_ABRT ? " with abort" : "");
 		if (g->signo == SIG_ABRT && c->thread)
 			say_abort_reason(c);
 		return;

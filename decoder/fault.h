@@ -17,16 +17,18 @@ enum {
 struct fault_value {
 	char name[64]; /* "rbx", "[rbx+0x10]" */
 	bool is_address; /* value is where the memory operand lies */
-	uint64_t value;
+	bool is_held;	 /* held is what was in that memory */
+	uint64_t value, held;
 };
 
 struct fault {
 	uint64_t pc;
 	uint32_t space, epoch;
 	bool has_insn;
-	struct disasm insn; /* at pc, or of the branch that went to a pc where no code is */
+	struct disasm insn; /* the one at where */
 	char insn_text[DISASM_TEXT_MAX];
-	uint64_t where; /* address of insn: the place in the program to look at */
+	uint64_t where; /* the place in the program to look at: of insn, or of the call of abort */
+	bool where_is_return;
 	bool pc_is_wild; /* no code can be at pc; where is the branch that went there */
 	struct fault_value values[FAULT_VALUES_MAX];
 	size_t value_count;

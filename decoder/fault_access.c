@@ -219,9 +219,8 @@ static void explain_wild_pc(struct fault_context *c)
 {
 	uint64_t pc = c->f->pc;
 	const struct model_map *map = fault_map(c, pc);
-	const struct history_entry *last = c->h && c->end ? &c->h->entries[c->end - 1] : NULL;
-	bool known = last && last->to == pc && last->kind <= BT_BRANCH_IJMP;
-	const char *verb = transfer_verb(known ? last->kind : -1);
+	const struct history_entry *last = fault_arrival(c);
+	const char *verb = transfer_verb(last ? last->kind : -1);
 
 	fault_say(c, "%s 0x%" PRIx64, verb, pc);
 	if (!pc)
@@ -237,7 +236,7 @@ static void explain_wild_pc(struct fault_context *c)
 	if (is_return_verb(verb))
 		fault_say(c, ": the return address on the stack was overwritten");
 	say_if_text(c, pc);
-	if (!known)
+	if (!last)
 		return;
 	fault_say_place(c, ", at ", last->from, false);
 	if (c->f->has_insn)

@@ -35,6 +35,9 @@ static inline bool is_canonical(uint64_t addr)
 	return addr + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
 }
 
+/* The branch that the moment came right after, when it went to pc; else NULL. */
+const struct history_entry *fault_arrival(const struct fault_context *c);
+
 const struct model_map *fault_map(const struct fault_context *c, uint64_t addr);
 
 /* Reads n <= 8 bytes of memory as a number. */

@@ -146,7 +146,7 @@ struct image_module *image_module_at(const struct image *im, const struct model_
 	for (size_t i = 0; i < im->count; i++) {
 		struct image_module *mod = im->modules[i];
 
-		if (addr >= mod->start && addr < mod->end && same_file(mod, map))
+		if (addr >= mod->start && addr < mod->end && (!*map->path || same_file(mod, map)))
 			return mod;
 	}
 	return NULL;

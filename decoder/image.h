@@ -56,7 +56,7 @@ bool image_accepts(const struct image *im, const struct model_map *const *maps, 
 void image_add(struct image *im, const struct model *m, uint32_t space, uint32_t epoch, const struct model_map *const *maps,
 	       size_t count);
 
-/* The module that the mapping belongs to and that covers addr, or NULL. */
+/* The module that covers addr and that the mapping belongs to: its file's, or its zeroed data's, which are no file's. NULL: none. */
 struct image_module *image_module_at(const struct image *im, const struct model_map *map, uint64_t addr);
 
 /* The DWARF unit of an address, or NULL; *bias as of dwfl_module_addrdie. */

@@ -8,10 +8,6 @@
 
 #include "lib/insn.h"
 
-enum {
-	STUB_SIZE = 16, /* of .plt and .plt.sec; in .plt.got it may be 8 */
-};
-
 static Elf_Scn *plt_section(Elf *elf, uint64_t vaddr, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
@@ -30,12 +26,19 @@ static Elf_Scn *plt_section(Elf *elf, uint64_t vaddr, GElf_Shdr *sh)
 	return NULL;
 }
 
-/* The slot that the stub at code jumps through, or 0. */
-static uint64_t slot_of(const uint8_t *code, size_t n, uint64_t vaddr)
+struct stub {
+	uint64_t start, slot;
+	uint64_t jump_end; /* behind its jump */
+};
+
+/* Reads the stub at offset of the section. */
+static bool read_stub(const Elf_Data *data, uint64_t base, uint64_t offset, struct stub *stub)
 {
+	const uint8_t *code = (const uint8_t *)data->d_buf + offset;
+	size_t n = data->d_size - offset;
 	struct bt_insn insn;
 
-	for (size_t at = 0; at < n && !bt_insn_decode(code + at, n - at, &insn); at += insn.len) {
+	for (size_t at = 0; !bt_insn_decode(code + at, n - at, &insn); at += insn.len) {
 		const uint8_t *tail = code + at + insn.len - 4;
 		int32_t disp;
 
@@ -43,11 +46,28 @@ static uint64_t slot_of(const uint8_t *code, size_t n, uint64_t vaddr)
 			continue;
 		/* ff /4 with a displacement from rip, behind any prefixes */
 		if (insn.class != BT_INSN_IJMP || insn.len < 6 || tail[-2] != 0xff || tail[-1] != 0x25)
-			return 0;
+			return false;
 		memcpy(&disp, tail, sizeof disp);
-		return vaddr + at + insn.len + (uint64_t)(int64_t)disp;
+		stub->start = base + offset;
+		stub->jump_end = stub->start + at + insn.len;
+		stub->slot = stub->jump_end + (uint64_t)(int64_t)disp;
+		return true;
 	}
-	return 0;
+	return false;
+}
+
+/* Stubs have 16 bytes, or 8 in .plt.got and in static programs; behind the jump there may be the rest of a lazy one. */
+static bool find_stub(const Elf_Data *data, uint64_t base, uint64_t vaddr, struct stub *stub)
+{
+	static const unsigned sizes[] = {16, 8, 16};
+
+	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		uint64_t offset = (vaddr - base) / sizes[i] * sizes[i];
+
+		if (offset < data->d_size && read_stub(data, base, offset, stub) && (vaddr < stub->jump_end || i == 2))
+			return true;
+	}
+	return false;
 }
 
 static const char *symbol_name(Elf *elf, const GElf_Shdr *rela, size_t i)
@@ -59,6 +79,25 @@ static const char *symbol_name(Elf *elf, const GElf_Shdr *rela, size_t i)
 	if (!scn || !gelf_getshdr(scn, &sh) || !gelf_getsym(elf_getdata(scn, NULL), (int)i, &sym))
 		return NULL;
 	return elf_strptr(elf, sh.sh_link, sym.st_name);
+}
+
+/* Of an indirect function the relocation names only its resolver, which bears the function's name. */
+static const char *resolver_name(Elf *elf, uint64_t addr)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) || !(data = elf_getdata(scn, NULL)))
+			continue;
+		for (int i = 0; gelf_getsym(data, i, &sym); i++)
+			if (sym.st_value == addr && GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC)
+				return elf_strptr(elf, sh.sh_link, sym.st_name);
+	}
+	return NULL;
 }
 
 static const char *name_of_slot(Elf *elf, uint64_t slot)
@@ -74,7 +113,8 @@ static const char *name_of_slot(Elf *elf, uint64_t slot)
 			continue;
 		for (int i = 0; gelf_getrela(data, i, &r); i++)
 			if (r.r_offset == slot)
-				return symbol_name(elf, &sh, GELF_R_SYM(r.r_info));
+				return GELF_R_TYPE(r.r_info) == R_X86_64_IRELATIVE ? resolver_name(elf, (uint64_t)r.r_addend)
+										  : symbol_name(elf, &sh, GELF_R_SYM(r.r_info));
 	}
 	return NULL;
 }
@@ -84,20 +124,15 @@ bool plt_name(Elf *elf, uint64_t vaddr, char *name, size_t cap, uint64_t *start)
 	GElf_Shdr sh;
 	Elf_Scn *scn = elf ? plt_section(elf, vaddr, &sh) : NULL;
 	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
-	uint64_t offset, step, slot;
+	struct stub stub;
 	const char *found;
 
-	if (!data || !data->d_buf)
+	if (!data || !data->d_buf || !find_stub(data, sh.sh_addr, vaddr, &stub))
 		return false;
-	step = sh.sh_entsize == 8 ? 8 : STUB_SIZE;
-	offset = (vaddr - sh.sh_addr) / step * step;
-	if (offset >= data->d_size)
-		return false;
-	*start = sh.sh_addr + offset;
-	slot = slot_of((const uint8_t *)data->d_buf + offset, data->d_size - offset < step ? data->d_size - offset : step, *start);
-	found = slot ? name_of_slot(elf, slot) : NULL;
+	found = name_of_slot(elf, stub.slot);
 	if (!found || !*found)
 		return false;
+	*start = stub.start;
 	snprintf(name, cap, "%s@plt", found);
 	return true;
 }

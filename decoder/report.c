@@ -137,8 +137,8 @@ static void put_target(struct report *r, const struct fault *f, uint64_t value)
 	if (!map)
 		return;
 	text_printf(&r->t, "  ");
-	if (map->prot & 4) {
-		symbols_lookup(r->s, f->space, f->epoch, value, false, &loc);
+	symbols_lookup(r->s, f->space, f->epoch, value, false, &loc);
+	if (*loc.function || map->prot & 4) {
 		text_place(&r->t, &loc, true);
 		return;
 	}
@@ -160,6 +160,8 @@ static void put_insn(struct report *r, const struct fault *f)
 
 		text_printf(&r->t, v->is_address ? "      %s is at 0x%" PRIx64 : "      %s = 0x%" PRIx64, v->name, v->value);
 		put_target(r, f, v->value);
+		if (v->is_held)
+			text_printf(&r->t, ", holds 0x%" PRIx64, v->held);
 		text_printf(&r->t, "\n");
 	}
 }
@@ -169,8 +171,8 @@ static void put_where(struct report *r, const struct fault *f)
 	struct location loc;
 	char source[400];
 
-	report_heading(r, f->pc_is_wild && f->where != f->pc ? "Where it came from" : "Where");
-	symbols_lookup(r->s, f->space, f->epoch, f->where, false, &loc);
+	report_heading(r, f->where == f->pc ? "Where" : "Where it came from");
+	symbols_lookup(r->s, f->space, f->epoch, f->where, f->where_is_return, &loc);
 	text_printf(&r->t, "  ");
 	text_place(&r->t, &loc, false);
 	text_line(&r->t, loc.file, loc.line, true);
@@ -191,7 +193,8 @@ static void put_where(struct report *r, const struct fault *f)
 		text_outside(&r->t, source);
 		text_printf(&r->t, "\n");
 	}
-	put_insn(r, f);
+	if (!f->where_is_return)
+		put_insn(r, f);
 }
 
 static void put_registers(struct report *r, const struct bt_regs *regs)

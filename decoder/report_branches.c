@@ -51,11 +51,9 @@ static int measure_depth(struct branch_rows *b, struct bt_error *err)
 		const struct fold_line *line = &b->fold.lines[i];
 		const struct history_entry *e = &b->shown.entries[line->entry];
 
-		if (line->kind == FOLD_ENTRY && e->kind == BT_BRANCH_RET)
-			depth--;
 		b->depth[i - b->first] = depth;
-		if (line->kind == FOLD_ENTRY && is_call(e))
-			depth++;
+		if (line->kind == FOLD_ENTRY)
+			depth += is_call(e) - (e->kind == BT_BRANCH_RET);
 		if (b->depth[i - b->first] < least)
 			least = b->depth[i - b->first];
 	}
@@ -155,8 +153,7 @@ static const struct model_event *syscall_of(const struct report *r, const struct
 			continue;
 		if (rec->u.syscall_enter.point.tick < e->tick)
 			break;
-		if (rec->u.syscall_enter.point.tick == e->tick && rec->u.syscall_enter.point.rip == e->from &&
-		    rec->u.syscall_enter.point.transfers + 1 == e->transfers)
+		if (rec->u.syscall_enter.point.tick == e->tick && rec->u.syscall_enter.point.transfers + 1 == e->transfers)
 			return &r->m->events[i];
 	}
 	return NULL;

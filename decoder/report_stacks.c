@@ -10,6 +10,7 @@
 enum {
 	FRAMES_HEAD = 40, /* shown of a long stack: its innermost and outermost frames */
 	FRAMES_TAIL = 10,
+	FRAMES_SAME = 3, /* more equal ones than this are shown as one */
 	OPEN_CALLS_SHOWN = 20,
 };
 
@@ -43,16 +44,33 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread, c
 	put_inlined(r, &loc);
 }
 
+/* Recursion: how many frames from i on have the same pc. */
+static size_t same_frames(const struct stack_frame *frames, size_t count, size_t i)
+{
+	size_t n = 1;
+
+	while (i + n < count && frames[i + n].pc == frames[i].pc && frames[i + n].is_return == frames[i].is_return)
+		n++;
+	return n;
+}
+
 static void put_frames(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t count)
 {
-	size_t skipped = count > FRAMES_HEAD + FRAMES_TAIL + 1 ? count - FRAMES_HEAD - FRAMES_TAIL : 0;
+	size_t lines = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (skipped && i == FRAMES_HEAD) {
-			text_printf(&r->t, "  ...  %zu more frames\n", skipped);
-			i += skipped;
-		}
-		put_frame(r, thread, &frames[i], i);
+	for (size_t i = 0, n; i < count; i += n) {
+		bool shown = lines < FRAMES_HEAD || count - i <= FRAMES_TAIL;
+
+		n = same_frames(frames, count, i);
+		if (shown)
+			put_frame(r, thread, &frames[i], i);
+		else if (lines == FRAMES_HEAD)
+			text_printf(&r->t, "  ...\n");
+		if (shown && n > FRAMES_SAME)
+			text_printf(&r->t, "  ...  the same %zu times\n", n);
+		else
+			n = 1;
+		lines++;
 	}
 }
 
@@ -85,8 +103,8 @@ static void put_check(struct report *r, const struct bt_record_thread *thread, c
 		text_printf(&r->t, "  The stack and the branch history disagree from frame #%zu on: the history has no such call.\n",
 			    check.frame);
 	else if (check.verdict == STACK_AGREES)
-		text_printf(&r->t, "  The branch history agrees with %zu of %zu callers%s.\n", check.checked, count - 1,
-			    check.checked < count - 1 ? " (the others were called before it begins)" : "");
+		text_printf(&r->t, "  The branch history agrees with %zu of %zu callers%s.\n", check.checked, check.callers,
+			    check.checked < check.callers ? " (the others were called before it begins)" : "");
 	if (!complete)
 		text_printf(&r->t, "  The stack could not be unwound further.\n");
 	if (calls.count && (check.verdict == STACK_DISAGREES || (!complete && count < FRAMES_HEAD)))
