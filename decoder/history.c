@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/history.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,13 +39,13 @@ struct load {
 	const struct model *m;
 	const struct trace_file *file;
 	uint32_t task;
-	bool damaged;
+	bool damaged; /* set while reading; a torn tail is no damage */
 };
 
 /* Visits the task's chunks in file order: take(arg, index, record) until it is false. */
 typedef bool take_chunk(void *arg, size_t index, const struct bt_record_branches *r);
 
-static void for_chunks(const struct load *l, take_chunk *take, void *arg)
+static void for_chunks(struct load *l, take_chunk *take, void *arg)
 {
 	uint64_t unpacked = 0, blocks = 0, limit = unpacked_base + unpacked_ratio * l->file->bytes.len;
 	struct trace_cursor c;
@@ -59,10 +58,14 @@ static void for_chunks(const struct load *l, take_chunk *take, void *arg)
 		if (c.next_ordinal != blocks)
 			unpacked += c.raw.len;
 		blocks = c.next_ordinal;
+		if (rc < 0 && rc != -BT_E_TRUNCATED)
+			l->damaged = true;
 		if (rc == 1 && rec.kind == BT_RECORD_BRANCHES && rec.u.branches.task == l->task &&
 		    !take(arg, index++, &rec.u.branches))
 			break;
 	}
+	if (unpacked > limit)
+		l->damaged = true;
 	trace_cursor_release(&c);
 }
 
@@ -300,14 +303,6 @@ static const struct trace_file *branch_file(const struct model *m, uint32_t task
 	return NULL;
 }
 
-static bool is_damaged(const struct model *m, const struct trace_file *file)
-{
-	for (size_t i = 0; i < m->damage_count; i++)
-		if (!m->damage[i].torn && !strcmp(m->damage[i].file, file->name))
-			return true;
-	return false;
-}
-
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
 {
 	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
@@ -318,7 +313,6 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 	*h = (struct history){.task = task, .space = t ? t->space : 0};
 	if (!l.file)
 		return 0;
-	l.damaged = is_damaged(m, l.file);
 	for_chunks(&l, collect_chunk, &chunks);
 	trim(&chunks);
 	/* One more for a gap behind the newest chunk. */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/dump.h"
+
+#include <stdio.h>
+
+#include "tests/unit/trace_maker.h"
+#include "tests/unit/unit.h"
+
+/* The text of a dump of what was made; free() it. */
+static char *dump(struct maker *k, size_t *damage)
+{
+	struct model *m = maker_load(k);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+
+	*damage = trace_dump(to, m->trace);
+	fclose(to);
+	model_free(m);
+	return text;
+}
+
+static void expect(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+static void every_record_and_entry_has_a_line(void **state)
+{
+	static const struct bt_branch b[] = {
+		{.kind = BT_BRANCH_GAP, .from = 12, .to = BT_GAP_NOT_KEPT},
+		{.kind = BT_BRANCH_JCC, .from = 0x401000, .to = 0x401002, .flags = BT_BRANCH_PREDICTION_KNOWN | BT_BRANCH_MISPREDICTED},
+		{.kind = BT_BRANCH_CALL, .from = 0x401002, .to = 0x402000, .flags = BT_BRANCH_TAKEN, .cycles = 9},
+		{.kind = BT_BRANCH_EPOCH, .from = 3, .to = 4},
+	};
+	struct maker k;
+	size_t damage;
+	char *text;
+	(void)state;
+
+	maker_init(&k);
+	maker_add(&k, 2, NOTE, note, .task = 7, .text = bt_str("with \x1b[31m in it"));
+	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 100}, b, 4);
+	text = dump(&k, &damage);
+	assert_int_equal(damage, 0);
+	expect(text, "file header, ");
+	expect(text, "HEADER started=");
+	expect(text, "file events-2, ");
+	expect(text, "NOTE seq=0x1 time=0x0 task=7 text=\"with \\x1b[31m in it\"\n");
+	expect(text, "\n  100 gap missing=12 reason=not-kept\n");
+	expect(text, "\n  101 jcc 0x401000 -> 0x401002 not taken mispredicted\n");
+	expect(text, "\n  102 call 0x401002 -> 0x402000 cycles=9\n");
+	expect(text, "\n  103 epoch space=3 epoch=4\n");
+	assert_null(strchr(text, '\x1b'));
+	free(text);
+	maker_release(&k);
+}
+
+static void damage_is_a_line_with_its_offset(void **state)
+{
+	static const struct bt_branch jump = {.kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN};
+	char line[64];
+	struct maker k;
+	size_t damage;
+	char *text;
+	(void)state;
+
+	maker_init(&k);
+	maker_add(&k, 1, NOTE, note, .text = bt_str("lost"));
+	maker_flush(&k, 1);
+	k.files[1].data[BT_FILE_HEADER_SIZE + BT_BLOCK_HEADER_SIZE] ^= 1;
+	maker_add(&k, 1, NOTE, note, .text = bt_str("found"));
+	maker_flush(&k, 1);
+	maker_add(&k, 1, NOTE, note, .text = bt_str("cut off"));
+	maker_flush(&k, 1);
+	k.files[1].len -= 5;
+	maker_branches(&k, (struct bt_record_branches){.task = 1, .count = 3}, &jump, 1);
+	text = dump(&k, &damage);
+	snprintf(line, sizeof line, "damage at byte %d: ", BT_FILE_HEADER_SIZE);
+	expect(text, line);
+	assert_null(strstr(text, "lost"));
+	expect(text, "found");
+	expect(text, "\ntorn at byte ");
+	expect(text, "  damage: 1 of 3 entries can be read\n");
+	/* The block, the ordinal that is missed behind it, the chunk. */
+	assert_int_equal(damage, 3);
+	free(text);
+	maker_release(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_record_and_entry_has_a_line),
+		cmocka_unit_test(damage_is_a_line_with_its_offset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
