@@ -411,6 +411,52 @@ static void a_snapshot_has_its_own_thread_first_and_its_memory(void **state)
 	finish(&k, m);
 }
 
+static void snapshots_do_not_mix(void **state)
+{
+	struct maker k;
+	struct model *m;
+	(void)state;
+
+	maker_init(&k);
+	for (uint32_t i = 6; i-- > 1;) {
+		maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = i, .task = i, .space = 1);
+		for (uint32_t n = 0; n < i; n++) {
+			maker_add(&k, 0, THREAD, thread, .snapshot = i, .task = n);
+			maker_add(&k, 0, MEMORY, memory, .snapshot = i, .space = 1, .addr = n * 16, .bytes = bt_str("memory"));
+		}
+	}
+	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 99, .space = 1);
+	m = maker_load(&k);
+	assert_int_equal(m->snapshot_count, 6);
+	for (uint32_t i = 0; i < 5; i++) {
+		const struct model_snapshot *s = &m->snapshots[i];
+
+		assert_int_equal(s->rec->snapshot, 5 - i);
+		assert_int_equal(s->thread_count, 5 - i);
+		assert_int_equal(s->memory_count, 5 - i);
+		for (size_t n = 0; n < s->thread_count; n++)
+			assert_int_equal(s->threads[n]->snapshot, 5 - i);
+	}
+	/* A second one of the same number can only be damage. */
+	assert_int_equal(m->snapshots[5].thread_count + m->snapshots[5].memory_count, 0);
+	finish(&k, m);
+}
+
+static void a_recording_that_stopped_says_why(void **state)
+{
+	struct maker k;
+	struct model *m;
+	(void)state;
+
+	maker_init(&k);
+	maker_add(&k, 0, STOPPED, stopped, .os_errno = 28, .text = bt_str("No space left on device"));
+	maker_add(&k, 0, STOPPED, stopped, .os_errno = 5);
+	m = maker_load(&k);
+	assert_int_equal(m->stopped->os_errno, 28);
+	assert_string_equal((const char *)m->stopped->text.at, "No space left on device");
+	finish(&k, m);
+}
+
 static void the_end_is_explained_by_the_initial_process(void **state)
 {
 	struct maker k;
@@ -570,6 +616,8 @@ int main(void)
 		cmocka_unit_test(processes_know_what_they_ran_last),
 		cmocka_unit_test(impossible_tasks_are_survived),
 		cmocka_unit_test(a_snapshot_has_its_own_thread_first_and_its_memory),
+		cmocka_unit_test(snapshots_do_not_mix),
+		cmocka_unit_test(a_recording_that_stopped_says_why),
 		cmocka_unit_test(the_end_is_explained_by_the_initial_process),
 		cmocka_unit_test(without_it_by_the_first_in_the_tree_that_died),
 		cmocka_unit_test(damage_is_listed_and_the_rest_is_read),
