@@ -18,6 +18,7 @@ enum {
 	EFLAGS_OF = 0x800,
 	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
 	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
+	SS_CHAIN_MAX = 16,  /* loads of ss in a row that are looked through */
 	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
 };
 
@@ -27,7 +28,7 @@ enum {
 /* What the resumed task was sent to do. */
 enum errand {
 	ERRAND_STEP,	/* one instruction (two behind mov ss) */
-	ERRAND_REP,	/* a whole REP instruction, to the breakpoint behind it */
+	ERRAND_OVER,	/* a whole instruction without a step, to the breakpoint where it leads */
 	ERRAND_SYSCALL, /* to the next system call stop */
 	ERRAND_DELIVER, /* a signal */
 };
@@ -44,7 +45,8 @@ struct step_task {
 	uint64_t addr; /* of insn; the registers before it are task->regs */
 	struct bt_insn insn;
 	uint8_t bytes[BT_INSN_MAX];
-	struct bt_insn second; /* behind mov ss: executed by the same step. len 0: none */
+	struct bt_insn second; /* behind loads of ss: executed by the same step. len 0: none */
+	uint64_t second_addr;
 	uint8_t second_bytes[BT_INSN_MAX];
 	bool readable;	  /* insn could be decoded */
 	bool program_tf;  /* TF is the program's own: its trap is too */
@@ -199,10 +201,37 @@ static void look_ahead(struct backend *b, struct task *task)
 	st->second.len = 0;
 	st->program_tf = task->regs.eflags & EFLAGS_TF;
 	st->readable = !address_space_fetch(space, b->writer, task->tid, st->addr, st->bytes, &st->insn);
-	/* QUIRK(step-mov-ss): no trap comes between a load of ss and the instruction behind it (Intel SDM volume 3, 6.8.3). */
-	if (st->readable && st->insn.traits & BT_TRAIT_LOADS_SS &&
-	    address_space_fetch(space, b->writer, task->tid, st->addr + st->insn.len, st->second_bytes, &st->second))
-		st->second.len = 0;
+	/* QUIRK(step-mov-ss): no trap comes between a load of ss and the instruction behind it (Intel SDM volume 3, 6.8.3), and on some
+	 * processors none in a whole chain of such loads. */
+	if (st->readable && st->insn.traits & BT_TRAIT_LOADS_SS) {
+		st->second_addr = st->addr + st->insn.len;
+		for (int i = 0; i < SS_CHAIN_MAX; i++) {
+			if (address_space_fetch(space, b->writer, task->tid, st->second_addr, st->second_bytes, &st->second)) {
+				st->second.len = 0;
+				break;
+			}
+			if (!(st->second.traits & BT_TRAIT_LOADS_SS))
+				break;
+			st->second_addr += st->second.len;
+		}
+	}
+}
+
+/* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0 for a step. */
+static uint64_t stop_behind(const struct task *task)
+{
+	const struct step_task *st = task->backend;
+	uint64_t target = 0;
+
+	/* QUIRK(step-popf): stepped over popf or iret, the kernel takes TF for the program's from then on (enable_single_step, Linux 6.18). */
+	if (st->insn.class == BT_INSN_IRET)
+		return tracee_read(task->tid, task->regs.rsp, &target, sizeof target) == sizeof target ? target : 0;
+	if (st->insn.traits & BT_TRAIT_POPF)
+		return st->addr + st->insn.len;
+	/* A trap per iteration is dear: a memset of a megabyte is one instruction. */
+	if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf)
+		return st->addr + st->insn.len;
+	return 0;
 }
 
 /* Whether what comes next is a system call, stopped at with PTRACE_SYSCALL.
@@ -219,14 +248,15 @@ static int step(struct backend *b, struct task *task)
 {
 	struct step_task *st = task->backend;
 	int request = PTRACE_SINGLESTEP;
+	uint64_t behind;
 
 	look_ahead(b, task);
+	behind = stop_behind(task);
 	if (syscall_is_next(task)) {
 		st->errand = ERRAND_SYSCALL;
 		request = PTRACE_SYSCALL;
-	} else if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf &&
-		   !tracee_set_breakpoint(task->tid, st->addr + st->insn.len)) {
-		st->errand = ERRAND_REP;
+	} else if (behind && !tracee_set_breakpoint(task->tid, behind)) {
+		st->errand = ERRAND_OVER;
 		request = PTRACE_CONT;
 	}
 	return tracee_resume(task->tid, request, 0);
@@ -283,8 +313,8 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const sig
 		} else {
 			branch_ring_gap(&task->ring, BT_GAP_UNDECODED);
 		}
-	} else if (st->second.len && next != st->addr + st->insn.len) {
-		retire(task, st->addr + st->insn.len, &st->second, st->second_bytes, &before, next);
+	} else if (st->second.len && (next < st->addr || next > st->second_addr)) {
+		retire(task, st->second_addr, &st->second, st->second_bytes, &before, next);
 	} else {
 		retire(task, st->addr, &st->insn, st->bytes, &before, next);
 	}
@@ -376,8 +406,8 @@ static void step_execed(struct backend *b, struct task *task)
 /* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's. */
 static bool own_trap(const struct step_task *st, const siginfo_t *info)
 {
-	if (st->errand == ERRAND_REP)
-		return info->si_code == TRAP_HWBKPT;
+	if (st->errand == ERRAND_OVER)
+		return info->si_code == TRAP_HWBKPT || (st->program_tf && info->si_code == TRAP_TRACE);
 	if (st->errand == ERRAND_DELIVER) /* the signal came to nothing, and the step went on */
 		return info->si_code == TRAP_TRACE;
 	return st->errand == ERRAND_STEP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT) &&
@@ -397,7 +427,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 		return handler_entered(task);
 	if (ev->value == SIGTRAP)
 		ours = own_trap(st, info);
-	if (st->errand == ERRAND_REP && tracee_set_breakpoint(task->tid, 0))
+	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->tid, 0))
 		return BACKEND_GONE;
 	if (ours && info->si_code == TRAP_BRKPT) {
 		/* QUIRK(step-new-task): the first step of a new task traps on its way out of clone, before any instruction. */
