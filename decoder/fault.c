@@ -499,3 +499,20 @@ void fault_explain(struct fault *f, const struct model *m, struct symbols *s, co
 	else
 		explain_other(&c);
 }
+
+int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
+			   struct bt_error *err)
+{
+	const struct bt_record_thread *thread = NULL;
+	struct history h;
+	int rc = history_load(&h, m, snap->rec->task, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < snap->thread_count; i++)
+		if (snap->threads[i]->task == snap->rec->task)
+			thread = snap->threads[i];
+	fault_explain(f, m, s, snap, thread, &h, history_index(&h, snap->rec->position));
+	history_release(&h);
+	return 0;
+}

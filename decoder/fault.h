@@ -39,4 +39,8 @@ struct fault {
 void fault_explain(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
 		   const struct bt_record_thread *thread, const struct history *h, size_t end);
 
+/* The same of a snapshot's own task, with its history looked up. Returns 0 or -BT_E_NO_MEMORY. */
+int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
+			   struct bt_error *err) BT_MUST_USE;
+
 #endif

@@ -172,27 +172,19 @@ static json_t *json_end(const struct json_report *r)
 /* The fault is the trace's, whatever thread the branches were asked for. */
 static json_t *json_fault(struct json_report *r, const struct model_snapshot *snap)
 {
-	const struct bt_record_thread *thread;
 	const struct model_task *task;
 	char code[SIGNAL_NAME_MAX];
-	struct history h = {0};
-	struct bt_error err;
 	struct fault f;
-	json_t *j;
 
 	if (!focus_is_crash(snap))
 		return json_null();
-	thread = focus_thread(snap, snap->rec->task);
 	task = model_task(r->m, snap->rec->task);
-	if (history_load(&h, r->m, snap->rec->task, &err))
+	if (fault_explain_snapshot(&f, r->m, r->s, snap, NULL))
 		return NULL;
-	fault_explain(&f, r->m, r->s, snap, thread, &h, history_index(&h, snap->rec->position));
-	j = json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "signal", json_signal(snap->signal->signo), "code",
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "signal", json_signal(snap->signal->signo), "code",
 		      signal_code_name(snap->signal->signo, snap->signal->code, code), "address", json_hex(snap->signal->addr), "pc",
 		      json_hex(f.pc), "ticks", json_ticks(snap->rec->point.tick), "task", (json_int_t)snap->rec->task, "pid",
 		      (json_int_t)(task ? task->pid : 0), "tid", (json_int_t)(task ? task->tid : 0), "text", json_text(f.text));
-	history_release(&h);
-	return j;
 }
 
 static json_t *json_processes(const struct json_report *r)

@@ -107,6 +107,7 @@ static void put_header(struct report *r)
 static void put_fault_title(struct report *r)
 {
 	const struct model_snapshot *snap = r->focus.snap;
+	const struct model_task *task = model_task(r->m, snap->rec->task);
 	char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
 
 	text_printf(&r->t, "  ");
@@ -116,12 +117,9 @@ static void put_fault_title(struct report *r)
 		text_printf(&r->t, "%s (%s) in ", name, code);
 	}
 	text_printf(&r->t, "task %u", snap->rec->task);
-	if (r->focus.task && r->focus.task->task == snap->rec->task) {
-		text_printf(&r->t, ", thread %u of process %u", r->focus.task->tid, r->focus.task->pid);
-		if (*r->focus.task->command) {
-			text_printf(&r->t, " ");
-			text_outside(&r->t, r->focus.task->command);
-		}
+	if (task) {
+		text_printf(&r->t, ", thread %u of process %u ", task->tid, task->pid);
+		text_outside(&r->t, task->command);
 	}
 	if (snap->rec->point.tick != BT_TICKS_UNKNOWN)
 		text_printf(&r->t, ", tick %" PRIu64, snap->rec->point.tick);
@@ -174,19 +172,7 @@ static void put_where(struct report *r, const struct fault *f)
 	report_heading(r, f->where == f->pc ? "Where" : "Where it came from");
 	symbols_lookup(r->s, f->space, f->epoch, f->where, f->where_is_return, &loc);
 	text_printf(&r->t, "  ");
-	text_place(&r->t, &loc, false);
-	text_line(&r->t, loc.file, loc.line, true);
-	if (*loc.module && *loc.function) {
-		text_printf(&r->t, " in ");
-		text_outside(&r->t, text_basename(loc.module));
-	}
-	for (size_t i = 0; i < loc.inlined_count; i++) {
-		text_printf(&r->t, "\n  inlined from ");
-		text_outside(&r->t, loc.inlined[i].function);
-		if (*loc.inlined[i].file)
-			text_printf(&r->t, ", called at");
-		text_line(&r->t, loc.inlined[i].file, loc.inlined[i].line, false);
-	}
+	text_frame(&r->t, &loc, 2, true);
 	text_printf(&r->t, "\n");
 	if (source_line(loc.file, loc.line, source, sizeof source)) {
 		text_printf(&r->t, "  %d: ", loc.line);
@@ -197,7 +183,7 @@ static void put_where(struct report *r, const struct fault *f)
 		put_insn(r, f);
 }
 
-static void put_registers(struct report *r, const struct bt_regs *regs)
+static void put_registers(struct report *r, const struct bt_record_thread *thread)
 {
 	static const char *const shown[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9",
 					    "r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags", "fs_base", "gs_base"};
@@ -206,34 +192,37 @@ static void put_registers(struct report *r, const struct bt_regs *regs)
 		COUNT = sizeof shown / sizeof *shown,
 	};
 
-	report_heading(r, "Registers");
+	text_printf(&r->t, "\nRegisters of task %u\n", thread->task);
 	for (unsigned i = 0; i < COUNT; i++) {
 		unsigned n = 0;
 
 		while (strcmp(bt_reg_info[n].name, shown[i]))
 			n++;
-		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", shown[i], bt_regs_get(regs, n), i % COLUMNS == COLUMNS - 1 ? "\n" : "");
+		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", shown[i], bt_regs_get(&thread->regs, n), i % COLUMNS == COLUMNS - 1 ? "\n" : "");
 	}
 }
 
-static void put_moment(struct report *r)
+static int put_moment(struct report *r, struct bt_error *err)
 {
 	struct fault f;
+	int rc;
 
-	if (!r->focus.snap) {
-		report_heading(r, "What happened");
-		text_printf(&r->t, "  the trace holds no snapshot\n");
-		return;
-	}
-	fault_explain(&f, r->m, r->s, r->focus.snap, r->focus.thread, &r->focus.history, r->focus.end);
 	report_heading(r, "What happened");
+	if (!r->focus.snap) {
+		text_printf(&r->t, "  the trace holds no snapshot\n");
+		return 0;
+	}
+	rc = fault_explain_snapshot(&f, r->m, r->s, r->focus.snap, err);
+	if (rc)
+		return rc;
 	put_fault_title(r);
 	text_printf(&r->t, "  ");
 	text_outside(&r->t, f.text);
 	text_printf(&r->t, "\n");
 	put_where(r, &f);
 	if (r->focus.thread)
-		put_registers(r, &r->focus.thread->regs);
+		put_registers(r, r->focus.thread);
+	return 0;
 }
 
 static bool is_process_start(const struct model_task *task)
@@ -304,7 +293,7 @@ static void put_snapshots(struct report *r)
 static const char *const missing_texts[] = {
 	[MISSING_FILE] = "the file is gone",
 	[MISSING_CHANGED] = "the file has changed since the recording (another build-id): its symbols are not used",
-	[MISSING_SYMBOLS] = "no symbol table: functions without names",
+	[MISSING_SYMBOLS] = "stripped: only its exported functions have names",
 	[MISSING_DEBUG] = "no debug information: no source lines",
 };
 
@@ -383,7 +372,9 @@ static int put_all(struct report *r, struct bt_error *err)
 	int rc;
 
 	put_header(r);
-	put_moment(r);
+	rc = put_moment(r, err);
+	if (rc)
+		return rc;
 	report_stacks(r);
 	rc = report_branches(r, err);
 	if (rc < 0)

@@ -14,34 +14,14 @@ enum {
 	OPEN_CALLS_SHOWN = 20,
 };
 
-static void put_inlined(struct report *r, const struct location *loc)
-{
-	const char *file = loc->file;
-	int line = loc->line;
-
-	for (size_t i = 0; i < loc->inlined_count; i++) {
-		text_outside(&r->t, *loc->inlined[i].function ? loc->inlined[i].function : "?");
-		text_line(&r->t, file, line, false);
-		text_printf(&r->t, ", inlined into\n       ");
-		file = loc->inlined[i].file;
-		line = loc->inlined[i].line;
-	}
-	text_place(&r->t, loc, false);
-	text_line(&r->t, file, line, false);
-	if (!*file && *loc->module && *loc->function) {
-		text_printf(&r->t, " in ");
-		text_outside(&r->t, text_basename(loc->module));
-	}
-	text_printf(&r->t, "\n");
-}
-
 static void put_frame(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *f, size_t number)
 {
 	struct location loc;
 
 	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
 	text_printf(&r->t, "  #%-3zu ", number);
-	put_inlined(r, &loc);
+	text_frame(&r->t, &loc, 7, false);
+	text_printf(&r->t, "\n");
 }
 
 /* Recursion: how many frames from i on have the same pc. */
@@ -85,7 +65,8 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 
 		symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, c->calls[i].from, false, &loc);
 		text_printf(&r->t, c->calls[i].is_handler ? "    interrupted at " : "    call at ");
-		put_inlined(r, &loc);
+		text_frame(&r->t, &loc, 12, false);
+		text_printf(&r->t, "\n");
 	}
 	if (c->count > shown)
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);

@@ -250,11 +250,14 @@ static void look_up_symbol(struct symbols *s, struct image_module *mod, uint64_t
 {
 	GElf_Off offset;
 	GElf_Sym sym;
+	char plain[1024];
 	const char *name = dwfl_module_addrinfo(mod->mod, pc, &offset, &sym, NULL, NULL, NULL);
 
 	if (!name || !*name)
 		return;
-	loc->function = readable_name(&s->strings, name);
+	snprintf(plain, sizeof plain, "%s", name);
+	plain[strcspn(plain, "@")] = 0; /* the version of a library's symbol */
+	loc->function = readable_name(&s->strings, strlen(name) < sizeof plain && *plain ? plain : name);
 	loc->offset = offset + (loc->addr - pc);
 }
 

@@ -120,6 +120,26 @@ void text_line(struct text *t, const char *file, int line, bool full)
 		text_printf(t, ":%d", line);
 }
 
+void text_frame(struct text *t, const struct location *loc, unsigned indent, bool full)
+{
+	const char *file = loc->file;
+	int line = loc->line;
+
+	for (size_t i = 0; i < loc->inlined_count; i++) {
+		text_outside(t, *loc->inlined[i].function ? loc->inlined[i].function : "?");
+		text_line(t, file, line, full);
+		text_printf(t, ", inlined into\n%*s", (int)indent, "");
+		file = loc->inlined[i].file;
+		line = loc->inlined[i].line;
+	}
+	text_place(t, loc, false);
+	text_line(t, file, line, full);
+	if (*loc->module && *loc->function && (full || !*file)) {
+		text_printf(t, " in ");
+		text_outside(t, text_basename(loc->module));
+	}
+}
+
 size_t text_width(const struct text *t, size_t from)
 {
 	size_t width = 0;

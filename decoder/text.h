@@ -23,6 +23,10 @@ void text_place(struct text *t, const struct location *loc, bool brief);
 /* " file.c:12", nothing when it is unknown; full: with its folder. */
 void text_line(struct text *t, const char *file, int line, bool full);
 
+/* "price shop.cc:12, inlined into", a new line and `indent` spaces for each inlined function, and the function that holds them
+ * with its own line, or its module where there is none. full as in text_line. */
+void text_frame(struct text *t, const struct location *loc, unsigned indent, bool full);
+
 /* The width on a terminal of what was written from byte `from` on, counted in characters. */
 size_t text_width(const struct text *t, size_t from);
 

@@ -57,6 +57,9 @@ tests_unit_test_keys_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 
+UNIT_TESTS += tests/unit/test_fault
+tests_unit_test_fault_LDADD = $(UNIT_DECODER_LIBS)
+
 # (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)
 
 if HAVE_CMOCKA

@@ -249,8 +249,7 @@ static int show(const struct arguments *a, struct model *m, struct symbols *s)
 		return bt_error_exit_status(BT_E_IO);
 	}
 	if (rc)
-		fputs(options.has_thread && a->view != VIEW_TERMINAL ? "btview: no such thread, or no such branch\n" : "btview: nothing matched\n",
-		      stderr);
+		fprintf(stderr, "btview: %s\n", !options.function ? "no such task or thread" : "no such branch");
 	return rc ? EXIT_NO_MATCH : 0;
 }
 

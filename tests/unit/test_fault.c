@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/fault.h"
+
+#include <stdio.h>
+
+#include "tests/unit/trace_maker.h"
+#include "tests/unit/unit.h"
+
+enum {
+	TEXT = 0x401000, /* where the instruction of a case stands */
+	RODATA = 0x403000,
+	DATA_FILE = 0x700000,
+	DATA_OFFSET = 0x1000,
+	HEAP = 0x600000,
+	PID = 4242,
+	KERNEL = 0x80,
+	R = 1,
+	W = 2,
+	X = 4,
+};
+
+#define STACK UINT64_C(0x7ffe00000000)
+#define WILD UINT64_C(0x123456789000)
+#define NON_CANONICAL UINT64_C(0x8000000000001234)
+#define NO_BRANCH BT_BRANCH_JCC /* no case arrives by one */
+
+/* One crash: the instruction at TEXT, the registers, what the kernel said, and what is to be said of it. */
+struct fault_case {
+	const char *name;
+	const char *code; /* bytes of the instruction */
+	size_t code_len;
+	struct bt_regs regs; /* rip 0: TEXT */
+	uint32_t signo, signal_code, sender;
+	uint64_t addr;
+	uint64_t on_stack; /* what lies at rsp */
+	int arrived_by;	   /* kind of the branch from TEXT to rip, or NO_BRANCH */
+	const char *text;
+};
+
+#define CODE(bytes) .code = bytes, .code_len = sizeof bytes - 1
+
+static const struct fault_case cases[] = {
+	{"null structure", CODE("\x48\xc7\x43\x10\x07\0\0\0"), .signo = 11, .signal_code = 1, .addr = 0x10,
+	 .text = "write to 0x10 through rbx, a null structure pointer, at offset 16"},
+	{"null pointer", CODE("\x48\x8b\x03"), .signo = 11, .signal_code = 1, .addr = 0, .text = "read from 0x0 through rbx, a null pointer"},
+	{"null array", CODE("\x48\x8b\x04\xcb"), .regs.rcx = 5, .signo = 11, .signal_code = 1, .addr = 0x28,
+	 .text = "read from 0x28 through rbx, a null array pointer, index rcx = 5 times 8"},
+	{"near null", CODE("\x8b\x43\x08"), .regs.rbx = 0x20, .signo = 11, .signal_code = 1, .addr = 0x28,
+	 .text = "read from 0x28 through rbx = 0x20, a pointer made from null, at offset 8"},
+	{"read-modify-write", CODE("\x48\xff\x03"), .signo = 11, .signal_code = 1, .addr = 0,
+	 .text = "update of 0x0 through rbx, a null pointer"},
+	{"unmapped", CODE("\x88\x03"), .regs.rbx = WILD, .signo = 11, .signal_code = 1, .addr = WILD,
+	 .text = "write to 0x123456789000 through rbx = 0x123456789000, where nothing is mapped"},
+	{"past the end of the heap", CODE("\x88\x03"), .regs.rbx = HEAP + 0x1008, .signo = 11, .signal_code = 1, .addr = HEAP + 0x1008,
+	 .text = "write to 0x601008 through rbx = 0x601008, where nothing is mapped, 8 bytes past the end of [heap]"},
+	{"read-only", CODE("\x88\x43\x01"), .regs.rbx = RODATA, .signo = 11, .signal_code = 2, .addr = RODATA + 1,
+	 .text = "write to 0x403001 through rbx = 0x403000, at offset 1, in read-only memory (app)"},
+	{"thread storage", CODE("\x64\x48\x8b\x04\x25\x28\0\0\0"), .regs.fs_base = WILD, .signo = 11, .signal_code = 1, .addr = WILD + 0x28,
+	 .text = "read from 0x123456789028 through fs_base = 0x123456789000, where nothing is mapped"},
+	{"non-canonical", CODE("\x48\x8b\x03"), .regs.rbx = NON_CANONICAL, .signo = 11, .signal_code = KERNEL,
+	 .text = "read from 0x8000000000001234 through rbx = 0x8000000000001234, a non-canonical address"},
+	{"text for a pointer", CODE("\x48\x8b\x03"), .regs.rbx = 0x4847464544434241, .signo = 11, .signal_code = KERNEL,
+	 .text = "read from 0x4847464544434241 (the text \"ABCDEFGH\") through rbx = 0x4847464544434241, a non-canonical address"},
+	{"call to null", CODE("\xff\xd3"), .regs.rip = 0, .arrived_by = BT_BRANCH_ICALL, .signo = 11, .signal_code = 1,
+	 .text = "call to 0x0, a null function pointer, at app+0x1000 by \"call rbx\""},
+	{"call to unmapped", CODE("\xff\xd3"), .regs.rip = WILD, .arrived_by = BT_BRANCH_ICALL, .regs.rbx = WILD, .signo = 11, .signal_code = 1,
+	 .addr = WILD, .text = "call to 0x123456789000, where nothing is mapped, at app+0x1000 by \"call rbx\""},
+	{"jump into the heap", CODE("\xff\xe3"), .regs.rip = HEAP, .arrived_by = BT_BRANCH_IJMP, .regs.rbx = HEAP, .signo = 11, .signal_code = 2,
+	 .addr = HEAP, .text = "jump to 0x600000, in memory that is not executable ([heap]), at app+0x1000 by \"jmp rbx\""},
+	{"return to unmapped", CODE("\xc3"), .regs.rip = WILD, .arrived_by = BT_BRANCH_RET, .signo = 11, .signal_code = 1, .addr = WILD,
+	 .text = "return to 0x123456789000, where nothing is mapped: the return address on the stack was overwritten, at app+0x1000 by \"ret\""},
+	{"wild without history", CODE("\x90"), .regs.rip = WILD, .signo = 11, .signal_code = 1, .addr = WILD,
+	 .text = "execution at 0x123456789000, where nothing is mapped"},
+	{"call to non-canonical", CODE("\xff\xd3"), .regs.rbx = NON_CANONICAL, .signo = 11, .signal_code = KERNEL,
+	 .text = "call to 0x8000000000001234, a non-canonical address, by \"call rbx\""},
+	{"return to non-canonical", CODE("\xc3"), .on_stack = 0x4141414141414141, .signo = 11, .signal_code = KERNEL,
+	 .text = "return to 0x4141414141414141, a non-canonical address (the text \"AAAAAAAA\"): the return address on the stack was "
+		 "overwritten"},
+	{"misaligned", CODE("\x0f\x29\x03"), .regs.rbx = HEAP + 1, .signo = 11, .signal_code = KERNEL,
+	 .text = "write to 0x600001, which is not aligned to the 16 bytes that \"movaps xmmword ptr [rbx], xmm0\" needs"},
+	{"privileged", CODE("\xf4"), .signo = 11, .signal_code = KERNEL, .text = "privileged instruction \"hlt\": only the kernel may run it"},
+	{"stack overflow by push", CODE("\x50"), .regs.rsp = STACK, .signo = 11, .signal_code = 1, .addr = STACK - 8,
+	 .text = "stack overflow: write to 0x7ffdfffffff8, below the end of the stack (rsp = 0x7ffe00000000, 132 KiB deep)"},
+	{"stack overflow by a frame", CODE("\x48\x89\x44\x24\x08"), .regs.rsp = STACK - 0x2000, .signo = 11, .signal_code = 1,
+	 .addr = STACK - 0x2000 + 8,
+	 .text = "stack overflow: write to 0x7ffdffffe008, below the end of the stack (rsp = 0x7ffdffffe000, 140 KiB deep)"},
+	{"beyond the file", CODE("\x8b\x03"), .regs.rbx = DATA_FILE + 0x1010, .signo = 7, .signal_code = 2, .addr = DATA_FILE + 0x1010,
+	 .text = "read from 0x701010, byte 8208 of data: beyond the end of the file"},
+	{"division by zero", CODE("\xf7\xf3"), .signo = 8, .signal_code = 1, .addr = TEXT,
+	 .text = "integer division by zero: the divisor ebx is 0"},
+	{"division by half a register", CODE("\xf6\xf7"), .regs.rbx = 0xff00ff, .signo = 8, .signal_code = 1, .addr = TEXT,
+	 .text = "integer division by zero: the divisor bh is 0"},
+	{"division by memory", CODE("\x48\xf7\x3c\x24"), .on_stack = (uint64_t)-1, .signo = 8, .signal_code = 1, .addr = TEXT,
+	 .text = "integer division overflow: divided by [rsp] = -1, the quotient does not fit into 64 bits"},
+	{"floating point", CODE("\xd9\xfa"), .signo = 8, .signal_code = 7, .addr = TEXT, .text = "invalid floating-point operation"},
+	{"ud2", CODE("\x0f\x0b"), .signo = 4, .signal_code = 2, .addr = TEXT,
+	 .text = "illegal instruction ud2: compilers put it where code must not be reached, and for __builtin_trap"},
+	{"no instruction", CODE("\x06\x06"), .signo = 4, .signal_code = 2, .addr = TEXT,
+	 .text = "illegal instruction, bytes 06 06 cc cc cc cc cc cc"},
+	{"int3", CODE("\xcc\x90"), .regs.rip = TEXT + 1, .signo = 5, .signal_code = KERNEL, .text = "breakpoint instruction int3 at app+0x1000"},
+	{"seccomp", CODE("\x90"), .regs.rax = 110, .signo = 31, .signal_code = 1, .text = "getppid refused by a seccomp filter"},
+	{"from outside", CODE("\x90"), .signo = 11, .signal_code = 0, .sender = 77, .text = "SIGSEGV, sent by process 77 (user 0)"},
+	{"by itself", CODE("\x90"), .signo = 3, .signal_code = (uint32_t)-6, .sender = PID, .text = "SIGQUIT, raised by the program itself"},
+	{"broken pipe", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = PID,
+	 .text = "SIGPIPE: write to a pipe or socket that nobody reads"},
+};
+
+static void add_map(struct maker *k, uint64_t start, uint64_t size, uint8_t prot, uint64_t offset, const char *path)
+{
+	maker_add(k, 0, MAP, map, .space = 1, .epoch = 1, .start = start, .end = start + size, .prot = prot, .offset = offset,
+		  .path = bt_str(path));
+}
+
+static void add_maps(struct maker *k)
+{
+	add_map(k, TEXT - 0x1000, 0x1000, R, 0, "/nonexistent/app");
+	add_map(k, TEXT, 0x1000, R | X, 0x1000, "/nonexistent/app");
+	add_map(k, RODATA, 0x1000, R, 0x3000, "/nonexistent/app");
+	add_map(k, HEAP, 0x1000, R | W, 0, "[heap]");
+	add_map(k, DATA_FILE, 0x2000, R | W, DATA_OFFSET, "/nonexistent/data");
+	add_map(k, STACK, 0x21000, R | W, 0, "[stack]");
+}
+
+static struct model *make(struct maker *k, const struct fault_case *c)
+{
+	struct bt_regs regs = c->regs;
+	struct bt_branch last = {.kind = (uint8_t)c->arrived_by, .flags = BT_BRANCH_TAKEN, .from = TEXT, .to = regs.rip};
+	uint64_t signal;
+
+	if (!regs.rip && c->arrived_by == NO_BRANCH)
+		regs.rip = TEXT;
+	if (!regs.rsp)
+		regs.rsp = STACK + 0x20000;
+	maker_init(k);
+	maker_add(k, 0, SPACE, space, .space = 1);
+	maker_add(k, 0, TASK, task, .task = 1, .unit = 1, .space = 1, .pid = PID, .tid = PID);
+	add_maps(k);
+	maker_code(k, 1, 1, TEXT, 0, c->code, c->code_len);
+	if (c->arrived_by != NO_BRANCH)
+		maker_branches(k, (struct bt_record_branches){.task = 1, .space = 1, .epoch = 1}, &last, 1);
+	signal = k->seq;
+	maker_add(k, 1, SIGNAL, signal, .task = 1, .signo = c->signo, .code = c->signal_code, .addr = c->addr, .sender = c->sender,
+		  .action = BT_ACTION_CORE);
+	maker_add(k, 1, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .space = 1, .epoch = 1, .event = signal,
+		  .position = 1);
+	maker_add(k, 1, THREAD, thread, .snapshot = 1, .task = 1, .epoch = 1, .position = 1, .regs = regs);
+	maker_add(k, 1, MEMORY, memory, .snapshot = 1, .space = 1, .addr = regs.rsp, .bytes = slice_of(&c->on_stack, sizeof c->on_stack));
+	return maker_load(k);
+}
+
+static void every_fault_is_told_in_words(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct fault_case *c = &cases[i];
+		struct maker k;
+		struct model *m = make(&k, c);
+		struct symbols *s;
+		struct bt_error err;
+		struct fault f;
+
+		assert_int_equal(symbols_open(&s, m, &err), 0);
+		assert_non_null(model_final_snapshot(m));
+		assert_int_equal(fault_explain_snapshot(&f, m, s, model_final_snapshot(m), &err), 0);
+		if (strcmp(f.text, c->text))
+			fail_msg("%s:\n  says     %s\n  expected %s", c->name, f.text, c->text);
+		symbols_close(s);
+		model_free(m);
+		maker_release(&k);
+	}
+}
+
+static void the_instruction_and_its_operands_are_given(void **state)
+{
+	static const struct fault_case c = {CODE("\x48\x8b\x44\xcb\x10"), .regs.rbx = HEAP, .regs.rcx = 2, .signo = 11, .signal_code = 1};
+	struct maker k;
+	struct model *m = make(&k, &c);
+	struct symbols *s;
+	struct bt_error err;
+	struct fault f;
+	(void)state;
+
+	assert_int_equal(symbols_open(&s, m, &err), 0);
+	assert_int_equal(fault_explain_snapshot(&f, m, s, model_final_snapshot(m), &err), 0);
+	assert_true(f.has_insn);
+	assert_int_equal(f.where, TEXT);
+	assert_int_equal(f.value_count, 4);
+	assert_string_equal(f.values[0].name, "rax");
+	assert_string_equal(f.values[1].name, "rbx");
+	assert_int_equal(f.values[1].value, HEAP);
+	assert_int_equal(f.values[2].value, 2);
+	assert_true(f.values[3].is_address);
+	assert_int_equal(f.values[3].value, HEAP + 2 * 8 + 0x10);
+	symbols_close(s);
+	model_free(m);
+	maker_release(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_fault_is_told_in_words),
+		cmocka_unit_test(the_instruction_and_its_operands_are_given),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
