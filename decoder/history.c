@@ -246,9 +246,19 @@ static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches 
 	return f->next < f->chunks->count;
 }
 
+/* Why what lies before entry number end of an undamaged file is missing. What the ring still held when the newest chunk was
+ * written has not been overwritten: only the newest entries of a handled event were kept, and no full snapshot followed. */
+static enum bt_gap_reason why_missing(const struct load *l, uint64_t end, uint64_t newest_end)
+{
+	uint64_t ring = l->m->trace->header.ring;
+
+	return ring && newest_end - end < ring ? BT_GAP_NOT_KEPT : BT_GAP_OVERWRITTEN;
+}
+
 /* Gives each chunk its place in the array and finds what is missing before it. Returns the places needed. */
 static size_t lay_out(struct chunks *c, const struct load *l)
 {
+	const struct chunk *newest = c->count ? &c->at[c->count - 1] : NULL;
 	bool damaged = l->damaged;
 	uint64_t next = 0;
 	size_t at = 0;
@@ -258,7 +268,8 @@ static size_t lay_out(struct chunks *c, const struct load *l)
 
 		if (chunk->first > next) {
 			chunk->missing = chunk->first - next;
-			chunk->reason = damaged ? BT_GAP_DAMAGED : c->dropped ? BT_GAP_NOT_KEPT : BT_GAP_OVERWRITTEN;
+			chunk->reason = damaged ? BT_GAP_DAMAGED : c->dropped ? BT_GAP_NOT_KEPT :
+				why_missing(l, chunk->first, newest->first + newest->count);
 		}
 		chunk->at = at;
 		at += chunk->count - chunk->skip + 1;

@@ -201,6 +201,7 @@ static void holes_are_gaps(void **state)
 	(void)state;
 
 	maker_init(&k);
+	k.header.ring = 5;
 	jumps(&k, 300, 5);
 	jumps(&k, 100, 10);
 	m = maker_load(&k);
@@ -216,6 +217,27 @@ static void holes_are_gaps(void **state)
 	assert_int_equal(history_index(&h, 100), 1);
 	assert_int_equal(history_index(&h, 110), 11);
 	assert_int_equal(history_index(&h, 300), 12);
+	finish(&k, m, &h);
+}
+
+static void what_was_still_in_the_ring_was_not_overwritten(void **state)
+{
+	struct history h;
+	struct maker k;
+	struct model *m;
+	(void)state;
+
+	maker_init(&k);
+	k.header.ring = 100;
+	jumps(&k, 100, 10);
+	jumps(&k, 300, 10);
+	jumps(&k, 350, 10);
+	m = maker_load(&k);
+	h = load(m, 1);
+	assert_int_equal(h.count, 33);
+	expect_gap(&h.entries[0], 0, 100, BT_GAP_OVERWRITTEN);
+	expect_gap(&h.entries[11], 110, 190, BT_GAP_NOT_KEPT);
+	expect_gap(&h.entries[22], 310, 40, BT_GAP_NOT_KEPT);
 	finish(&k, m, &h);
 }
 
@@ -456,6 +478,7 @@ int main(void)
 		cmocka_unit_test(epochs_are_folded_into_the_entries_behind_them),
 		cmocka_unit_test(chunks_are_put_in_order_and_overlaps_trimmed),
 		cmocka_unit_test(holes_are_gaps),
+		cmocka_unit_test(what_was_still_in_the_ring_was_not_overwritten),
 		cmocka_unit_test(gaps_that_were_recorded_are_kept),
 		cmocka_unit_test(damage_is_told_from_overwriting),
 		cmocka_unit_test(a_chunk_that_promises_too_much_is_damaged),
