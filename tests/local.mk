@@ -57,7 +57,10 @@ tests_unit_test_keys_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_fault
+UNIT_TESTS += tests/unit/test_fault tests/unit/test_symbols tests/unit/test_callstack tests/unit/test_text
+tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
+tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_text_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_fault_LDADD = $(UNIT_DECODER_LIBS)
 
 # (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/* A small library is compiled in several ways, loaded, and looked up in through a trace that has this process' mappings of it:
+ * the addresses are the dynamic linker's, not of our own reckoning. */
+#include "decoder/symbols.h"
+
+#include <dlfcn.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tests/unit/trace_maker.h"
+#include "tests/unit/unit.h"
+
+static const char source[] = "#include <stdlib.h>\n"
+			     "void *sample_return;\n"
+			     "__attribute__((noinline)) static int hidden(int x)\n"
+			     "{\n"
+			     "	sample_return = __builtin_return_address(0);\n"
+			     "	return x * 3;\n"
+			     "}\n"
+			     "static inline __attribute__((always_inline)) int inner(int x)\n"
+			     "{\n"
+			     "	return hidden(x) + 1; /* line 10 */\n"
+			     "}\n"
+			     "static inline __attribute__((always_inline)) int outer(int x)\n"
+			     "{\n"
+			     "	return inner(x) * 2; /* line 14 */\n"
+			     "}\n"
+			     "int total(int x) __asm__(\"_ZN4shop5totalEi\");\n"
+			     "int total(int x)\n"
+			     "{\n"
+			     "	return rand() + x;\n"
+			     "}\n"
+			     "int sample_entry(int x)\n"
+			     "{\n"
+			     "	return outer(x) + 3; /* line 23 */\n"
+			     "}\n";
+
+struct sample {
+	char dir[64], lib[128];
+	void *handle;
+	uint64_t entry, total, ret; /* addresses of functions, and behind the call of hidden */
+	uint8_t build_id[64];
+	size_t build_id_len;
+	struct maker k;
+	struct model *m;
+	struct symbols *s;
+};
+
+static bool shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static bool shell(const char *fmt, ...)
+{
+	char command[1000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof command, fmt, ap);
+	va_end(ap);
+	return system(command) == 0;
+}
+
+static const char *compiler(void)
+{
+	const char *cc = getenv("CC");
+
+	return cc && *cc ? cc : "cc";
+}
+
+/* Compiles the library with flags, then runs a command on it in which %s is its path. */
+static void build(struct sample *p, const char *flags)
+{
+	char path[128];
+	FILE *f;
+
+	*p = (struct sample){.dir = "/tmp/btrec-symbols.XXXXXX"};
+	assert_non_null(mkdtemp(p->dir));
+	snprintf(path, sizeof path, "%s/sample.c", p->dir);
+	snprintf(p->lib, sizeof p->lib, "%s/sample.so", p->dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(source, f);
+	fclose(f);
+	assert_true(shell("%s -O2 -g -shared -fPIC -fno-optimize-sibling-calls -Wl,--build-id %s -o %s %s", compiler(), flags, p->lib, path));
+}
+
+static void load(struct sample *p)
+{
+	int (*entry)(int);
+	void **ret;
+
+	p->handle = dlopen(p->lib, RTLD_NOW | RTLD_LOCAL);
+	if (!p->handle)
+		fail_msg("%s", dlerror());
+	*(void **)&entry = dlsym(p->handle, "sample_entry");
+	ret = dlsym(p->handle, "sample_return");
+	assert_non_null(entry);
+	assert_int_equal(entry(1), 11);
+	p->entry = (uintptr_t)dlsym(p->handle, "sample_entry");
+	p->total = (uintptr_t)dlsym(p->handle, "_ZN4shop5totalEi");
+	p->ret = (uintptr_t)*ret;
+}
+
+static void read_build_id(struct sample *p)
+{
+	int fd = open(p->lib, O_RDONLY);
+	const void *id = NULL;
+	Elf *elf;
+	ssize_t n;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	n = dwelf_elf_gnu_build_id(elf, &id);
+	assert_true(n > 0 && (size_t)n <= sizeof p->build_id);
+	memcpy(p->build_id, id, (size_t)n);
+	p->build_id_len = (size_t)n;
+	elf_end(elf);
+	close(fd);
+}
+
+/* The mappings of the library in this process, as a trace has them. */
+static void trace(struct sample *p)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end, offset;
+	char line[600], prot[5], path[400];
+	struct bt_error err;
+
+	assert_non_null(maps);
+	maker_init(&p->k);
+	maker_add(&p->k, 0, SPACE, space, .space = 1);
+	while (fgets(line, sizeof line, maps)) {
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %399s", &start, &end, prot, &offset, path) != 5 || strcmp(path, p->lib))
+			continue;
+		maker_add(&p->k, 0, MAP, map, .space = 1, .epoch = 1, .start = start, .end = end, .offset = offset,
+			  .prot = (uint8_t)((prot[0] == 'r') | (prot[1] == 'w') << 1 | (prot[2] == 'x') << 2), .path = bt_str(p->lib),
+			  .build_id = slice_of(p->build_id, p->build_id_len));
+	}
+	fclose(maps);
+	p->m = maker_load(&p->k);
+	assert_int_equal(symbols_open(&p->s, p->m, &err), 0);
+}
+
+static void finish(struct sample *p)
+{
+	symbols_close(p->s);
+	model_free(p->m);
+	maker_release(&p->k);
+	dlclose(p->handle);
+	assert_true(shell("rm -rf %s", p->dir));
+}
+
+static struct location look(struct sample *p, uint64_t addr, bool is_return)
+{
+	struct location loc;
+
+	symbols_lookup(p->s, 1, 1, addr, is_return, &loc);
+	assert_int_equal(loc.addr, addr);
+	return loc;
+}
+
+static void expect_missing(struct sample *p, enum missing_what what)
+{
+	size_t count;
+	const struct missing_module *missing = symbols_missing(p->s, &count);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(missing[0].what, what);
+	assert_string_equal(missing[0].module, p->lib);
+}
+
+static void expect_entry(struct sample *p)
+{
+	struct location loc = look(p, p->entry, false);
+
+	assert_string_equal(loc.function, "sample_entry");
+	assert_int_equal(loc.offset, 0);
+	assert_string_equal(loc.module, p->lib);
+}
+
+static void expect_lines(struct sample *p)
+{
+	struct location loc = look(p, p->ret, true);
+
+	assert_string_equal(loc.function, "sample_entry");
+	assert_int_equal(loc.line, 10);
+	assert_string_equal(strrchr(loc.file, '/'), "/sample.c");
+	assert_int_equal(loc.inlined_count, 2);
+	assert_string_equal(loc.inlined[0].function, "inner");
+	assert_int_equal(loc.inlined[0].line, 14);
+	assert_string_equal(loc.inlined[1].function, "outer");
+	assert_int_equal(loc.inlined[1].line, 23);
+	assert_string_equal(strrchr(loc.inlined[1].file, '/'), "/sample.c");
+}
+
+static void plain(struct sample *p, const char *flags)
+{
+	build(p, flags);
+	read_build_id(p);
+	load(p);
+	trace(p);
+}
+
+static void functions_lines_and_inlined_frames_are_found(void **state)
+{
+	struct sample p;
+	struct location loc;
+	size_t count;
+	(void)state;
+
+	plain(&p, "");
+	expect_entry(&p);
+	expect_lines(&p);
+	loc = look(&p, p.ret, false);
+	assert_int_equal(loc.offset, p.ret - p.entry);
+	assert_int_equal(strlen(loc.build_id), 2 * p.build_id_len);
+	symbols_missing(p.s, &count);
+	assert_int_equal(count, 0);
+	finish(&p);
+}
+
+static void names_are_demangled(void **state)
+{
+	struct sample p;
+	(void)state;
+
+	plain(&p, "");
+	assert_string_equal(look(&p, p.total, false).function, "shop::total(int)");
+	assert_int_equal(symbols_address(p.s, 1, 1, "shop::total"), p.total);
+	assert_int_equal(symbols_address(p.s, 1, 1, "sample_entry"), p.entry);
+	assert_int_equal(symbols_address(p.s, 1, 1, "nothing of that name"), 0);
+	finish(&p);
+}
+
+/* The load segment that holds the code has p_vaddr != p_offset. */
+static bool is_shifted(const char *lib)
+{
+	int fd = open(lib, O_RDONLY);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	bool shifted = false;
+	GElf_Phdr ph;
+	size_t n = 0;
+
+	assert_int_equal(elf_getphdrnum(elf, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && ph.p_flags & PF_X)
+			shifted |= ph.p_vaddr != ph.p_offset;
+	elf_end(elf);
+	close(fd);
+	return shifted;
+}
+
+static void segments_that_lie_elsewhere_in_the_file_are_placed_right(void **state)
+{
+	struct sample p;
+	(void)state;
+
+	plain(&p, "-Wl,-z,separate-code -Wl,--section-start=.init=0x40000");
+	if (!is_shifted(p.lib)) {
+		finish(&p);
+		skip();
+	}
+	expect_entry(&p);
+	expect_lines(&p);
+	finish(&p);
+}
+
+static void units_without_aranges_are_found(void **state)
+{
+	struct sample p;
+	(void)state;
+
+	build(&p, "");
+	assert_true(shell("objcopy --remove-section .debug_aranges %s", p.lib));
+	read_build_id(&p);
+	load(&p);
+	trace(&p);
+	expect_lines(&p);
+	finish(&p);
+}
+
+static void a_debug_link_is_followed(void **state)
+{
+	struct sample p;
+	(void)state;
+
+	build(&p, "");
+	assert_true(shell("mkdir %s/.debug && objcopy --only-keep-debug %s %s/.debug/sample.debug && strip %s && cd %s/.debug && "
+			  "objcopy --add-gnu-debuglink=sample.debug %s",
+			  p.dir, p.lib, p.dir, p.lib, p.dir, p.lib));
+	read_build_id(&p);
+	load(&p);
+	trace(&p);
+	expect_entry(&p);
+	expect_lines(&p);
+	finish(&p);
+}
+
+static void of_a_stripped_library_the_exported_names_remain(void **state)
+{
+	struct sample p;
+	struct location loc;
+	(void)state;
+
+	build(&p, "");
+	assert_true(shell("strip %s", p.lib));
+	read_build_id(&p);
+	load(&p);
+	trace(&p);
+	expect_entry(&p);
+	loc = look(&p, p.ret, true);
+	assert_string_equal(loc.function, "sample_entry");
+	assert_int_equal(loc.line, 0);
+	assert_int_equal(loc.inlined_count, 0);
+	expect_missing(&p, MISSING_SYMBOLS);
+	finish(&p);
+}
+
+static void what_has_no_debug_information_is_named(void **state)
+{
+	struct sample p;
+	(void)state;
+
+	plain(&p, "-g0");
+	expect_entry(&p);
+	expect_missing(&p, MISSING_DEBUG);
+	finish(&p);
+}
+
+static void symbols_of_another_build_are_not_used(void **state)
+{
+	struct sample p;
+	struct location loc;
+	uint8_t byte;
+	(void)state;
+
+	build(&p, "");
+	read_build_id(&p);
+	p.build_id[0] ^= 1;
+	load(&p);
+	trace(&p);
+	loc = look(&p, p.entry, false);
+	assert_string_equal(loc.function, "");
+	assert_string_equal(loc.module, p.lib);
+	look(&p, p.ret, true);
+	expect_missing(&p, MISSING_CHANGED);
+	assert_int_equal(symbols_code(p.s, 1, 1, p.entry, &byte, 1), 0);
+	finish(&p);
+}
+
+static void a_file_that_is_gone_is_named_once(void **state)
+{
+	struct sample p;
+	(void)state;
+
+	build(&p, "");
+	read_build_id(&p);
+	load(&p);
+	trace(&p);
+	assert_int_equal(unlink(p.lib), 0);
+	assert_string_equal(look(&p, p.entry, false).function, "");
+	look(&p, p.total, false);
+	expect_missing(&p, MISSING_FILE);
+	finish(&p);
+}
+
+static void code_that_did_not_run_comes_from_the_file(void **state)
+{
+	struct sample p;
+	uint8_t bytes[64];
+	(void)state;
+
+	plain(&p, "");
+	assert_int_equal(symbols_code(p.s, 1, 1, p.entry, bytes, 16), 16);
+	assert_memory_equal(bytes, (const void *)(uintptr_t)p.entry, 16);
+	assert_int_equal(symbols_code(p.s, 1, 1, 0x1000, bytes, 16), 0);
+	finish(&p);
+}
+
+static GElf_Addr section_address(const char *lib, const char *name)
+{
+	int fd = open(lib, O_RDONLY);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	GElf_Addr found = 0;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && !strcmp(elf_strptr(elf, names, sh.sh_name), name))
+			found = sh.sh_addr;
+	elf_end(elf);
+	close(fd);
+	return found;
+}
+
+static void stubs_are_named_for_what_they_call(void **state)
+{
+	struct sample p;
+	struct location loc;
+	uint64_t bias;
+	(void)state;
+
+	plain(&p, "-fplt -Wl,-z,lazy -fcf-protection=none");
+	bias = p.entry - look(&p, p.entry, false).vaddr;
+	/* behind the first entry, which enters the dynamic linker */
+	loc = look(&p, bias + section_address(p.lib, ".plt") + 16, false);
+	assert_string_equal(loc.function, "rand@plt");
+	assert_int_equal(loc.offset, 0);
+	finish(&p);
+}
+
+static void nothing_is_known_of_what_is_not_mapped(void **state)
+{
+	struct sample p;
+	struct location loc;
+	(void)state;
+
+	plain(&p, "");
+	loc = look(&p, 0x10, false);
+	assert_string_equal(loc.module, "");
+	assert_string_equal(loc.function, "");
+	assert_int_equal(loc.vaddr, 0);
+	finish(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_lines_and_inlined_frames_are_found),
+		cmocka_unit_test(names_are_demangled),
+		cmocka_unit_test(segments_that_lie_elsewhere_in_the_file_are_placed_right),
+		cmocka_unit_test(units_without_aranges_are_found),
+		cmocka_unit_test(a_debug_link_is_followed),
+		cmocka_unit_test(of_a_stripped_library_the_exported_names_remain),
+		cmocka_unit_test(what_has_no_debug_information_is_named),
+		cmocka_unit_test(symbols_of_another_build_are_not_used),
+		cmocka_unit_test(a_file_that_is_gone_is_named_once),
+		cmocka_unit_test(code_that_did_not_run_comes_from_the_file),
+		cmocka_unit_test(stubs_are_named_for_what_they_call),
+		cmocka_unit_test(nothing_is_known_of_what_is_not_mapped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
