@@ -436,16 +436,23 @@ static bool start_of(const struct history *h, size_t i, uint64_t *start)
 
 long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out)
 {
-	const struct history_entry *last = i < h->count ? &h->entries[i] : NULL;
-	struct code code = {.m = m, .space = last ? last->space : h->space, .epoch = last ? last->epoch : h->epoch};
+	/* Nothing is known of what runs into a gap but where a snapshot before it stood. */
+	const struct history_entry *last = i < h->count && h->entries[i].kind <= BT_BRANCH_ASYNC ? &h->entries[i] : NULL;
+	struct code code = {.m = m, .space = h->space, .epoch = h->epoch};
 	struct insns v = {0};
 	struct bt_insn insn;
 	uint64_t pc;
-	bool good = start_of(h, i, &pc) && (!last || last->kind <= BT_BRANCH_ASYNC);
+	bool good = start_of(h, i, &pc);
 
 	*out = NULL;
 	if (last)
 		stop = last->from;
+	if (i < h->count) {
+		const struct history_entry *in = last || !i ? &h->entries[i] : &h->entries[i - 1];
+
+		code.space = in->space;
+		code.epoch = in->epoch;
+	}
 	good = good && walk(&code, &v, pc, stop, !last);
 	/* A handler is entered before the instruction at from, not by it. */
 	if (good && last && last->kind != BT_BRANCH_ASYNC) {

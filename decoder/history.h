@@ -40,8 +40,8 @@ struct history_insn {
 	uint8_t bytes[BT_INSN_MAX];
 };
 
-/* The instructions executed between entry i-1 and entry i, the branch instruction of entry i included (i == count: from
- * the last entry up to and without stop, a snapshot's rip). *out is a new array (free() it). Returns their number, or
+/* The instructions executed between entry i-1 and entry i, the branch instruction of entry i included. Where entry i is a
+ * gap, or i == count: from entry i-1 up to and without stop, a snapshot's rip. *out is a new array (free() it). Returns their number, or
  * -BT_E_CORRUPT when the code bytes are missing or do not lead from one entry to the next (after a gap, for one);
  * *out is NULL then. */
 long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out);

@@ -387,6 +387,28 @@ static void a_system_call_that_has_not_returned_is_the_last_instruction(void **s
 	finish(&k, m, &h);
 }
 
+static void before_a_gap_code_goes_up_to_the_stop(void **state)
+{
+	const struct bt_branch b[] = {branch(BT_BRANCH_RET, 0x1023, 0x1000), branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT)};
+	struct history_insn *insns;
+	struct history h;
+	struct maker k;
+	struct model *m;
+	(void)state;
+
+	maker_init(&k);
+	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 2);
+	m = maker_load(&k);
+	h = load(m, 1);
+	assert_int_equal(history_straight(&h, m, 1, 0x1002, &insns), 2);
+	assert_int_equal(insns[1].addr, 0x1001);
+	free(insns);
+	assert_int_equal(history_straight(&h, m, 1, 0, &insns), -BT_E_CORRUPT);
+	assert_int_equal(history_straight(&h, m, 2, 0x1002, &insns), -BT_E_CORRUPT);
+	finish(&k, m, &h);
+}
+
 static void code_that_does_not_lead_there_is_an_error(void **state)
 {
 	const struct bt_branch b[] = {
@@ -485,6 +507,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_all_damage_is_one_gap),
 		cmocka_unit_test(straight_line_code_is_every_instruction),
 		cmocka_unit_test(a_system_call_that_has_not_returned_is_the_last_instruction),
+		cmocka_unit_test(before_a_gap_code_goes_up_to_the_stop),
 		cmocka_unit_test(code_that_does_not_lead_there_is_an_error),
 		cmocka_unit_test(code_is_read_in_the_epoch_of_the_entry),
 		cmocka_unit_test(endless_code_is_not_followed_for_ever),
