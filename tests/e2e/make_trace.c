@@ -174,9 +174,9 @@ static void snapshot(struct walk *k, const struct moment *m, uint64_t rbp, const
 	struct bt_record_thread thread = {
 		.snapshot = m->number, .task = MAIN_TASK, .point = point_of(k), .position = k->position, .epoch = EPOCH, .regs = regs_of(k, rbp),
 	};
+	uint64_t low = other ? other->regs.rsp : k->rsp;
 	struct bt_record_memory memory = {
-		.snapshot = m->number, .space = SPACE, .addr = k->rsp,
-		.bytes = slice_of(&k->stack[(k->rsp - STACK) / 8], STACK + STACK_SIZE - k->rsp),
+		.snapshot = m->number, .space = SPACE, .addr = low, .bytes = slice_of(&k->stack[(low - STACK) / 8], STACK + STACK_SIZE - low),
 	};
 
 	chunk_end(k, MAIN_TASK);
@@ -220,14 +220,15 @@ static void visit(struct walk *k)
 	step(k, true, 0);
 }
 
-/* The other thread waits in a system call; it took one branch since the recording knows it. */
+/* The other thread waits in a system call. */
 static struct bt_record_thread other_thread(struct walk *k)
 {
 	struct bt_record_thread t = {.task = OTHER_TASK, .epoch = EPOCH, .in_syscall = 1};
 
-	k->rip = HANDLER;
+	k->rip = TEXT;
 	k->rsp = STACK + STACK_SIZE / 2;
 	chunk_begin(k);
+	step(k, true, 0); /* call setup */
 	step(k, true, 0);
 	chunk_end(k, OTHER_TASK);
 	t.point = point_of(k);
@@ -331,7 +332,7 @@ int main(int argc, char **argv)
 {
 	struct bt_record_header h = {
 		.started = 1700000000000000000u, .program = bt_str("sample"), .cwd = bt_str("/"), .backend = bt_str("step"), .source = bt_str("bits"),
-		.reason = bt_str("made by a test"), .tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP, .ring = 65536, .page_size = PAGE,
+		.reason = bt_str("made by a test"), .tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP, .ring = 16, .page_size = PAGE,
 		.cpu = bt_str("a processor"), .kernel = bt_str("a kernel"), .recorder_pid = 1000, .version = bt_str("0"),
 	};
 	struct walk *k = calloc(1, sizeof *k);

@@ -5,6 +5,12 @@
 #include <stdexcept>
 #include <string>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#endif
+
 namespace shop {
 
 struct item {
@@ -19,13 +25,14 @@ struct shelf {
 	__attribute__((always_inline)) inline item &at(long i) const { return items[i]; }
 	__attribute__((always_inline)) inline long price(long i) const
 	{
-		return at(i).price; /* @inlined */
+		/* Volatile, or the compiler makes the load the caller's. */
+		return *const_cast<volatile long *>(&at(i).price); /* @inlined */
 	}
 };
 
 shelf *volatile empty = new shelf{nullptr};
 
-__attribute__((noinline)) long total(const shelf &s, long first)
+NOINLINE long total(const shelf &s, long first)
 {
 	long sum = 1;
 
@@ -38,7 +45,7 @@ struct guard {
 	~guard() { std::puts(name); }
 };
 
-__attribute__((noinline)) void parse(const std::string &text)
+NOINLINE void parse(const std::string &text)
 {
 	guard left{"parse left"};
 
@@ -46,7 +53,7 @@ __attribute__((noinline)) void parse(const std::string &text)
 		throw std::runtime_error("too long: " + text); /* @uncaught */
 }
 
-__attribute__((noinline)) void caught()
+NOINLINE void caught()
 {
 	try {
 		parse("receipt");

@@ -1,0 +1,298 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# btview in a terminal: keys go in through tmux, screens come out and are compared with screens/NAME.txt. The trace is
+# made by make_trace, the same every time. SCREENS_UPDATE=1 writes the expected screens instead: read their diff.
+source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
+command -v tmux >"$work/where" || skip "tmux is missing"
+screens=$BTREC_SRCDIR/tests/e2e/screens
+make_trace=$BTREC_BUILDDIR/tests/e2e/make_trace
+socket=btrec-$$
+updated=
+export TMUX_TMPDIR=$work LC_ALL=C.UTF-8
+unset TMUX NO_COLOR
+
+tm() { tmux -u -L "$socket" -f /dev/null "$@"; }
+cleanup() { tm kill-server 2>"$work/killed"; }
+keys() { tm send-keys -t viewer "$@"; }
+capture() { tm capture-pane -p -t viewer "$@"; }
+resize() { tm resize-window -t viewer -x "$1" -y "$2"; }
+
+# until_true COMMAND...: polls for at most 20 seconds (sanitizers, a busy machine).
+until_true() {
+	local i
+	for ((i = 0; i < ${POLLS:-400}; i++)); do
+		"$@" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+shows() { capture >"$work/screen" && grep -Fq -e "$1" "$work/screen"; }
+is_screen() { capture >"$work/screen" && cmp -s "$work/screen" "$screens/$1.txt"; }
+is_still() {
+	capture >"$work/before"
+	sleep 0.4
+	capture >"$work/screen"
+	cmp -s "$work/before" "$work/screen"
+}
+
+# wait_for TEXT: the text appears on the screen.
+wait_for() {
+	if until_true shows "$1"; then
+		echo "ok: the screen has: $1"
+	else
+		fail "the screen lacks: $1"
+		sed 's/^/  | /' "$work/screen"
+	fi
+}
+
+# screen NAME: the screen becomes the expected one.
+screen() {
+	if [ -n "${SCREENS_UPDATE-}" ] && [[ " $updated " != *" $1 "* ]]; then
+		updated="$updated $1"
+		until_true is_still
+		cp "$work/screen" "$screens/$1.txt"
+	elif until_true is_screen "$1"; then
+		echo "ok: screen $1"
+	else
+		fail "screen $1 (- expected, + seen)"
+		diff -u "$screens/$1.txt" "$work/screen"
+	fi
+}
+
+# prompt: the shell waits for a command.
+at_prompt() { [ "$(capture | grep -v '^$' | tail -1)" = 'shell>' ]; }
+prompt() { until_true at_prompt || fail "no shell prompt: $(capture)"; }
+
+# run COMMAND-LINE in the pane's shell, on an empty screen.
+run() {
+	prompt
+	keys -l "clear; $1"
+	keys Enter
+}
+
+sample() {
+	cp "$BTREC_SRCDIR/tests/e2e/screen_sample.S" "$work" &&
+		(cd "$work" && $CC -g -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -Wl,--build-id=none -o sample screen_sample.S)
+}
+sample || { echo "cannot assemble the sample"; exit 99; }
+"$make_trace" "$work/trace" "$work/sample" 36 --fast input || exit 99
+cd "$work" || exit 99
+tm new-session -d -s viewer -x 100 -y 30 "env TERM=screen PS1='shell> ' PROMPT_COMMAND= bash --norc --noprofile -i" || exit 99
+tm set -g status off
+resize 100 30
+prompt
+keys -l "stty -a >$work/stty.before; stty -a | head -1"
+keys Enter
+
+echo "== views"
+run "$BTVIEW trace"
+screen summary
+keys b
+screen branches
+keys g j j j
+screen branches-top
+keys o
+screen branches-target
+keys o r
+screen registers
+keys j j j j
+screen registers-pointer
+keys t
+screen threads
+keys j
+screen threads-frame
+keys Down Down Enter
+screen other-history
+keys s g
+screen summary-other
+keys G Up Enter
+screen handled-signal
+keys s G Enter
+screen branches
+
+echo "== moving in the branch list"
+keys k k k k k '%'
+screen match
+keys "'" "'" k u
+screen caller
+keys u u
+wait_for 'its call is not in the history'
+keys G k '%'
+wait_for 'no call or return'
+keys f
+screen unfolded
+keys m a g
+screen unfolded-top
+keys C-f C-f C-d C-u C-b PgDn
+screen unfolded-paged
+keys "'" a
+screen unfolded-mark
+keys f
+screen folded-again
+keys Right Right
+screen sideways
+keys Left Left
+
+echo "== search"
+keys g / 'HANDLER' Enter
+wait_for 'not found'
+keys / 'handler|lookup' Enter
+screen search
+keys n
+screen search-next
+keys N
+screen search-previous
+keys '?' 'jcc.*setup' Enter
+screen search-up
+keys n
+wait_for 'from the end'
+keys / '(' Enter
+wait_for 'no regular expression'
+keys / 'abc' Escape
+wait_for 'h help'
+keys / 'x' BSpace BSpace
+wait_for 'h help'
+
+echo "== panes"
+keys G Tab
+screen source-focus
+keys G
+screen source-last
+keys Tab k
+screen disassembly-focus
+keys q
+screen list-focus
+keys c
+screen no-code
+keys Enter
+screen list-to-code
+keys BTab BTab
+screen list-focus
+
+echo "== marks and unknown keys"
+keys "'" z
+wait_for 'no such mark'
+keys m 5
+wait_for 'the letters a to z'
+keys F9
+wait_for 'does nothing here'
+
+echo "== resizing keeps the cursor"
+keys g j j j
+screen branches-top
+resize 40 10
+screen small
+resize 100 30
+screen resized
+resize 40 10
+screen small
+keys c
+screen small-code
+keys Tab
+screen small-disassembly
+keys q t
+screen small-threads
+keys q
+resize 20 5
+screen tiny
+for size in '3 2' '1 1' '200 3' '5 60'; do
+	# shellcheck disable=SC2086
+	resize $size
+	keys s t b r j k Tab Tab C-l q q q
+done
+resize 100 30
+keys b
+wait_for '[disassembly]' # tmux resizes when it finds the time
+keys g j j j
+screen branches-top
+
+echo "== help"
+keys h
+screen help
+: >"$work/help"
+for _ in 1 2 3; do
+	until_true is_still
+	cat "$work/screen" >>"$work/help"
+	keys C-f
+done
+sed -n 's/^BT_KEY([A-Z_]*, *[A-Z_() |]*, *"\([^"]*\)", *"\([^"]*\)").*/\1\t\2/p' "$BTREC_SRCDIR/tui/keys.def" >"$work/keys"
+expect "keys.def was read" test "$(wc -l <"$work/keys")" -eq "$(grep -c '^BT_KEY(' "$BTREC_SRCDIR/tui/keys.def")"
+while IFS=$'\t' read -r names help; do
+	grep -F -e "$names" "$work/help" | grep -Fq -e "$help" || fail "help lacks: $names  $help"
+done <"$work/keys"
+
+echo "== suspending"
+keys C-z
+prompt
+wait_for 'Stopped'
+keys -l fg
+keys Enter
+wait_for '[help]'
+
+echo "== quitting"
+keys q
+screen branches-top
+keys Q
+prompt
+keys -l 'echo status $?'
+keys Enter
+wait_for 'status 0'
+prompt
+expect "no alternate screen, cursor and keypad as before" test "$(tm display -p -t viewer '#{alternate_on}#{cursor_flag}#{keypad_flag}#{keypad_cursor_flag}')" = 0100
+run "stty -a >$work/stty.after"
+prompt
+expect "the terminal's settings are as before" diff "$work/stty.before" "$work/stty.after"
+
+echo "== colour"
+coloured() { capture -e | grep -Eq $'\e\\[([0-9;]*;)?[34][0-7]'; }
+run "$BTVIEW trace"
+wait_for '[summary]'
+expect "a terminal with colours has colours" coloured
+keys Q
+run "NO_COLOR=1 $BTVIEW trace"
+screen summary
+coloured && fail "colours in spite of NO_COLOR"
+keys b
+screen branches
+keys Q
+run "TERM=vt100 $BTVIEW trace"
+screen summary
+coloured && fail "colours on a monochrome terminal"
+keys Q
+
+echo "== terminals that are none"
+run "TERM=no-such-terminal $BTVIEW trace; echo status \$?"
+wait_for 'status 69'
+run "TERM=dumb $BTVIEW trace; echo status \$?"
+wait_for 'status 69'
+
+echo "== hostile names"
+bell=$'\a' esc=$'\e'
+evil="$work/${esc}[31mevil${esc}]2;owned${bell}"$'\n\x9b5m\u202e'
+cp sample "$evil"
+objcopy --redefine-sym "visit=vi${esc}]2;owned${bell}sit" "$evil" || echo "objcopy cannot rename; symbols are not tried"
+"$make_trace" hostile "$evil" 36 "${esc}]2;owned${bell}" "${esc}c" || exit 99
+tm pipe-pane -t viewer -o "cat >$work/raw"
+run "$BTVIEW hostile"
+wait_for '\x1b]2;owned\x07'
+keys b
+wait_for '[branches]'
+keys g / 'owned' Enter
+screen hostile
+keys t
+wait_for '[threads]'
+keys r
+wait_for '[registers]'
+keys Q
+prompt
+tm pipe-pane -t viewer
+expect "the viewer's output was kept" test -s raw
+grep -q "owned$bell" raw && fail "a name's bell went through"
+grep -Fq "${esc}]2;" raw && fail "a name's escape sequence went through"
+expect "the title was left alone" test "$(tm display -p -t viewer '#{pane_title}')" != owned
+
+echo "== nothing to see"
+run "$BTVIEW no-such-trace; echo status \$?"
+wait_for 'status 66'
+finish
