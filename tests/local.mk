@@ -128,7 +128,8 @@ SHELL_TESTS = \
 	tests/unit/include_arrows.sh \
 	tests/unit/folder_readmes.sh \
 	tests/unit/quirks_listed.sh \
-	tests/e2e/options_documented.sh
+	tests/e2e/options_documented.sh \
+	tests/e2e/example.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
 EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
