@@ -196,8 +196,6 @@ size_t fold_line_of(const struct fold *f, size_t entry)
 		else
 			high = middle;
 	}
-	/* A heading and its round, or the stop line and the entry behind it, may share the number: the entry's line. */
-	while (low && f->lines[low].kind == FOLD_STOP && f->lines[low].entry > entry)
-		low--;
+	/* Of lines that share the number (the stop line and the entry behind it) the last: the entry's. */
 	return low;
 }

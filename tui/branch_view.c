@@ -257,6 +257,9 @@ void branch_view_go(struct viewer *v, uint64_t position)
 	struct branch_list *b = view->state;
 	size_t line = fold_line_of(&b->fold, history_index(&v->history, position));
 
+	/* Where the task stood comes before the entry of that number. */
+	if (line && b->fold.lines[line].kind != FOLD_STOP && b->fold.lines[line - 1].kind == FOLD_STOP)
+		line--;
 	view->before_jump = view->cursor + 1;
 	view_centre(view, line);
 }

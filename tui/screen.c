@@ -92,6 +92,12 @@ int screen_open(struct screen *s, struct bt_error *err)
 	setlocale(LC_CTYPE, "");
 	s->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	s->terminal = newterm(NULL, stdout, stdin);
+	/* Curses takes terminals that cannot place their cursor; nobody can read what it makes of them. */
+	if (s->terminal && !tigetstr("cup")) {
+		endwin();
+		delscreen(s->terminal);
+		s->terminal = NULL;
+	}
 	if (!s->terminal)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "cannot use a terminal of type %.40s; --stdio prints the report",
 			       terminal_name());
@@ -105,6 +111,10 @@ int screen_open(struct screen *s, struct bt_error *err)
 void screen_close(struct screen *s)
 {
 	curs_set(1);
+	/* Where there is no second screen to leave, the shell goes on in the last row. */
+	move(s->rows - 1, 0);
+	clrtoeol();
+	refresh();
 	endwin();
 	delscreen(s->terminal);
 	s->terminal = NULL;

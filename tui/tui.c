@@ -256,8 +256,9 @@ static void follow_cursor(struct viewer *v)
 	struct place p = {0};
 	bool has = top->ops->place && top->cursor < view_count(top) && top->ops->place(v, top, top->cursor, &p);
 
-	if (!v->code_shown || !top->ops->place || (has == v->has_place && same_place(&p, &v->place)))
+	if (!v->code_shown || !top->ops->place || (!v->code_stale && has == v->has_place && same_place(&p, &v->place)))
 		return;
+	v->code_stale = false;
 	v->has_place = has;
 	v->place = p;
 	source_view_show(v, has ? &p : NULL);
@@ -343,6 +344,8 @@ static int loop(struct viewer *v, struct bt_error *err)
 			return bt_fail(err, BT_E_IO, 0, "the terminal went away");
 		if (key == SCREEN_RESIZED) {
 			viewer_reload(v, VIEW_SUMMARY);
+			/* A pane one reads in keeps its cursor; others keep what they show in the middle. */
+			v->code_stale = v->focus == layout_main(v)->ops->id;
 			continue;
 		}
 		r = keymap_lookup(key, v->focus);

@@ -28,6 +28,7 @@ void view_scroll(struct view *view, long lines)
 	view_fit(view);
 }
 
+/* Within the screen it does not scroll; beyond, the line comes into the middle. */
 void view_jump(struct view *view, size_t line)
 {
 	size_t target = clamp(view, line);
@@ -36,6 +37,8 @@ void view_jump(struct view *view, size_t line)
 		return;
 	view->before_jump = view->cursor + 1;
 	view->cursor = target;
+	if (target < view->top || (view->height > 0 && target >= view->top + (size_t)view->height))
+		view_centre(view, target);
 	view_fit(view);
 }
 
@@ -44,6 +47,10 @@ void view_fit(struct view *view)
 	size_t count = view_count(view), height = view->height > 0 ? (size_t)view->height : 1;
 
 	view->cursor = clamp(view, view->cursor);
+	if (view->centre && view->height > 0) {
+		view->top = view->cursor > height / 2 ? view->cursor - height / 2 : 0;
+		view->centre = false;
+	}
 	/* No empty room below the last line while there are lines above. */
 	if (view->top + height > count)
 		view->top = count > height ? count - height : 0;
@@ -55,9 +62,7 @@ void view_fit(struct view *view)
 
 void view_centre(struct view *view, size_t line)
 {
-	size_t half = view->height > 0 ? (size_t)view->height / 2 : 0;
-
 	view->cursor = clamp(view, line);
-	view->top = view->cursor > half ? view->cursor - half : 0;
+	view->centre = true;
 	view_fit(view);
 }

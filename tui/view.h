@@ -51,6 +51,7 @@ struct view {
 	bool titled;		    /* its title stands below them */
 	size_t marks[MARKS];	    /* line + 1; 0: not set */
 	size_t before_jump;	    /* line + 1 */
+	bool centre;		    /* the cursor's line goes to the middle once the view shows */
 };
 
 static inline size_t view_count(const struct view *view) { return view->ops->count(view); }

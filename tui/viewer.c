@@ -50,7 +50,7 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 	find_stop(v);
 	for (size_t i = 0; !rc && i < VIEW_COUNT; i++)
 		rc = v->views[i].ops->load(v, &v->views[i], err);
-	v->has_place = false;
+	v->code_stale = true;
 	return rc;
 }
 

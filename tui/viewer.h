@@ -40,6 +40,7 @@ struct viewer {
 	bool target_shown;      /* the branch list's code is that of the branch's target */
 	struct place place;	/* what the code panes show */
 	bool has_place;
+	bool code_stale;	/* the code panes are to be placed anew */
 
 	struct search search;
 	char message[200]; /* own text, one screen line */
