@@ -134,6 +134,8 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m)
 	if (m->segment != DISASM_NO_REG)
 		fault_say(c, " through %s = 0x%" PRIx64, bt_reg_info[m->segment].name, bt_regs_get(c->regs, m->segment));
 	if (m->base == DISASM_NO_REG || !strcmp(bt_reg_info[m->base].name, "rip")) {
+		if (m->segment == DISASM_NO_REG && m->index == DISASM_NO_REG && c->signal->addr < NEAR_NULL)
+			fault_say(c, c->signal->addr ? ", close to null" : ", a null pointer");
 		say_index(c, m);
 		return;
 	}

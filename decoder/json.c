@@ -14,10 +14,13 @@
 #include "lib/escape.h"
 
 struct json_report {
+	FILE *to;
 	const struct model *m;
 	struct symbols *s;
 	const struct report_options *o;
 	struct focus focus;
+	size_t branches; /* written so far */
+	bool failed;	 /* memory ran out */
 };
 
 /* JSON has only UTF-8: a path or an argument may hold anything. */
@@ -289,19 +292,43 @@ static size_t first_entry(struct json_report *r)
 	return i;
 }
 
-/* Fills branches and gaps. */
-static void take_branches(struct json_report *r, json_t *branches, json_t *gaps)
+/* One member of the report, a line; takes the value over. */
+static void put_member(struct json_report *r, const char *name, json_t *value)
 {
-	for (size_t i = first_entry(r); i < r->focus.end; i++) {
+	if (!value)
+		r->failed = true;
+	fprintf(r->to, ",\n\"%s\": ", name);
+	json_dumpf(value, r->to, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY);
+	json_decref(value);
+}
+
+static json_t *json_gap(const struct json_report *r, const struct history_entry *e)
+{
+	return json_pack("{s:I, s:I, s:s}", "task", (json_int_t)r->focus.history.task, "before", (json_int_t)r->branches, "reason",
+			 e->to < BT_GAP_REASONS ? bt_gap_info[e->to].name : "unknown");
+}
+
+/* A history is long: its branches are written one by one, never all in memory. */
+static void put_branches(struct json_report *r)
+{
+	json_t *gaps = json_array(), *branch;
+
+	fputs(",\n\"branches\": [", r->to);
+	for (size_t i = first_entry(r); i < r->focus.end && !r->failed; i++) {
 		const struct history_entry *e = &r->focus.history.entries[i];
 
 		if (e->kind == BT_BRANCH_GAP)
-			json_array_append_new(gaps, json_pack("{s:I, s:I, s:s}", "task", (json_int_t)r->focus.history.task, "before",
-							      (json_int_t)json_array_size(branches), "reason",
-							      e->to < BT_GAP_REASONS ? bt_gap_info[e->to].name : "unknown"));
-		else if (focus_shows(e, r->s, r->o->function))
-			json_array_append_new(branches, json_branch(r, e));
+			json_array_append_new(gaps, json_gap(r, e));
+		if (e->kind == BT_BRANCH_GAP || !focus_shows(e, r->s, r->o->function))
+			continue;
+		branch = json_branch(r, e);
+		r->failed |= !branch;
+		fputs(r->branches++ ? ",\n" : "\n", r->to);
+		json_dumpf(branch, r->to, JSON_COMPACT | JSON_PRESERVE_ORDER);
+		json_decref(branch);
 	}
+	fputs("]", r->to);
+	put_member(r, "gaps", gaps);
 }
 
 static json_t *json_missing(const struct json_report *r)
@@ -318,42 +345,34 @@ static json_t *json_missing(const struct json_report *r)
 	return all;
 }
 
-static json_t *json_report(struct json_report *r)
+static void put_report(struct json_report *r)
 {
-	json_t *branches = json_array(), *gaps = json_array(), *fault = json_fault(r, model_final_snapshot(r->m));
-	json_t *threads = json_threads(r);
-
-	take_branches(r, branches, gaps);
+	fputs("{\"schema\": \"btrec-report/1\"", r->to);
+	put_member(r, "trace", json_trace(r));
+	put_member(r, "exit", json_end(r));
+	put_member(r, "fault", json_fault(r, model_final_snapshot(r->m)));
+	put_member(r, "processes", json_processes(r));
+	put_member(r, "threads", json_threads(r));
+	put_member(r, "snapshots", json_snapshots(r));
+	put_branches(r);
 	/* what is missing comes last: looking things up finds it */
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "btrec-report/1", "trace", json_trace(r), "exit",
-			 json_end(r), "fault", fault, "processes", json_processes(r), "threads", threads, "snapshots", json_snapshots(r),
-			 "branches", branches, "gaps", gaps, "missing", json_missing(r), "verdict",
-			 json_pack("{s:s, s:n}", "state", "consistent", "from"));
-}
-
-static bool matched(const struct json_report *r, const json_t *j)
-{
-	return !r->o->function || json_array_size(json_object_get(j, "branches"));
+	put_member(r, "missing", json_missing(r));
+	put_member(r, "verdict", json_pack("{s:s, s:n}", "state", "consistent", "from"));
+	fputs("}\n", r->to);
 }
 
 int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
 {
-	struct json_report r = {.m = m, .s = s, .o = o};
+	struct json_report r = {.to = to, .m = m, .s = s, .o = o};
 	int rc = focus_open(&r.focus, m, o, err);
-	json_t *j = NULL;
 
 	if (!rc) {
-		j = json_report(&r);
-		if (!j)
+		put_report(&r);
+		if (r.failed)
 			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
-		else if (!matched(&r, j))
+		else if (o->function && !r.branches)
 			rc = 1;
 	}
-	if (j) {
-		json_dumpf(j, to, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-		fputc('\n', to);
-	}
-	json_decref(j);
 	focus_close(&r.focus);
 	return rc;
 }

@@ -49,6 +49,7 @@ static const struct fault_case cases[] = {
 	 .text = "read from 0x28 through rbx = 0x20, a pointer made from null, at offset 8"},
 	{"read-modify-write", CODE("\x48\xff\x03"), .signo = 11, .signal_code = 1, .addr = 0,
 	 .text = "update of 0x0 through rbx, a null pointer"},
+	{"null constant", CODE("\x8b\x04\x25\0\0\0\0"), .signo = 11, .signal_code = 1, .text = "read from 0x0, a null pointer"},
 	{"unmapped", CODE("\x88\x03"), .regs.rbx = WILD, .signo = 11, .signal_code = 1, .addr = WILD,
 	 .text = "write to 0x123456789000 through rbx = 0x123456789000, where nothing is mapped"},
 	{"past the end of the heap", CODE("\x88\x03"), .regs.rbx = HEAP + 0x1008, .signo = 11, .signal_code = 1, .addr = HEAP + 0x1008,

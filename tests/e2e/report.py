@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# btview's reports: the JSON against its schema, filters, exit statuses, defaults, and that nothing from a trace or a
+# symbol table acts on a terminal.
+import json
+import os
+import subprocess
+
+from e2e import *
+
+SCHEMA = os.path.normpath(os.path.join(HERE, "..", "..", "doc", "report.schema.json"))
+traces = {}
+
+
+def crash(name):
+    """The trace of faults.c dying of NAME, made once."""
+    if name not in traces:
+        traces[name] = record([build("faults.c", *STATIC), name]).trace
+    return traces[name]
+
+
+def view(*arguments, **kw):
+    return execute([BTVIEW, *map(str, arguments)], cwd=TMP, **kw)
+
+
+def validate(found):
+    try:
+        import jsonschema
+    except ImportError:
+        raise Skip("python3-jsonschema is missing")
+    with open(SCHEMA) as file:
+        schema = json.load(file)
+    jsonschema.Draft7Validator.check_schema(schema)
+    try:
+        jsonschema.validate(found, schema)
+    except jsonschema.ValidationError as error:
+        raise Failure("at %s: %s" % ("/".join(map(str, error.absolute_path)), error.message))
+
+
+@case("the JSON of a fault fits its schema")
+def schema_fault():
+    found = report(crash("null-write"))
+    validate(found)
+    check(len(found["branches"]) > 1000, "all branches are there")
+    equal(found["trace"]["command"][1:], ["null-write"], "command")
+    equal([p["command"] for p in found["processes"]], ["faults"], "processes")
+
+
+@case("the JSON of a wild return fits its schema")
+def schema_wild():
+    validate(report(crash("ret-unmapped"), "-n", "50"))
+
+
+@case("the JSON of handled faults fits its schema")
+def schema_handled():
+    validate(report(crash("fault-in-fault-handler"), "-n", "50"))
+
+
+@case("the JSON of an exit fits its schema")
+def schema_exit():
+    found = report(crash("exit-3"), "-n", "50")
+    validate(found)
+    equal(found["exit"], {"kind": "status", "status": 3}, "exit")
+
+
+@case("the JSON of threads fits its schema")
+def schema_threads():
+    trace = record([build("threads.c", *STATIC, "-pthread"), "crash"]).trace
+    found = report(trace)
+    validate(found)
+    check(len(found["threads"]) > 2, "threads: %d" % len(found["threads"]))
+    task = found["threads"][1]["task"]
+    other = report(trace, "--thread", task)
+    validate(other)
+    equal(other["threads"][0]["task"], task, "first thread")
+    equal(other["fault"], found["fault"], "the fault is the trace's, whatever thread is asked for")
+    check(all(b["task"] == task for b in other["branches"]), "branches of another task")
+    by_tid = report(trace, "--thread", found["threads"][1]["tid"])
+    equal(by_tid["threads"][0]["task"], task, "thread by its id")
+
+
+@case("the JSON of a trace that was cut off fits its schema, and that is no damage")
+def schema_torn():
+    trace = fresh("trace")
+    shutil.copytree(crash("null-read"), trace)
+    for name in os.listdir(trace):
+        if name.startswith("events"):
+            path = os.path.join(trace, name)
+            os.truncate(path, os.path.getsize(path) - 7)
+    result = view("--json", trace)
+    equal(result.status, 0, "status")
+    validate(json.loads(result.out))
+    check(b"not closed" in result.err, "stderr says %r" % result.err)
+
+
+@case("damage is told, what is readable is shown, and the status is 76")
+def damaged():
+    trace = fresh("trace")
+    shutil.copytree(crash("null-read"), trace)
+    path = os.path.join(trace, next(n for n in sorted(os.listdir(trace)) if n.startswith("branches")))
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        file.write(b"damage" * 4)
+    for option in ("--json", "--stdio"):
+        result = view(option, trace)
+        equal(result.status, 76, "status of " + option)
+        check(b"damaged" in result.err, "stderr says %r" % result.err)
+    check(b"null structure pointer" in view("--stdio", trace).out, "the fault is shown")
+    validate(json.loads(view("--json", trace).out))
+
+
+@case("-n bounds the branches")
+def count():
+    equal(len(report(crash("null-write"), "-n", "7")["branches"]), 7, "branches")
+    shown = text(crash("null-write"), "-n", "3").partition("Last branches")[2].splitlines()
+    check(4 <= len([line for line in shown if line]) < 8, "lines: %s" % shown)
+
+
+@case("--function shows only its branches")
+def function():
+    found = report(crash("null-write"), "--function", "store")
+    check(found["branches"], "no branches")
+    for b in found["branches"]:
+        check("store" in (b["from"]["function"], b["to"]["function"]), "not of store: %s" % b)
+    for option in ("--stdio", "--json"):
+        equal(view(option, "--function", "no_such_function", crash("null-write")).status, 1, "status of " + option)
+
+
+@case("a thread that is not there gives status 1")
+def no_thread():
+    result = view("--stdio", "--thread", "999999", crash("null-write"))
+    equal((result.status, result.out), (1, b""), "status and output")
+
+
+@case("usage errors give status 2")
+def usage():
+    trace = crash("null-write")
+    for arguments in (["--nonsense"], ["-n", "0", trace], ["-n", "many", trace], ["--thread", "-1", trace], ["--thread", "x", trace],
+                      ["--function", "", trace], [trace, trace]):
+        equal(view(*arguments).status, 2, "status of %s" % arguments)
+
+
+@case("what is no trace gives its own status")
+def no_trace():
+    equal(view("--stdio", os.path.join(TMP, "nothing-here")).status, 66, "nothing there")
+    equal(view("--stdio", fresh_dir("empty")).status, 76, "an empty folder")
+    equal(view("--stdio", __file__).status, 76, "a file")
+
+
+@case("a full disk gives status 74")
+def full():
+    with open("/dev/full", "wb") as device:
+        process = subprocess.run([BTVIEW, "--stdio", crash("null-write")], stdout=device, stderr=subprocess.PIPE)
+    equal(process.returncode, 74, "status")
+
+
+@case("without a trace the latest is shown, without a terminal as text")
+def latest():
+    home = fresh_dir("home")
+    environment = {k: v for k, v in os.environ.items() if k not in ("BTREC_TRACE_DIR", "XDG_DATA_HOME")}
+    for variable, folder in (("BTREC_TRACE_DIR", home), ("XDG_DATA_HOME", os.path.join(home, "btrec")),
+                             ("HOME", os.path.join(home, ".local", "share", "btrec"))):
+        os.makedirs(folder, exist_ok=True)
+        link = os.path.join(folder, "latest")
+        os.symlink(crash("null-write"), link)
+        result = view(env={**environment, "HOME": TMP, variable: home})
+        equal(result.status, 0, "status with " + variable)
+        check(b"null structure pointer" in result.out, "no report with " + variable)
+        os.unlink(link)
+
+
+EVIL = "evil\x1b]0;title\x07\x1b[31m"
+
+
+@case("names from outside cannot act on a terminal")
+def escapes():
+    folder = fresh_dir("evil \x1b[2J\u202e\x9b")
+    source = os.path.join(TMP, "evil.s")
+    with open(source, "w") as file:
+        file.write('.globl _start\n_start: call "%s"\n"%s": movq $1, 0\n' % (EVIL, EVIL))
+    program = os.path.join(folder, "prog\nram\x1b[H")
+    subprocess.run([*CC, "-nostdlib", "-static", source, "-o", program], check=True, stderr=subprocess.DEVNULL)
+    trace = record([program, "\x1b[2Jargument"]).trace
+    for locale in ("C", "C.UTF-8"):
+        result = view("--stdio", trace, env={**os.environ, "LC_ALL": locale})
+        equal(result.status, 0, "status")
+        shown = result.out.decode()
+        bad = sorted({c for c in shown if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")})
+        equal(bad, [], "control characters in the report")
+        check("\\x1b]0;title" in shown, "the symbol is not shown: " + shown)
+    validate(report(trace))
+
+
+@case("symbols of a separate debug file are found, and without it are named as missing")
+def debug_link():
+    program = build("faults.c", *STATIC, name="linked")
+    folder = os.path.dirname(program)
+    debug = os.path.join(folder, "linked.debug")
+    trace = None
+    for argv in (["objcopy", "--only-keep-debug", program, debug], ["strip", program],
+                 ["objcopy", "--add-gnu-debuglink=" + debug, program]):
+        subprocess.run(argv, check=True, cwd=folder)
+    trace = record([program, "null-write"]).trace
+    equal(report(trace, "-n", "5")["threads"][0]["stack"][0]["function"], "store", "function")
+    equal(report(trace, "-n", "5")["missing"], [], "missing")
+    os.unlink(debug)
+    found = report(trace, "-n", "5")
+    equal(found["threads"][0]["stack"][0]["function"], None, "function without the debug file")
+    equal([(os.path.basename(m["module"]), m["what"]) for m in found["missing"]], [("linked", "symbols")], "missing")
+    equal(text(trace, "-n", "5").count("stripped"), 1, "how often the report names it")
+
+
+@case("a loop is folded with its count")
+def loop():
+    source = os.path.join(TMP, "loop.s")
+    with open(source, "w") as file:
+        file.write(".globl _start\n_start: mov $300, %ecx\n1: call f\n dec %ecx\n jnz 1b\n ud2\nf: ret\n")
+    program = os.path.join(TMP, "loop")
+    subprocess.run([*CC, "-nostdlib", "-static", source, "-o", program], check=True)
+    trace = record([program]).trace
+    shown = text(trace)
+    check(re.search(r"loop +299 rounds of the next 3 lines|loop +300 rounds of the next 3 lines", shown), "no folded loop: " + shown)
+    equal(len(report(trace)["branches"]), 900, "branches in the JSON")
+
+
+main()
