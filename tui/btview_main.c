@@ -125,7 +125,7 @@ static void print_help(void)
 		snprintf(left, sizeof left, "%-3s %s%s%s", letter, name, o->argument ? (o->name ? "=" : "") : "", o->argument ? o->argument : "");
 		printf("  %-22s %s\n", left, o->help);
 	}
-	puts("\nWithout --stdio or --json the trace is shown in the terminal; ? lists its keys there.\n"
+	puts("\nWithout --stdio or --json the trace is shown in the terminal; h lists its keys there.\n"
 	     "Exit status: 0 done, 1 a filter matched nothing, 2 usage, 66 no such trace, 74 I/O error,\n"
 	     "76 not a trace or damaged (what is readable is shown), 77 no permission.");
 }
