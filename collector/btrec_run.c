@@ -39,6 +39,7 @@ struct run {
 	sigset_t mask;
 	int front; /* the recorder's end of the pipe */
 	struct control control;
+	struct front_group group;
 	int exec_failure;
 };
 
@@ -268,7 +269,7 @@ static void notify(void *arg, const struct recorder *r, int stop_signal)
 static void on_tick(void *arg, struct recorder *r)
 {
 	struct run *run = arg;
-	int signo = front_forwarded();
+	int signo = front_forwarded(&run->group);
 
 	if (signo && r->initial_pid)
 		kill(r->initial_pid, signo);
@@ -369,6 +370,7 @@ static int record(struct run *run)
 		return fail_before_start(run, &err);
 	}
 	ended_early = !r.notify; /* the front knows already */
+	trace_writer_flush(w);	 /* now, so that the line says whether all of it could be written */
 	summarize(run, &r, &m);
 	recorder_release(&r);
 	if (!ended_early)

@@ -5,14 +5,15 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Signals that a user or a supervisor sends to a program to tell it something. Those that a terminal also sends to the whole job
- * are passed on only when a process sent them. */
+/* Signals by which a user, a supervisor or a terminal tells a program something. The front passes on each that it gets, also from the
+ * kernel (a hangup goes to the session's leader only); the recorder drops what reached the program by itself. */
 static const int forwarded[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
 
 /* Signals of terminal and job, which the program gets by itself. */
@@ -49,23 +50,32 @@ void front_shield(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-int front_forwarded(void)
+int front_forwarded(struct front_group *group)
 {
 	static const struct timespec now = {0};
-	sigset_t group = forwarded_set(), request;
-	bool reached[NSIG] = {false};
+	sigset_t shared = forwarded_set(), request;
+	bool reached[NSIG];
 	siginfo_t info;
 	int signo = 0;
 
-	/* What we were sent too went to the whole process group: the program has it already. */
-	sigdelset(&group, SIGALRM);
-	while (sigtimedwait(&group, &info, &now) > 0)
-		reached[info.si_signo] = true;
+	/* What we were sent too went to the whole process group: the program has it already. The front's request for it may come
+	 * one tick later. */
+	memcpy(reached, group->reached, sizeof reached);
+	memset(group->reached, 0, sizeof group->reached);
+	sigdelset(&shared, SIGALRM);
+	while (sigtimedwait(&shared, &info, &now) > 0)
+		reached[info.si_signo] = group->reached[info.si_signo] = true;
 	sigemptyset(&request);
 	sigaddset(&request, forward_request());
-	while (sigtimedwait(&request, &info, &now) > 0)
-		if (info.si_value.sival_int > 0 && info.si_value.sival_int < NSIG && !reached[info.si_value.sival_int])
-			signo = info.si_value.sival_int;
+	while (sigtimedwait(&request, &info, &now) > 0) {
+		int asked = info.si_value.sival_int;
+
+		if (asked <= 0 || asked >= NSIG)
+			continue;
+		if (!reached[asked])
+			signo = asked;
+		group->reached[asked] = false;
+	}
 	return signo;
 }
 
@@ -76,8 +86,7 @@ static void pass_on(int fd, pid_t recorder)
 	while (read(fd, &info, sizeof info) == sizeof info) {
 		union sigval value = {.sival_int = (int)info.ssi_signo};
 
-		if (info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL)
-			sigqueue(recorder, forward_request(), value);
+		sigqueue(recorder, forward_request(), value);
 	}
 }
 
@@ -113,6 +122,16 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	return end_like(m);
 }
 
+/* The shell sees its job stop by the same signal; it goes on with the program's SIGCONT. */
+static void stop_like(int signo)
+{
+	if (signo != SIGSTOP)
+		signal(signo, SIG_DFL);
+	raise(signo);
+	if (signo != SIGSTOP)
+		signal(signo, SIG_IGN);
+}
+
 int front_wait(int pipe, pid_t recorder, bool quiet)
 {
 	sigset_t set = forwarded_set();
@@ -136,7 +155,7 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 			break;
 		if (m.type != FRONT_STOPPED)
 			return act_on(&m, recorder, quiet);
-		raise(SIGSTOP); /* the shell sees its job stop; it goes on with the program's SIGCONT */
+		stop_like(m.value);
 	}
 	fputs("btrec: the recorder was killed, and the program with it; what it had written can be read\n", stderr);
 	return 125;

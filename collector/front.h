@@ -32,7 +32,12 @@ int front_wait(int pipe, pid_t recorder, bool quiet);
 /* In the recorder: ignores what the terminal sends to the whole job, and collects signals that the front forwards (front_forwarded). */
 void front_shield(void);
 
+/* Signals that the whole process group was sent lately. */
+struct front_group {
+	bool reached[NSIG];
+};
+
 /* In the recorder, at each tick: the signal that the front was sent and that did not reach the program by itself, or 0. */
-int front_forwarded(void);
+int front_forwarded(struct front_group *group);
 
 #endif
