@@ -2,6 +2,7 @@
 #include "decoder/inlined.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,18 @@ static const char *string_of(Dwarf_Die *die, unsigned name)
 	Dwarf_Attribute attr;
 
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
+}
+
+const char *source_path(struct intern *strings, Dwarf_Die *unit, const char *file)
+{
+	const char *dir = string_of(unit, DW_AT_comp_dir), *kept;
+	char *joined;
+
+	if (!file || *file == '/' || !dir || asprintf(&joined, "%s/%s", dir, file) < 0)
+		return intern_str(strings, file);
+	kept = intern_str(strings, joined);
+	free(joined);
+	return kept;
 }
 
 static const char *function_of(struct intern *strings, Dwarf_Die *die)
@@ -52,7 +65,7 @@ static const char *call_file(struct intern *strings, Dwarf_Die *unit, Dwarf_Die 
 
 	if (!i || dwarf_getsrcfiles(unit, &files, &count) || i >= count)
 		return "";
-	return intern_str(strings, dwarf_filesrc(files, i, NULL, NULL));
+	return source_path(strings, unit, dwarf_filesrc(files, i, NULL, NULL));
 }
 
 static void add(struct intern *strings, Dwarf_Die *unit, Dwarf_Die *die, struct inlined_result *out)

@@ -209,7 +209,7 @@ static void look_up_line(struct symbols *s, Dwarf_Die *unit, Dwarf_Addr pc, stru
 		return;
 	dwarf_lineno(line, &number);
 	loc->line = number;
-	loc->file = intern_str(&s->strings, dwarf_linesrc(line, NULL, NULL));
+	loc->file = source_path(&s->strings, unit, dwarf_linesrc(line, NULL, NULL));
 }
 
 static void keep_inlined(struct symbols *s, struct location *loc, struct inlined_result *r)

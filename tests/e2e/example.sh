@@ -14,7 +14,8 @@ recorded() {
 	{ run "$BTREC" run -o "$work/trace-$name" "$@" >"$work/$name.out"; } 2>/dev/null
 }
 
-${CC:-cc} -g -O1 -static -o "$work/stale" "$BTREC_SRCDIR/examples/stale.c" 2>"$work/cc.log" || skip "no static C library: $(tail -n 1 "$work/cc.log")"
+# A relative path, as make would give: the source is found all the same.
+(cd "$BTREC_SRCDIR" && ${CC:-cc} -g -O1 -static -o "$work/stale" examples/stale.c) 2>"$work/cc.log" || skip "no static C library: $(tail -n 1 "$work/cc.log")"
 { run "$work/stale" >"$work/native.out"; } 2>/dev/null
 native=$?
 recorded stale "$work/stale"
@@ -27,6 +28,7 @@ cp "$work/out" "$work/report"
 expect_text "$work/report" 'SIGSEGV \(SEGV_MAPERR\)'
 expect_text "$work/report" 'read from 0x7d7 through rdi = 0x7cf'
 expect_text "$work/report" 'account_charge .*stale\.c:'
+expect_text "$work/report" '[0-9]+: if \(a->balance >= cents\)'
 expect_text "$work/report" '#1 +checkout.* .*stale\.c:'
 expect_text "$work/report" '#2 +main.* .*stale\.c:'
 expect_text "$work/report" 'call +main.*-> cart_add .*stale\.c:'
