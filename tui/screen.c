@@ -11,6 +11,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "tui/terminfo.h"
+
 enum {
 	ESCAPE_DELAY_MS = 25,
 	ERRORS_MAX = 50, /* reads that fail in a row: the terminal is gone */
@@ -91,13 +93,8 @@ int screen_open(struct screen *s, struct bt_error *err)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "input and output must be a terminal; --stdio prints the report");
 	setlocale(LC_CTYPE, "");
 	s->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	s->terminal = newterm(NULL, stdout, stdin);
-	/* Curses takes terminals that cannot place their cursor; nobody can read what it makes of them. */
-	if (s->terminal && !tigetstr("cup")) {
-		endwin();
-		delscreen(s->terminal);
-		s->terminal = NULL;
-	}
+	if (terminfo_usable())
+		s->terminal = newterm(NULL, stdout, stdin);
 	if (!s->terminal)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "cannot use a terminal of type %.40s; --stdio prints the report",
 			       terminal_name());
