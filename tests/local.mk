@@ -74,14 +74,15 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn trace model
+FUZZ_TARGETS = block record branch insn trace model report
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
-	tests/fuzz/replay_insn tests/fuzz/replay_trace tests/fuzz/replay_model
+	tests/fuzz/replay_insn tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
-	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model
+	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
+	tests/fuzz/libfuzzer_report
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/trace_bytes.h tests/fuzz/faults.def
 tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS)
@@ -97,6 +98,8 @@ tests_fuzz_replay_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/trace_bytes
 tests_fuzz_replay_trace_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/trace_bytes.h $(REPLAY)
 tests_fuzz_replay_model_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_replay_report_SOURCES = tests/fuzz/fuzz_report.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_report_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_block_SOURCES = tests/fuzz/fuzz_block.c
 tests_fuzz_libfuzzer_block_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_block_LDFLAGS = $(LIBFUZZER_FLAGS)
@@ -115,6 +118,9 @@ tests_fuzz_libfuzzer_trace_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_model_SOURCES = tests/fuzz/fuzz_model.c
 tests_fuzz_libfuzzer_model_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_model_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_libfuzzer_report_SOURCES = tests/fuzz/fuzz_report.c
+tests_fuzz_libfuzzer_report_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_report_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 
@@ -141,8 +147,11 @@ TESTS += tests/e2e/btview_tmux.sh
 EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/screens
 
 # End to end: programs are recorded for real. The sample programs are compiled by the tests, without the build's sanitizers.
-check_PROGRAMS += tests/tools/branches
+check_PROGRAMS += tests/tools/branches tests/tools/check_history
+tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+TESTS += tests/e2e/history_leads.sh
+EXTRA_DIST += tests/e2e/history_leads.sh
 PYTHON_TESTS = \
 	tests/e2e/stepper.py \
 	tests/e2e/gdb_step.py \
