@@ -160,7 +160,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		rec.parent_epoch = parent->epoch;
 		s->from_addr = parent->from_addr;
 		s->from_byte = parent->from_byte;
-		s->from_final = parent->from_final;
+		s->from_missing = parent->from_missing;
 		if (!copy_maps(s, parent) || !copy_pages(s, parent)) {
 			address_space_put(s);
 			return NULL;

@@ -29,7 +29,7 @@ struct address_space {
 	size_t map_count;
 	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
 	uint8_t from_byte;
-	bool from_final;    /* it stands at the place asked for, not at the entry point on the way to it */
+	bool from_missing;  /* the place is in no file mapped so far */
 	struct code_page *pages; /* open-addressing table */
 	size_t page_slots, page_count;
 };

@@ -32,7 +32,7 @@ static bool auxv_value(pid_t pid, uint64_t type, uint64_t *value)
 	return found;
 }
 
-uint64_t from_entry_point(pid_t pid)
+static uint64_t entry_point(pid_t pid)
 {
 	uint64_t entry = 0;
 
@@ -116,7 +116,7 @@ static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where
 
 uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where)
 {
-	uint64_t entry = from_entry_point(pid), addr = 0;
+	uint64_t entry = entry_point(pid), addr = 0;
 	const struct mapping *main_map = address_space_map_at(space, entry);
 
 	/* The main program, whose file is mapped where the entry point is, then the rest in address order. */
@@ -137,7 +137,6 @@ bool from_insert(struct address_space *space, pid_t tid, uint64_t addr)
 {
 	if (!addr || tracee_read(tid, addr, &space->from_byte, 1) != 1 || !tracee_write(tid, addr, &int3, 1))
 		return false;
-	space->from_final = addr != from_entry_point(tid);
 	space->from_addr = addr;
 	return true;
 }

@@ -10,9 +10,6 @@
  * program first. Returns the address in memory, 0 when it is in none of them. */
 uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where);
 
-/* The program's entry point: when it is reached, the libraries it was linked with are mapped. 0 when unknown. */
-uint64_t from_entry_point(pid_t pid);
-
 /* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then. */
 bool from_insert(struct address_space *space, pid_t tid, uint64_t addr);
 

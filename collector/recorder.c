@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -122,8 +123,11 @@ static void resume_task(struct recorder *r, struct task *task)
 
 	task->pending_signal = 0;
 	if (task->native) {
+		/* Until the place is found, system calls are watched for libraries that are loaded. */
+		bool watch = task->process && task->process->space->from_missing;
+
 		task->state = TASK_NATIVE;
-		tracee_resume(task->tid, PTRACE_CONT, signo);
+		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
 		return;
 	}
 	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
@@ -451,6 +455,14 @@ static void redo_interrupted(struct task *task)
 	tracee_set_regs(task->tid, &task->regs);
 }
 
+/* Whether the kernel will enter the system call again that it has just left. */
+static bool wants_restart(const struct bt_regs *regs)
+{
+	int64_t result = (int64_t)regs->rax;
+
+	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
+}
+
 static void note_trap_disposition(struct task *task)
 {
 	struct tracee_signals s;
@@ -464,14 +476,13 @@ static void from_arm(struct recorder *r, struct task *task);
 static void syscall_left(struct recorder *r, struct task *task)
 {
 	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->syscall_nr};
-	int64_t result = (int64_t)task->regs.rax;
 
-	if (!task->in_syscall) { /* the way out of clone of a new task, or of the first execve */
+	task->syscall_restarts = wants_restart(&task->regs);
+	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from before --from */
 		make_ready(r, task);
 		return;
 	}
 	task->in_syscall = false;
-	task->syscall_restarts = result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
 	if (task->snapshot_call) {
 		task->snapshot_call = false;
 		task->regs.rax = 0;
@@ -579,7 +590,7 @@ static void signal_arrived(struct recorder *r, struct task *task, const siginfo_
 		if (!task->process->fatal_kept)
 			snapshot_take(r, task, BT_SNAPSHOT_FATAL, rec.seq, NULL);
 		task->process->fatal_kept = true;
-	} else if (action == BT_ACTION_HANDLER) {
+	} else if (action == BT_ACTION_HANDLER && !task->native) {
 		snapshot_take(r, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq, NULL);
 	}
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
@@ -898,6 +909,7 @@ static void write_start(struct recorder *r, struct task *task)
 	if (!task->start_pending)
 		return;
 	task->start_pending = false;
+	task->syscall_restarts = wants_restart(&task->regs);
 	address_space_refresh(task->process->space, r->writer, task->tid);
 	branch_ring_gap(&task->ring, BT_GAP_START);
 	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
@@ -905,15 +917,26 @@ static void write_start(struct recorder *r, struct task *task)
 	RECORDER_EVENT(r, task->unit->number, START, &rec);
 }
 
-/* Looks for the place of --from in the task's program and sets the breakpoint there, or, until the libraries are mapped,
- * at the program's entry point. */
+/* Looks for the place of --from in the task's program and sets the breakpoint there. */
 static void from_arm(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
 	task->native = true;
-	if (!from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from)))
-		from_insert(space, task->tid, from_entry_point(task->tid));
+	space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
+}
+
+/* A system call of a task that runs natively while the place of --from is looked for: libraries come by mmap. */
+static void on_native_syscall(struct recorder *r, struct task *task)
+{
+	struct address_space *space = task->process->space;
+
+	if (space->from_missing && tracee_syscall_stop(task->tid) == TRACEE_SYSCALL_EXIT && !tracee_get_regs(task->tid, &task->regs) &&
+	    task->regs.orig_rax == SYS_mmap && task->regs.rdx & PROT_EXEC) {
+		address_space_refresh(space, r->writer, task->tid);
+		space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
+	}
+	resume_task(r, task);
 }
 
 static void on_native_signal(struct recorder *r, struct task *task, const struct wait_event *ev)
@@ -925,18 +948,6 @@ static void on_native_signal(struct recorder *r, struct task *task, const struct
 		return;
 	if (ev->value != SIGTRAP || info.si_code != SI_KERNEL || !space->from_addr || task->regs.rip != space->from_addr + 1) {
 		signal_arrived(r, task, &info);
-		return;
-	}
-	if (space->from_addr == from_entry_point(task->tid) && !space->from_final) {
-		from_disarm(space, task->tid);
-		task->regs.rip = space->from_addr;
-		space->from_addr = 0;
-		tracee_set_regs(task->tid, &task->regs);
-		address_space_refresh(space, r->writer, task->tid);
-		if (!from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from)))
-			recorder_note(r, task, "--from %s: not found in the program or its libraries; process %d runs unrecorded", r->options.from,
-				      (int)task->process->pid);
-		make_ready(r, task);
 		return;
 	}
 	from_reached(r, task);
@@ -963,6 +974,8 @@ static void on_syscall_or_signal(struct recorder *r, struct task *task, const st
 		on_early_stop(r, task, ev);
 	else if (task->native && ev->type == WAIT_SIGNAL)
 		on_native_signal(r, task, ev);
+	else if (task->native)
+		on_native_syscall(r, task);
 	else if (task->start_pending && ev->type == WAIT_SIGNAL)
 		on_first_signal(r, task, ev);
 	else
