@@ -395,7 +395,7 @@ int report_print(FILE *to, const struct model *m, struct symbols *s, const struc
 		rc = put_all(&r, err);
 	if (r.t.buf.failed)
 		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
-	if (rc >= 0)
+	if (rc >= 0 && r.t.buf.len)
 		fwrite(r.t.buf.data, 1, r.t.buf.len, to);
 	focus_close(&r.focus);
 	buf_release(&r.t.buf);

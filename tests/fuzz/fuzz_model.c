@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A whole trace in memory through the decoder: dump, model, and the history of every task with the straight-line code
- * between its branches. A file that does not begin as one is taken for bare records and gets its header and a block with
- * right checksums, so that changed bytes reach what lies behind them. */
+ * between its branches. */
 #include "tests/fuzz/fuzz.h"
-
-#include <string.h>
 
 #include "decoder/dump.h"
 #include "decoder/history.h"
@@ -69,26 +66,6 @@ static void look_at_maps(const struct model *m)
 	}
 }
 
-/* The bytes of a file made of bare records; empty for a file that is one already. */
-static struct buf wrap(const struct trace_file *f)
-{
-	struct buf out = {0};
-	uint8_t number = f->name[strcspn(f->name, "0123456789")] != 0;
-	enum bt_file_kind kind = BT_FILE_HEADER;
-	char name[32];
-
-	if (f->bytes.len && f->bytes.at[0] == 0x89)
-		return out;
-	for (; kind < BT_FILE_OBJECTS; kind++) {
-		trace_file_name(name, kind, 0);
-		if (!strncmp(name, f->name, strlen(name) - number))
-			break;
-	}
-	bt_file_header_encode(&out, kind, (const uint8_t *)"sixteen bytes 01");
-	MUST(!bt_block_encode(&out, 0, f->bytes));
-	return out;
-}
-
 static void look_at_trace(const struct trace_file *files, size_t n)
 {
 	struct bt_error err;
@@ -113,16 +90,10 @@ static void look_at_trace(const struct trace_file *files, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_file files[TRACE_BYTES_FILES] = {{{0}, 0, 0, {0}}};
-	size_t n = trace_bytes_split(data, size, files);
 	struct buf wrapped[TRACE_BYTES_FILES];
+	size_t n = trace_bytes_wrap(data, size, files, wrapped);
 
-	for (size_t i = 0; i < n; i++) {
-		wrapped[i] = wrap(&files[i]);
-		if (wrapped[i].len)
-			files[i].bytes = slice_of(wrapped[i].data, wrapped[i].len);
-	}
 	look_at_trace(files, n);
-	for (size_t i = 0; i < n; i++)
-		buf_release(&wrapped[i]);
+	trace_bytes_release(wrapped, n);
 	return 0;
 }

@@ -335,6 +335,7 @@ static const struct target {
 	{"insn", generate_insn},
 	{"trace", generate_trace},
 	{"model", generate_model},
+	{"report", generate_model},
 };
 
 static const struct fault {

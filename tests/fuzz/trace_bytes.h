@@ -4,6 +4,9 @@
 #ifndef BT_FUZZ_TRACE_BYTES_H
 #define BT_FUZZ_TRACE_BYTES_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "format/trace_reader.h"
 
 enum {
@@ -34,6 +37,48 @@ static inline void trace_bytes_add(struct buf *out, const struct trace_file *f)
 	buf_u8(out, (uint8_t)f->number);
 	buf_u32(out, (uint32_t)f->bytes.len);
 	buf_put(out, f->bytes.at, f->bytes.len);
+}
+
+/* The bytes of a file made of bare records; empty for a file that is one already. Bare records get right checksums, so that
+ * changed bytes reach what lies behind them. */
+static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
+{
+	struct buf out = {0};
+	uint8_t number = f->name[strcspn(f->name, "0123456789")] != 0;
+	enum bt_file_kind kind = BT_FILE_HEADER;
+	char name[32];
+
+	if (f->bytes.len && f->bytes.at[0] == 0x89)
+		return out;
+	for (; kind < BT_FILE_OBJECTS; kind++) {
+		trace_file_name(name, kind, 0);
+		if (!strncmp(name, f->name, strlen(name) - number))
+			break;
+	}
+	bt_file_header_encode(&out, kind, (const uint8_t *)"sixteen bytes 01");
+	if (bt_block_encode(&out, 0, f->bytes))
+		abort();
+	return out;
+}
+
+/* Splits data, and wraps those files that are bare records into wrapped. Returns how many files there are. */
+static inline size_t trace_bytes_wrap(const uint8_t *data, size_t size, struct trace_file files[TRACE_BYTES_FILES],
+				      struct buf wrapped[TRACE_BYTES_FILES])
+{
+	size_t n = trace_bytes_split(data, size, files);
+
+	for (size_t i = 0; i < n; i++) {
+		wrapped[i] = trace_bytes_wrap_file(&files[i]);
+		if (wrapped[i].len)
+			files[i].bytes = slice_of(wrapped[i].data, wrapped[i].len);
+	}
+	return n;
+}
+
+static inline void trace_bytes_release(struct buf *wrapped, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_release(&wrapped[i]);
 }
 
 #endif
