@@ -124,8 +124,9 @@ static void add_object(struct loader *l, const struct trace_file *file, const st
 	l->objects = objects;
 	objects += l->object_count;
 	*objects = (struct object){.number = rec->u.object.object, .bytes = arena_slice(a, rec->u.object.bytes)};
-	if (l->object_count && objects[-1].number >= objects->number)
+	if (objects->number <= l->newest_object)
 		l->objects_unsorted = true;
+	l->newest_object = objects->number;
 	if (!a->over && !a->failed)
 		l->object_count++;
 }

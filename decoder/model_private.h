@@ -66,6 +66,7 @@ struct loader {
 	size_t event_cap, damage_cap, object_cap;
 	struct object *objects; /* sorted by number once read */
 	size_t object_count;
+	uint64_t newest_object;
 	bool objects_unsorted;
 	struct process *processes;
 	size_t process_count;
