@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -140,8 +141,10 @@ static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
 static void print_info(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
+	char *path = realpath(m->trace->path, NULL); /* behind `latest` */
 
-	printf("%-12s%s\n", "trace", m->trace->path);
+	print_text("trace", bt_str(path ? path : m->trace->path));
+	free(path);
 	print_uuid(m->trace->uuid);
 	print_text("program", h->program);
 	print_argv(h->argv);

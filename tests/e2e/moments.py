@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Which moments a trace keeps, and where it begins: --from, --snap-exit, btrec snap, btrec.h, rate limits; the commands that tell.
+from e2e import *
+
+SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
+MOMENTS = ("moments.c", "-I" + SOURCE, "-pthread", *STATIC)
+
+
+def moments(*arguments):
+    return [build(*MOMENTS), *arguments]
+
+
+def dynamic(*arguments):
+    return [build("moments.c", "-I" + SOURCE, "-pthread", "-rdynamic", "-ldl"), *arguments]
+
+
+def kinds(trace):
+    return [s["kind"] for s in report(trace)["snapshots"]]
+
+
+def dump(trace, record_kind):
+    result = execute([BTREC, "dump", trace])
+    equal(result.status, 0, "status of dump")
+    return [line for line in result.out.decode().splitlines() if line.startswith(record_kind + " ")]
+
+
+def field(line, name):
+    return re.search(r" %s=(\"[^\"]*\"|\S+)" % name, line).group(1).strip('"')
+
+
+@case("btrec.h: nothing happens when not recorded")
+def header_alone():
+    equal(native(moments("mark")).out, b"recorded 0 0\n", "stdout")
+
+
+@case("btrec.h: snapshots with their labels")
+def header_recorded():
+    run = record(moments("mark"), ["--from", "main"])
+    equal(run.out, b"recorded 1 1\n", "stdout")
+    snapshots = dump(run.trace, "SNAPSHOT")
+    equal([field(s, "label") for s in snapshots], ["after the third", ""], "labels")
+    equal(kinds(run.trace), ["request", "request"], "kinds")
+    ticks = [int(field(s, "point").split("+")[0]) for s in snapshots]
+    # interesting(5) at -O1: one tick to enter the loop, one for each of its rounds; and the label's test.
+    check(ticks[1] - ticks[0] in range(6, 9), "ticks between the two: %s" % ticks)
+
+
+@case("--from a function: the history begins there")
+def from_function():
+    run = record(moments("from"), ["--from", "interesting"])
+    equal(run.status, -signal.SIGKILL, "status")
+    found = report(run.trace, "-n", "1000")
+    equal([g["reason"] for g in found["gaps"]][:1], ["start"], "first gap")
+    first = found["branches"][0]
+    equal(first["from"]["function"], "interesting", "function of the first branch")
+    inside = [b for b in found["branches"] if b["from"]["function"] == "interesting" and b["kind"] == "jcc"]
+    equal(len(inside), 8, "conditionals of interesting(7)")
+    equal(inside[0]["ticks"], "1", "ticks of the first conditional")
+
+
+@case("--from an address as nm prints it, also of a PIE")
+def from_address():
+    for program in (moments("from"), dynamic("from")):
+        listing = subprocess.run(["nm", program[0]], stdout=subprocess.PIPE, check=True).stdout.decode()
+        address = re.search(r"^([0-9a-f]+) T interesting$", listing, re.M).group(1)
+        run = record(program, ["--from", "0x" + address])
+        equal(report(run.trace, "-n", "1000")["branches"][0]["from"]["function"], "interesting", "function of the first branch")
+
+
+@case("--from: a thread that sleeps in a system call is recorded from there too")
+def from_thread():
+    run = record(moments("from-thread"), ["--from", "interesting"])
+    equal(run.status, -signal.SIGSEGV, "status")
+    starts = dump(run.trace, "START")
+    equal(len(starts), 2, "START records")
+    rows = branches(run.trace)
+    equal({row[0] for row in rows}, {int(field(s, "task")) for s in starts}, "tasks with branches")
+    found = report(run.trace)
+    check(any("pthread_join" in (f["function"] or "") for t in found["threads"] for f in t["stack"]) or len(found["threads"]) == 2,
+          "the sleeping thread's stack is not there")
+
+
+@case("--from: each process begins when it comes there")
+def from_child():
+    run = record(moments("from-child"), ["--from", "interesting"])
+    equal(run.status, -signal.SIGABRT, "status")
+    equal(len(dump(run.trace, "START")), 2, "START records")
+
+
+@case("--from a function of a library that is loaded later")
+def from_library():
+    library = build("library.c", "-shared", "-fPIC", name="liblate.so")
+    run = record(dynamic("from-library", library), ["--from", "ledger_add"])
+    equal(run.status, -signal.SIGSEGV, "status")
+    equal(len(dump(run.trace, "START")), 1, "START records")
+
+
+@case("--from: a place that is never reached is told")
+def from_nowhere():
+    run = record(moments("exit", "3"), ["--from", "no_such_function"])
+    equal(run.status, 3, "status")
+    check("no_such_function was never reached" in run.own_err, run.own_err)
+    equal(dump(run.trace, "START"), [], "START records")
+
+
+@case("--snap-exit")
+def snap_exit():
+    for when, status, expected in (("never", "3", []), ("failure", "0", []), ("failure", "3", ["exit"]), ("always", "0", ["exit"])):
+        run = record(moments("exit", status), ["--snap-exit", when, "--from", "main"])
+        equal(run.status, int(status), "status")
+        equal(kinds(run.trace), expected, "snapshots with --snap-exit %s and status %s" % (when, status))
+    check(kinds(record(moments("exit", "3"), ["--from", "main"]).trace) == ["exit"], "the default keeps failures")
+
+
+def snap(what, options, times):
+    trace = fresh("trace")
+    recorder = start([BTREC, "run", "-o", trace, *options, "--", *moments(what)], stdout=subprocess.PIPE, cwd=TMP)
+    equal(recorder.stdout.readline(), b"ready\n", "the program's line")
+    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
+    rows = [line.split(None, 2) for line in listing[1:]]
+    middle = [r[0] for r in rows if r[1] == str(recorder.pid)][0]
+    program = int([r[0] for r in rows if r[1] == middle][0])
+    for _ in range(times):
+        result = execute([BTREC, "snap", str(program)])
+        equal((result.status, result.err), (0, b""), "snap")
+    result = execute([BTREC, "snap", str(recorder.pid)])
+    equal((result.status, result.err), (0, b""), "snap by the recorder's pid")
+    os.kill(program, signal.SIGTERM)
+    recorder.communicate(timeout=30)
+    equal(recorder.returncode, -signal.SIGTERM, "status")
+    equal(kinds(trace).count("request"), times + 1, "snapshots asked for")
+    return trace
+
+
+@case("btrec snap: a program that sleeps goes on sleeping")
+def snap_sleeping():
+    trace = snap("wait", [], 2)
+    # The stops of the snapshots are not seen: pause returns only for the signal.
+    ends = [line for line in dump(trace, "SYSCALL_EXIT") if field(line, "nr") == "0x22"]
+    check(all(int(field(line, "result"), 16) >= (1 << 64) - 516 for line in ends), "pause returned: %s" % ends)
+
+
+@case("btrec snap: a program that runs")
+def snap_running():
+    trace = snap("spin", ["--from", "interesting"], 3)
+    found = [int(field(s, "position"), 16) for s in dump(trace, "SNAPSHOT")]
+    equal(found, sorted(found), "positions")
+    check(found[0] < found[2], "nothing ran between snapshots")
+
+
+@case("btrec snap: what is not recorded is told")
+def snap_refused():
+    for pid, why in ((os.getpid(), "not recorded"), (4194000, "no process")):
+        result = execute([BTREC, "snap", str(pid)])
+        equal(result.status, 69, "status")
+        check(why in result.err.decode() and str(pid) in result.err.decode(), result.err)
+    equal(execute([BTREC, "snap", "x"]).status, 2, "status of a wrong pid")
+
+
+@case("many handled signals: some kept, the rest counted")
+def rate_limit():
+    run = record(moments("signals"), ["--from", "main"])
+    equal(run.status, 0, "status")
+    kept = len(dump(run.trace, "SNAPSHOT"))
+    suppressed = sum(int(field(s, "count"), 16) for s in dump(run.trace, "SUPPRESSED"))
+    equal(kept + suppressed, 200, "kept and suppressed")
+    check(kept >= 32 and suppressed > 0, "kept %d" % kept)
+
+
+@case("where traces go: BTREC_TRACE_DIR, names with numbers, latest, list")
+def places():
+    home = fresh("traces")
+    environment = dict(os.environ, BTREC_TRACE_DIR=home)
+    empty = execute([BTREC, "list"], env=environment)
+    equal(empty.status, 1, "status of an empty list")
+    for _ in range(2):
+        equal(execute([BTREC, "run", *moments("exit", "5")], env=environment).status, 5, "status")
+    names = sorted(os.listdir(home))
+    equal(names, ["latest", "moments-0", "moments-1"], "names")
+    equal(os.readlink(os.path.join(home, "latest")), "moments-1", "latest")
+    equal(os.stat(os.path.join(home, "moments-0")).st_mode & 0o777, 0o700, "mode of a trace")
+    equal({os.stat(os.path.join(home, "moments-0", f)).st_mode & 0o777 for f in os.listdir(os.path.join(home, "moments-0"))}, {0o600},
+          "modes of its files")
+    listed = execute([BTREC, "list"], env=environment)
+    equal(listed.status, 0, "status of list")
+    lines = listed.out.decode().splitlines()
+    check(len(lines) == 2 and all("exit 5" in line for line in lines) and lines[1].endswith("/moments-1"), listed.out)
+    information = execute([BTREC, "info"], env=environment)
+    equal(information.status, 0, "status of info")
+    for part in ("exited with 5", "Jcc JrCXZ LOOPcc", "moments-1", "replay"):
+        check(part in information.out.decode(), "info says nothing of %s" % part)
+
+
+@case("commands on what is no trace")
+def no_trace():
+    for command in (["info"], ["dump"]):
+        equal(execute([BTREC, *command, fresh("nothing")]).status, 66, "status for nothing")
+        equal(execute([BTREC, *command, "/etc"]).status, 76, "status for another directory")
+        equal(execute([BTREC, *command, "/etc/passwd"]).status, 76, "status for a file")
+    equal(execute([BTREC, "nonsense"]).status, 2, "status of an unknown command")
+    equal(execute([BTREC]).status, 2, "status of no command")
+    equal(execute([BTREC, "run"]).status, 125, "status of run without a program")
+    equal(execute([BTREC, "run", "--nonsense", "true"]).status, 125, "status of a wrong option")
+
+
+main()

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* A program with moments to keep: what it does is its first argument. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "include/btrec.h"
+
+static volatile int sink;
+
+__attribute__((noinline)) void interesting(int n)
+{
+	for (int i = 0; i < n; i++)
+		sink += i;
+}
+
+static int mark(void)
+{
+	int first, second;
+
+	interesting(3);
+	first = btrec_snapshot("after the third");
+	interesting(5);
+	second = btrec_snapshot(NULL);
+	printf("recorded %d %d\n", first, second);
+	return 0;
+}
+
+static int from(void)
+{
+	interesting(7);
+	raise(SIGKILL);
+	return 0;
+}
+
+static void *other(void *arg)
+{
+	interesting(11);
+	raise(SIGSEGV);
+	return arg;
+}
+
+/* The initial thread sleeps in the kernel when another one reaches the place; both are recorded from there. */
+static int from_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, other, NULL);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+static int from_child(void)
+{
+	if (fork() == 0) {
+		interesting(2);
+		_exit(0);
+	}
+	sleep(1);
+	interesting(2);
+	abort();
+}
+
+static int from_library(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW);
+	void (*function)(long) = library ? (void (*)(long))dlsym(library, "ledger_add") : NULL;
+
+	if (function)
+		function(1);
+	return 9;
+}
+
+static int wait_forever(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+static int spin_forever(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		interesting(100);
+}
+
+static void nothing(int signo)
+{
+	(void)signo;
+}
+
+static int many_signals(void)
+{
+	signal(SIGUSR1, nothing);
+	for (int i = 0; i < 200; i++)
+		raise(SIGUSR1);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "mark"))
+		return mark();
+	if (!strcmp(what, "from"))
+		return from();
+	if (!strcmp(what, "from-thread"))
+		return from_thread();
+	if (!strcmp(what, "from-child"))
+		return from_child();
+	if (!strcmp(what, "from-library"))
+		return from_library(argv[2]);
+	if (!strcmp(what, "wait"))
+		return wait_forever();
+	if (!strcmp(what, "spin"))
+		return spin_forever();
+	if (!strcmp(what, "signals"))
+		return many_signals();
+	if (!strcmp(what, "exit"))
+		return atoi(argv[2]);
+	return 99;
+}
