@@ -9,7 +9,7 @@
 
 enum {
 	INDENT = 2,
-	INDENT_MAX = 24, /* columns; deeper calls stay there */
+	INDENT_PART = 4, /* at most this part of the column */
 	FROM_MIN = 24,
 	KIND_WIDTH = 8,
 };
@@ -75,7 +75,12 @@ static size_t count(const struct view *view)
 {
 	const struct branch_list *b = view->state;
 
-	return b ? b->fold.count : 0;
+	return b && b->fold.count ? b->fold.count : 1;
+}
+
+static const struct fold_line *line_at(const struct branch_list *b, size_t line)
+{
+	return line < b->fold.count ? &b->fold.lines[line] : NULL;
 }
 
 static void put_gutter(const struct branch_list *b, const struct fold_line *l, struct row *out)
@@ -112,10 +117,18 @@ static void put_extras(const struct history_entry *e, struct row *out)
 		row_put(out, STYLE_DIM, "  %u cycles", e->cycles);
 }
 
+/* Deep calls share the deepest indentation: the names need room too. */
+static unsigned indent_of(uint32_t depth, unsigned columns)
+{
+	unsigned most = columns / INDENT_PART / INDENT * INDENT;
+
+	return depth < most / INDENT ? depth * INDENT : most;
+}
+
 static void put_branch(struct viewer *v, const struct view *view, size_t i, struct row *out)
 {
 	const struct history_entry *e = &v->history.entries[i];
-	unsigned indent = v->calls.depth[i] < INDENT_MAX / INDENT ? v->calls.depth[i] * INDENT : INDENT_MAX, from, columns;
+	unsigned indent, from, columns;
 	bool not_taken = e->kind == BT_BRANCH_JCC && !(e->flags & BT_BRANCH_TAKEN);
 
 	row_put(out, kind_styles[e->kind], "%-*s", KIND_WIDTH, not_taken ? "jcc not" : bt_branch_info[e->kind].name);
@@ -123,6 +136,7 @@ static void put_branch(struct viewer *v, const struct view *view, size_t i, stru
 	columns = view->width > (int)from ? ((unsigned)view->width - from) / 2 : 0;
 	if (columns < FROM_MIN)
 		columns = FROM_MIN;
+	indent = indent_of(v->calls.depth[i], columns);
 	row_pad(out, from + indent);
 	label_code(v, out, e->space, e->epoch, e->from, false, columns > indent + 2 ? columns - indent - 2 : 1);
 	row_pad(out, from + columns - 1);
@@ -147,9 +161,13 @@ static void put_stop(struct viewer *v, struct row *out)
 static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
 {
 	const struct branch_list *b = view->state;
-	const struct fold_line *l = &b->fold.lines[line];
-	const struct history_entry *e = l->entry < v->history.count ? &v->history.entries[l->entry] : NULL;
+	const struct fold_line *l = line_at(b, line);
+	const struct history_entry *e = l && l->entry < v->history.count ? &v->history.entries[l->entry] : NULL;
 
+	if (!l) {
+		row_put(out, STYLE_DIM, "the trace has no branches of this task");
+		return;
+	}
 	put_gutter(b, l, out);
 	if (l->kind == FOLD_STOP) {
 		row_pad(out, b->fold.nesting + b->tick_width + 2);
@@ -184,14 +202,17 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 {
 	const struct branch_list *b = view->state;
 	const struct bt_record_thread *t = viewer_thread(v, v->task);
-	const struct fold_line *l = &b->fold.lines[line];
-	const struct history_entry *e = &v->history.entries[l->entry];
+	const struct fold_line *l = line_at(b, line);
+	const struct history_entry *e;
 
+	if (!l)
+		return false;
 	if (l->kind == FOLD_STOP) {
 		*out = (struct place){.addr = v->stop_rip, .space = v->snap->rec->space, .epoch = t ? t->epoch : v->snap->rec->epoch,
 				      .entry = l->entry == v->history.count ? l->entry : NO_ENTRY, .stop = v->stop_rip};
 		return true;
 	}
+	e = &v->history.entries[l->entry];
 	if (e->kind == BT_BRANCH_GAP)
 		return false;
 	*out = (struct place){.addr = v->target_shown ? e->to : e->from, .space = e->space, .epoch = e->epoch,
@@ -202,7 +223,8 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 static void toggle_fold(struct viewer *v, struct view *view)
 {
 	struct branch_list *b = view->state;
-	uint32_t entry = view->cursor < b->fold.count ? b->fold.lines[view->cursor].entry : 0;
+	const struct fold_line *l = line_at(b, view->cursor);
+	uint32_t entry = l ? l->entry : 0;
 	struct bt_error err;
 
 	b->folded = !b->folded;
@@ -228,7 +250,7 @@ static void go_to(struct viewer *v, struct view *view, uint32_t entry, const cha
 static bool request(struct viewer *v, struct view *view, enum request r)
 {
 	struct branch_list *b = view->state;
-	const struct fold_line *l = view->cursor < b->fold.count ? &b->fold.lines[view->cursor] : NULL;
+	const struct fold_line *l = line_at(b, view->cursor);
 	uint32_t entry = l && l->entry < v->history.count ? l->entry : CALLS_NONE;
 
 	if (r == REQUEST_FOLD || (r == REQUEST_ENTER && l && l->kind == FOLD_LOOP)) {
@@ -258,7 +280,7 @@ void branch_view_go(struct viewer *v, uint64_t position)
 	size_t line = fold_line_of(&b->fold, history_index(&v->history, position));
 
 	/* Where the task stood comes before the entry of that number. */
-	if (line && b->fold.lines[line].kind != FOLD_STOP && b->fold.lines[line - 1].kind == FOLD_STOP)
+	if (line && line < b->fold.count && b->fold.lines[line].kind != FOLD_STOP && b->fold.lines[line - 1].kind == FOLD_STOP)
 		line--;
 	view->before_jump = view->cursor + 1;
 	view_centre(view, line);

@@ -11,6 +11,7 @@
 enum {
 	NAME_MIN = 8, /* a name is cut no shorter */
 	NAME_BYTES = 512,
+	POINTER_COLUMNS = 72,
 };
 
 const char *label_basename(const char *path)
@@ -70,7 +71,7 @@ void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t e
 		return;
 	row_put(out, STYLE_NORMAL, "  ");
 	if (map->prot & 4) {
-		label_code(v, out, space, epoch, value, false, 0);
+		label_code(v, out, space, epoch, value, false, POINTER_COLUMNS);
 		return;
 	}
 	row_outside(out, STYLE_FILE, *map->path ? label_basename(map->path) : "[anonymous]", 0);

@@ -15,6 +15,8 @@
 
 enum {
 	ESCAPE_DELAY_MS = 25,
+	KEY_ESCAPE = 27,
+	KEY_CANCELS = 'G' & 0x1f,
 	ERRORS_MAX = 50, /* reads that fail in a row: the terminal is gone */
 };
 
@@ -245,7 +247,7 @@ int screen_key(struct screen *s)
 	return ch < 128 ? (int)ch : SCREEN_OTHER;
 }
 
-bool screen_pending(struct screen *s)
+bool screen_stopped(struct screen *s)
 {
 	int ch;
 
@@ -253,10 +255,11 @@ bool screen_pending(struct screen *s)
 	timeout(0);
 	ch = getch();
 	timeout(-1);
-	if (ch == ERR)
-		return false;
-	ungetch(ch);
-	return true;
+	if (ch == KEY_ESCAPE || ch == KEY_CANCELS)
+		return true;
+	if (ch != ERR)
+		ungetch(ch);
+	return false;
 }
 
 struct line_edit {
@@ -303,7 +306,7 @@ static enum edit_result edit_key(struct line_edit *l, bool is_code, wint_t ch)
 {
 	if (ch == '\r' || ch == '\n' || (is_code && ch == KEY_ENTER))
 		return EDIT_DONE;
-	if (ch == 27 || ch == ('G' & 0x1f))
+	if (ch == KEY_ESCAPE || ch == KEY_CANCELS)
 		return EDIT_CANCELLED;
 	if (ch == 127 || ch == '\b' || (is_code && ch == KEY_BACKSPACE)) {
 		if (!l->len)

@@ -49,8 +49,8 @@ enum {
 
 /* Waits for a key: its curses code, or one of the above. */
 int screen_key(struct screen *s);
-/* A key is waiting; it stays. */
-bool screen_pending(struct screen *s);
+/* Escape or ^G waits to be read, and is taken; other keys stay. */
+bool screen_stopped(struct screen *s);
 
 /* Asks for a line of text on the last row. Returns false when cancelled. */
 bool screen_prompt(struct screen *s, const char *prompt, char *text, size_t cap);

@@ -7,10 +7,16 @@
 #include "tui/label.h"
 #include "tui/source_file.h"
 
+enum {
+	RAN_MAX = 64,
+};
+
 struct source {
 	struct source_file file;
 	const char *name;	/* as debug information has it; owned by symbols, "" without a place */
 	size_t line;		/* from 1, 0: none */
+	size_t ran[RAN_MAX];	/* lines of this file with code that ran since the branch before */
+	size_t ran_count;
 };
 
 static int load(struct viewer *v, struct view *view, struct bt_error *err)
@@ -31,6 +37,40 @@ static void release(struct view *view)
 	view->state = NULL;
 }
 
+static void add_ran(struct source *s, size_t line)
+{
+	for (size_t i = 0; i < s->ran_count; i++)
+		if (s->ran[i] == line)
+			return;
+	if (s->ran_count < RAN_MAX)
+		s->ran[s->ran_count++] = line;
+}
+
+static void find_ran(struct viewer *v, struct source *s, const struct place *p)
+{
+	struct history_insn *insns = NULL;
+	long n = p && p->entry != NO_ENTRY ? history_straight(&v->history, v->m, p->entry, p->stop, &insns) : 0;
+
+	s->ran_count = 0;
+	/* The newest first: of a long stretch only they show. */
+	while (n-- > 0 && s->ran_count < RAN_MAX) {
+		struct location loc;
+
+		symbols_lookup(v->s, p->space, p->epoch, insns[n].addr, false, &loc);
+		if (loc.line > 0 && !strcmp(loc.file, s->name))
+			add_ran(s, (size_t)loc.line);
+	}
+	free(insns);
+}
+
+static bool has_run(const struct source *s, size_t line)
+{
+	for (size_t i = 0; i < s->ran_count; i++)
+		if (s->ran[i] == line)
+			return true;
+	return false;
+}
+
 void source_view_show(struct viewer *v, const struct place *p)
 {
 	struct view *view = &v->views[VIEW_SOURCE];
@@ -41,6 +81,7 @@ void source_view_show(struct viewer *v, const struct place *p)
 		symbols_lookup(v->s, p->space, p->epoch, p->addr, p->is_return, &loc);
 	s->name = loc.file;
 	s->line = loc.line > 0 ? (size_t)loc.line : 0;
+	find_ran(v, s, p);
 	if (!s->file.path || strcmp(s->file.path, loc.file)) {
 		source_file_release(&s->file);
 		if (!source_file_read(&s->file, loc.file))
@@ -86,7 +127,7 @@ static void row(struct viewer *v, const struct view *view, size_t line, struct r
 	}
 	text = source_file_line(&s->file, line, &len);
 	row_put(out, STYLE_DIM, "%5zu ", line + 1);
-	row_put(out, STYLE_MARK, "%s", here ? "> " : "  ");
+	row_put(out, STYLE_MARK, "%s", here ? "> " : has_run(s, line + 1) ? "| " : "  ");
 	row_source(out, here ? STYLE_MARK : STYLE_NORMAL, text, len);
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The snapshot's threads and their stacks. Enter goes to a thread's history. */
+/* The snapshot's threads and their stacks, and all other tasks. Enter goes to a task's history. */
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decoder/signals.h"
 #include "tui/label.h"
 
 enum {
 	FRAMES_MAX = 256,
 	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
 };
+
+#define NO_GROUP SIZE_MAX
 
 struct threads {
 	struct lines lines; /* first: the view's lines operations see the state as a struct lines */
@@ -79,16 +82,63 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 		add_stack(v, &t->lines, &target);
 }
 
+static void put_end(struct row *row, const struct bt_record_exit *e)
+{
+	char name[SIGNAL_NAME_MAX];
+
+	if (!e)
+		row_put(row, STYLE_DIM, ", its end is not in the trace");
+	else if (e->kind == BT_EXIT_SIGNAL)
+		row_put(row, STYLE_FAULT, ", killed by %s", signal_name(e->status, name));
+	else if (e->kind == BT_EXIT_STATUS)
+		row_put(row, STYLE_NORMAL, ", exited with status %" PRIu32, e->status);
+	else
+		row_put(row, STYLE_DIM, ", vanished");
+}
+
+/* A task that is not in the snapshot. */
+static void add_other(struct viewer *v, struct lines *l, const struct model_task *task)
+{
+	struct target target = {.history = true, .task = task->task, .position = UINT64_MAX, .group = NO_GROUP};
+	struct row row;
+
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_HEADING, "task %" PRIu32 ", pid %" PRIu32 ", tid %" PRIu32 ", ", task->task, task->pid, task->tid);
+	row_outside(&row, STYLE_HEADING, task->command, 40);
+	put_end(&row, task->exit);
+	row_put(&row, STYLE_DIM, ", %" PRIu64 " branches", task->branch_count);
+	lines_add(l, &row, &target);
+}
+
+static void add_others(struct viewer *v, struct lines *l)
+{
+	bool any = false;
+	struct row row;
+
+	for (size_t i = 0; i < v->m->task_count; i++) {
+		if (viewer_thread(v, v->m->tasks[i].task))
+			continue;
+		if (!any) {
+			row_init(&row, v->screen.utf8);
+			row_put(&row, STYLE_DIM, "not in this snapshot:");
+			lines_add(l, &row, NULL);
+		}
+		any = true;
+		add_other(v, l, &v->m->tasks[i]);
+	}
+}
+
 static void fill(struct viewer *v, struct threads *t)
 {
 	lines_release(&t->lines);
 	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++)
 		add_thread(v, t, i);
+	add_others(v, &t->lines);
 	if (!t->lines.count) {
 		struct row row;
 
 		row_init(&row, v->screen.utf8);
-		row_put(&row, STYLE_DIM, "the trace keeps no threads");
+		row_put(&row, STYLE_DIM, "the trace has no tasks");
 		lines_add(&t->lines, &row, NULL);
 	}
 }
@@ -143,7 +193,7 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 
 	if (!target || !target->history)
 		return false;
-	if (r == REQUEST_UNFOLD)
+	if (r == REQUEST_UNFOLD && target->group != NO_GROUP)
 		toggle(v, view, target->group);
 	else if (r == REQUEST_ENTER)
 		viewer_follow(v, target);

@@ -10,12 +10,24 @@
 
 enum {
 	SEARCH_CHECK = 512, /* lines searched between two looks for a key that stops it */
+	SEARCH_LONG = 50000, /* lines after which the user is told */
 	SIDEWAYS = 8,
 };
 
 static struct view *focused(struct viewer *v)
 {
 	return &v->views[v->focus];
+}
+
+static void draw_status(struct viewer *v, const char *text)
+{
+	struct row row;
+
+	if (v->screen.rows < 2)
+		return;
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_NORMAL, "%s", text);
+	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE, NULL);
 }
 
 /* Searching. */
@@ -41,7 +53,11 @@ static void search_on(struct viewer *v, bool backward)
 	for (size_t n = 1; n <= count; n++) {
 		bool wrapped = backward ? line == 0 : line + 1 >= count;
 
-		if (n % SEARCH_CHECK == 0 && screen_pending(&v->screen)) {
+		if (n == SEARCH_LONG) {
+			draw_status(v, "searching; Escape stops");
+			screen_flush(&v->screen);
+		}
+		if (n % SEARCH_CHECK == 0 && screen_stopped(&v->screen)) {
 			viewer_message(v, "the search was stopped");
 			return;
 		}
@@ -308,16 +324,6 @@ static void draw_view(struct viewer *v, struct view *view)
 		screen_separator(&v->screen, view->y, view->x - 1, view->height + view->titled);
 }
 
-static void draw_message(struct viewer *v)
-{
-	struct row row;
-
-	row_init(&row, v->screen.utf8);
-	row_put(&row, STYLE_NORMAL, "%s", *v->message ? v->message : "h help  q close");
-	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE, NULL);
-	v->message[0] = '\0';
-}
-
 static void draw(struct viewer *v)
 {
 	layout(v);
@@ -326,8 +332,8 @@ static void draw(struct viewer *v)
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		if (v->views[i].height)
 			draw_view(v, &v->views[i]);
-	if (v->screen.rows > 1)
-		draw_message(v);
+	draw_status(v, *v->message ? v->message : "h help  q close");
+	v->message[0] = '\0';
 	screen_cursor(&v->screen, focused(v)->y + (int)(focused(v)->cursor - focused(v)->top), focused(v)->x);
 	screen_flush(&v->screen);
 }
