@@ -235,7 +235,8 @@ static void send_message(const struct run *run, const struct front_message *m)
 static void summarize(const struct run *run, const struct recorder *r, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char how[64];
+	char how[64], stopped[128] = "";
+	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
 	m->kind = o->kind;
@@ -244,8 +245,9 @@ static void summarize(const struct run *run, const struct recorder *r, struct fr
 		snprintf(how, sizeof how, "killed by SIG%s", sigabbrev_np(o->status) ? sigabbrev_np(o->status) : "?");
 	else
 		snprintf(how, sizeof how, "exited with %d", o->status);
-	snprintf(m->text, sizeof m->text, "%s%s; trace: %.480s", how,
-		 trace_writer_stopped(r->writer) ? " (recording stopped early: the disk?)" : "", run->trace);
+	if (failure)
+		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
+	snprintf(m->text, sizeof m->text, "%s%s; trace: %.400s", how, stopped, run->trace);
 	if (r->options.from && !r->from_reached)
 		snprintf(m->text, sizeof m->text, "%s; %.100s was never reached; trace: %.360s", how, r->options.from, run->trace);
 }

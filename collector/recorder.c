@@ -363,24 +363,28 @@ static void start_new(struct recorder *r, struct task *child)
 
 /* ---- What the backend says ---- */
 
-static bool changes_maps(uint64_t nr)
+static bool is_call(const struct task *task, long nr)
+{
+	return task->call.nr == (uint64_t)nr && !task->call.compat;
+}
+
+static bool changes_maps(const struct tracee_syscall *call)
 {
 	static const uint16_t calls[] = {SYS_mmap, SYS_mprotect, SYS_munmap, SYS_brk, SYS_mremap, SYS_shmat, SYS_shmdt,
 					 SYS_remap_file_pages, SYS_pkey_mprotect, SYS_prctl};
 
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		if (calls[i] == nr)
+		if (calls[i] == call->nr)
 			return true;
-	return false;
+	return call->compat; /* of another table: look each time */
 }
 
 /* Before a system call that ends the process: the last moment at which its threads and memory are whole. */
 static void snapshot_before_exit(struct recorder *r, struct task *task)
 {
 	struct process *p = task->process;
-	uint64_t nr = task->regs.orig_rax;
-	bool ends = nr == SYS_exit_group || (nr == SYS_exit && p->tasks == 1);
-	bool failure = (task->regs.rdi & 0xff) != 0;
+	bool ends = is_call(task, SYS_exit_group) || (is_call(task, SYS_exit) && p->tasks == 1);
+	bool failure = (task->call.args[0] & 0xff) != 0;
 
 	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS || (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
@@ -391,11 +395,11 @@ static void snapshot_on_request(struct recorder *r, struct task *task)
 {
 	char label[128] = "";
 
-	task->snapshot_call = task->regs.orig_rax == SYS_prctl && task->regs.rdi == BTREC_PRCTL;
+	task->snapshot_call = is_call(task, SYS_prctl) && task->call.args[0] == BTREC_PRCTL;
 	if (!task->snapshot_call)
 		return;
-	if (task->regs.rsi)
-		tracee_read(task->tid, task->regs.rsi, label, sizeof label - 1);
+	if (task->call.args[1])
+		tracee_read(task->tid, task->call.args[1], label, sizeof label - 1);
 	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
@@ -406,7 +410,7 @@ static bool let_go_before_exec(struct recorder *r, struct task *task)
 	pid_t pid = task->process->pid;
 	struct task *next;
 
-	if (task->regs.orig_rax != SYS_execve && task->regs.orig_rax != SYS_execveat)
+	if (!is_call(task, SYS_execve) && !is_call(task, SYS_execveat))
 		return false;
 	if (!program_gains_privileges(task->tid, &task->regs, reason, sizeof reason))
 		return false;
@@ -423,15 +427,14 @@ static bool let_go_before_exec(struct recorder *r, struct task *task)
 
 static void syscall_entered(struct recorder *r, struct task *task)
 {
-	const struct bt_regs *g = &task->regs;
+	const struct tracee_syscall *c = &task->call;
 	struct bt_record_syscall_enter rec = {
-		.task = task->number, .point = task_point(task), .nr = g->orig_rax, .arg0 = g->rdi, .arg1 = g->rsi, .arg2 = g->rdx,
-		.arg3 = g->r10, .arg4 = g->r8, .arg5 = g->r9,
+		.task = task->number, .point = task_point(task), .nr = c->nr, .arg0 = c->args[0], .arg1 = c->args[1], .arg2 = c->args[2],
+		.arg3 = c->args[3], .arg4 = c->args[4], .arg5 = c->args[5], .compat = c->compat,
 	};
 
 	task->in_syscall = true;
 	task->syscall_restarts = false;
-	task->syscall_nr = g->orig_rax;
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
 	snapshot_before_exit(r, task);
 	snapshot_on_request(r, task);
@@ -450,7 +453,7 @@ static void redo_interrupted(struct task *task)
 	task->interrupted = false;
 	if ((int64_t)task->regs.rax != -EINTR)
 		return;
-	task->regs.rax = task->syscall_nr;
+	task->regs.rax = task->call.nr;
 	task->regs.rip -= 2;
 	tracee_set_regs(task->tid, &task->regs);
 }
@@ -475,7 +478,7 @@ static void from_arm(struct recorder *r, struct task *task);
 
 static void syscall_left(struct recorder *r, struct task *task)
 {
-	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->syscall_nr};
+	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->call.nr};
 
 	task->syscall_restarts = wants_restart(&task->regs);
 	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from before --from */
@@ -492,17 +495,17 @@ static void syscall_left(struct recorder *r, struct task *task)
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
 	if (!task->syscall_restarts)
 		redo_interrupted(task);
-	if (task->syscall_nr == SYS_rt_sigreturn && task->depth)
+	if (is_call(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;
-	if (task->syscall_nr == SYS_execve && r->options.deterministic && (int64_t)task->regs.rax == 0) {
+	if (is_call(task, SYS_execve) && r->options.deterministic && (int64_t)task->regs.rax == 0) {
 		world_make_deterministic(task->tid);
 		address_space_refresh(task->process->space, r->writer, task->tid);
 	}
-	if (task->syscall_nr == SYS_execve && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
+	if (is_call(task, SYS_execve) && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
 		from_arm(r, task);
-	if (task->syscall_nr == SYS_execve || (task->syscall_nr == SYS_rt_sigaction && task->regs.rdi == SIGTRAP))
+	if (is_call(task, SYS_execve) || (is_call(task, SYS_rt_sigaction) && task->regs.rdi == SIGTRAP))
 		note_trap_disposition(task);
-	if (changes_maps(task->syscall_nr))
+	if (changes_maps(&task->call))
 		address_space_refresh(task->process->space, r->writer, task->tid);
 	make_ready(r, task);
 }
@@ -796,7 +799,7 @@ static void on_exec(struct recorder *r, struct task *task, const struct wait_eve
 	buf_release(&argv);
 	/* Out of the execve: for the first one nobody saw the entry, but its exit stop comes all the same. */
 	task->in_syscall = true;
-	task->syscall_nr = SYS_execve;
+	task->call = (struct tracee_syscall){.nr = SYS_execve};
 	resume_task(r, task);
 }
 
@@ -821,21 +824,31 @@ static void on_exiting(struct recorder *r, struct task *task, const struct wait_
 	give_up_turn(r, task);
 }
 
+/* The initial process has ended, recorded to its end or let go before. */
+static void note_outcome(struct recorder *r, const struct wait_event *ev)
+{
+	bool by_signal = ev->type == WAIT_KILLED;
+
+	r->outcome = (struct recorder_outcome){.ended = true,
+					       .kind = by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS,
+					       .status = ev->value,
+					       .core = by_signal && WCOREDUMP(ev->status)};
+	r->initial_pid = 0;
+}
+
 static void on_gone(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
 	bool by_signal = ev->type == WAIT_KILLED;
 
 	if (task->process)
 		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS, ev->value, by_signal && WCOREDUMP(ev->status));
-	if (task->tid == r->initial_pid) {
-		r->outcome = (struct recorder_outcome){.ended = true,
-						       .kind = by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS,
-						       .status = ev->value,
-						       .core = by_signal && WCOREDUMP(ev->status)};
-		r->initial_pid = 0;
-	}
 	forget(r, task);
-	if (r->outcome.ended && !r->initial_pid && r->notify && r->tasks.first) {
+}
+
+/* The front need not wait for those that the initial process leaves behind. */
+static void release_front(struct recorder *r)
+{
+	if (r->outcome.ended && r->notify && r->tasks.first) {
 		r->notify(r->notify_arg, r, 0);
 		r->notify = NULL;
 	}
@@ -931,7 +944,7 @@ static void on_native_syscall(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	if (space->from_missing && tracee_syscall_stop(task->tid) == TRACEE_SYSCALL_EXIT && !tracee_get_regs(task->tid, &task->regs) &&
+	if (space->from_missing && tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_EXIT && !tracee_get_regs(task->tid, &task->regs) &&
 	    task->regs.orig_rax == SYS_mmap && task->regs.rdx & PROT_EXEC) {
 		address_space_refresh(space, r->writer, task->tid);
 		space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
@@ -997,6 +1010,8 @@ static void dispatch(struct recorder *r, const struct wait_event *ev)
 	};
 	struct task *task = task_find(&r->tasks, ev->tid);
 
+	if (ev->tid == r->initial_pid && (ev->type == WAIT_EXITED || ev->type == WAIT_KILLED))
+		note_outcome(r, ev);
 	if (!task) {
 		/* A new task may stop before its parent reports it. Anything else is a task already forgotten. */
 		if (ev->type != WAIT_INTERRUPT)
@@ -1006,6 +1021,7 @@ static void dispatch(struct recorder *r, const struct wait_event *ev)
 			return;
 	}
 	rows[ev->type](r, task, ev);
+	release_front(r);
 }
 
 void recorder_flush_due(struct recorder *r)

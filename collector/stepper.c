@@ -363,7 +363,7 @@ static enum backend_stop syscall_stop(struct task *task)
 	struct step_task *st = task->backend;
 	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN};
 
-	switch (tracee_syscall_stop(task->tid)) {
+	switch (tracee_syscall_stop(task->tid, &task->call)) {
 	case TRACEE_SYSCALL_ENTRY:
 		if (restore_trap_mask(task, st) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;

@@ -3,8 +3,9 @@
 #ifndef BT_TASK_H
 #define BT_TASK_H
 
-#include "collector/branch_ring.h"
 #include "collector/address_space.h"
+#include "collector/branch_ring.h"
+#include "collector/tracee.h"
 #include "lib/regs.h"
 
 enum task_state {
@@ -69,7 +70,7 @@ struct task {
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */
 	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
 	bool interrupted;      /* we interrupted its system call for a snapshot */
-	uint64_t syscall_nr;
+	struct tracee_syscall call; /* the one it is in, or made last */
 	int pending_signal;    /* to deliver when it is resumed */
 	enum bt_signal_action pending_action;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -120,14 +121,20 @@ int tracee_set_breakpoint(pid_t tid, uint64_t addr)
 	return 0;
 }
 
-enum tracee_syscall_stop tracee_syscall_stop(pid_t tid)
+enum tracee_syscall_stop tracee_syscall_stop(pid_t tid, struct tracee_syscall *call)
 {
 	struct __ptrace_syscall_info info;
 
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) <= 0)
 		return TRACEE_SYSCALL_NONE;
-	if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		if (call) {
+			*call = (struct tracee_syscall){.nr = info.entry.nr, .compat = info.arch != AUDIT_ARCH_X86_64};
+			for (int i = 0; i < 6; i++)
+				call->args[i] = info.entry.args[i];
+		}
 		return TRACEE_SYSCALL_ENTRY;
+	}
 	return info.op == PTRACE_SYSCALL_INFO_EXIT ? TRACEE_SYSCALL_EXIT : TRACEE_SYSCALL_NONE;
 }
 

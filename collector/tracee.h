@@ -45,8 +45,13 @@ enum tracee_syscall_stop {
 	TRACEE_SYSCALL_EXIT,
 };
 
-/* Which of a system call's two stops this is (PTRACE_GET_SYSCALL_INFO, Linux 5.3). */
-enum tracee_syscall_stop tracee_syscall_stop(pid_t tid);
+struct tracee_syscall {
+	uint64_t nr, args[6];
+	bool compat; /* of the 32-bit table (int 0x80, sysenter) */
+};
+
+/* Which of a system call's two stops this is (PTRACE_GET_SYSCALL_INFO, Linux 5.3). call (may be NULL) is filled at an entry. */
+enum tracee_syscall_stop tracee_syscall_stop(pid_t tid, struct tracee_syscall *call);
 
 struct tracee_signals {
 	uint64_t pending, shared_pending, blocked, ignored, caught; /* bit (signo - 1) */

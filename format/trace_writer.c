@@ -64,9 +64,8 @@ static int append(int fd, const struct buf *b)
 		if (n < 0) {
 			int failure = errno;
 
-			/* Half a block would read as damage; a failed truncate leaves a torn tail, which readers know. */
-			if (ftruncate(fd, start) && failure == 0)
-				failure = EIO;
+			/* Half a block would read as damage; where even this fails it is a torn tail, which readers know. */
+			(void)!ftruncate(fd, start);
 			return failure;
 		}
 		done += (size_t)n;
