@@ -15,17 +15,22 @@ enum {
 static const uint64_t unpacked_base = 1u << 30;
 static const uint64_t unpacked_ratio = 64;
 
+/* Where the decoding of a chunk stands. */
+struct state {
+	uint64_t tick, transfers;
+	uint32_t space, epoch;
+};
+
 /* One BRANCHES record that is used. */
 struct chunk {
-	uint64_t first;	  /* number of its first entry */
-	uint64_t claimed; /* entries it says it has */
-	size_t count;	  /* entries that can be decoded */
-	size_t skip;	  /* of them, already in an earlier chunk */
-	uint64_t missing; /* entries that are missing before it */
-	enum bt_gap_reason reason;
-	size_t index;	  /* of the record in the file */
-	size_t at;	  /* place of its entries in history.entries while loading */
-	size_t used;	  /* entries there: EPOCH folded away, a gap before it added */
+	uint64_t first;	     /* number of its first entry */
+	uint64_t claimed;    /* entries it says it has */
+	size_t count;	     /* entries: as many as its bytes can hold; once decoded, as many as they do */
+	size_t skip;	     /* of them, left to an earlier chunk */
+	size_t index;	     /* of the record in the file */
+	struct state before; /* its first entry */
+	size_t at;	     /* place of its entries in history.entries while loading */
+	size_t used;	     /* entries there: EPOCH folded away */
 };
 
 struct chunks {
@@ -69,22 +74,11 @@ static void for_chunks(struct load *l, take_chunk *take, void *arg)
 	trace_cursor_release(&c);
 }
 
-static size_t count_entries(const struct bt_record_branches *r)
-{
-	struct bt_branch_codec codec = {0};
-	struct slice in = r->entries;
-	struct bt_branch b;
-	size_t n = 0;
-
-	while (n < r->count && bt_branch_decode(&codec, &in, &b) == 1)
-		n++;
-	return n;
-}
-
 static bool collect_chunk(void *arg, size_t index, const struct bt_record_branches *r)
 {
 	struct chunks *c = arg;
-	size_t n = count_entries(r);
+	/* An entry has at least three bytes. */
+	size_t n = r->count < r->entries.len / 3 ? (size_t)r->count : r->entries.len / 3;
 
 	if (c->count == c->cap) {
 		size_t cap = c->cap ? c->cap * 2 : 64;
@@ -98,7 +92,8 @@ static bool collect_chunk(void *arg, size_t index, const struct bt_record_branch
 		c->cap = cap;
 	}
 	if (n && r->first <= UINT64_MAX - n)
-		c->at[c->count++] = (struct chunk){.first = r->first, .claimed = r->count, .count = n, .index = index};
+		c->at[c->count++] = (struct chunk){.first = r->first, .claimed = r->count, .count = n, .index = index,
+			.before = {.tick = r->tick, .transfers = r->transfers, .space = r->space, .epoch = r->epoch}};
 	return true;
 }
 
@@ -163,12 +158,6 @@ static bool is_tick(const struct model *m, const struct history_entry *e)
 	return classes & bt_insn_tick_class(insn.class);
 }
 
-/* Where the decoding of a chunk stands. */
-struct state {
-	uint64_t tick, transfers;
-	uint32_t space, epoch;
-};
-
 /* Counts are not known behind a gap in which an unknown number of ticks may have retired. */
 static void advance_gap(struct state *s, const struct bt_branch *b)
 {
@@ -196,24 +185,15 @@ struct fill {
 	uint64_t newest; /* first of the newest chunk */
 };
 
-/* The entry for what is missing before a chunk; its counts are those at the chunk's start. */
-static struct history_entry gap_before(const struct chunk *chunk, const struct state *s)
+static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 {
-	return (struct history_entry){.number = chunk->first - chunk->missing, .tick = s->tick, .transfers = s->transfers,
-		.from = chunk->missing, .to = chunk->reason, .space = s->space, .epoch = s->epoch, .kind = BT_BRANCH_GAP};
-}
-
-static void decode_chunk(struct fill *f, struct chunk *chunk, const struct bt_record_branches *r)
-{
-	struct state s = {.tick = r->tick, .transfers = r->transfers, .space = r->space, .epoch = r->epoch};
 	struct history_entry *out = f->h->entries + chunk->at;
 	struct bt_branch_codec codec = {0};
-	struct slice in = r->entries;
+	struct state s = chunk->before;
 	struct bt_branch b;
+	size_t i;
 
-	if (chunk->missing)
-		out[chunk->used++] = gap_before(chunk, &s);
-	for (size_t i = 0; i < chunk->count && bt_branch_decode(&codec, &in, &b) == 1; i++) {
+	for (i = 0; i < chunk->count && bt_branch_decode(&codec, &in, &b) == 1; i++) {
 		struct history_entry e;
 
 		if (b.kind == BT_BRANCH_EPOCH) {
@@ -223,7 +203,7 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, const struct bt_re
 		}
 		if (b.kind == BT_BRANCH_GAP)
 			advance_gap(&s, &b);
-		e = (struct history_entry){.number = r->first + i, .from = b.from, .to = b.to, .space = s.space, .epoch = s.epoch,
+		e = (struct history_entry){.number = chunk->first + i, .from = b.from, .to = b.to, .space = s.space, .epoch = s.epoch,
 			.kind = b.kind, .flags = b.flags, .cycles = b.cycles};
 		advance(&s, f->m, &e);
 		e.tick = s.tick;
@@ -231,6 +211,7 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, const struct bt_re
 		if (i >= chunk->skip)
 			out[chunk->used++] = e;
 	}
+	chunk->count = i;
 	if (chunk->first == f->newest) {
 		f->h->space = s.space;
 		f->h->epoch = s.epoch;
@@ -242,8 +223,20 @@ static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches 
 	struct fill *f = arg;
 
 	if (f->next < f->chunks->count && f->chunks->at[f->next].index == index)
-		decode_chunk(f, &f->chunks->at[f->next++], r);
+		decode_chunk(f, &f->chunks->at[f->next++], r->entries);
 	return f->next < f->chunks->count;
+}
+
+/* Gives each chunk its place in the array, with one before it for a gap. Returns the places needed. */
+static size_t lay_out(struct chunks *c)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		c->at[i].at = at + 1;
+		at += 1 + c->at[i].count - c->at[i].skip;
+	}
+	return at;
 }
 
 /* Why what lies before entry number end of an undamaged file is missing. What the ring still held when the newest chunk was
@@ -255,38 +248,29 @@ static enum bt_gap_reason why_missing(const struct load *l, uint64_t end, uint64
 	return ring && newest_end - end < ring ? BT_GAP_NOT_KEPT : BT_GAP_OVERWRITTEN;
 }
 
-/* Gives each chunk its place in the array and finds what is missing before it. Returns the places needed. */
-static size_t lay_out(struct chunks *c, const struct load *l)
+/* Moves what the chunks gave together, never to a later place, with an entry for what is missing between them. The counts
+ * of such an entry are those at the start of the chunk behind it. */
+static void join(struct history *h, const struct load *l, const struct chunks *c)
 {
-	const struct chunk *newest = c->count ? &c->at[c->count - 1] : NULL;
-	bool damaged = l->damaged;
+	const struct chunk *newest = &c->at[c->count - 1];
+	enum bt_gap_reason reason = l->damaged ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
 	uint64_t next = 0;
-	size_t at = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		struct chunk *chunk = &c->at[i];
+		const struct chunk *chunk = &c->at[i];
+		uint64_t first = chunk->first + chunk->skip;
 
-		if (chunk->first > next) {
-			chunk->missing = chunk->first - next;
-			chunk->reason = damaged ? BT_GAP_DAMAGED : c->dropped ? BT_GAP_NOT_KEPT :
-				why_missing(l, chunk->first, newest->first + newest->count);
-		}
-		chunk->at = at;
-		at += chunk->count - chunk->skip + 1;
-		next = chunk->first + chunk->count;
+		if (reason != BT_GAP_DAMAGED && !(i == 0 && c->dropped))
+			reason = why_missing(l, first, newest->first + newest->count);
+		if (first > next)
+			h->entries[h->count++] = (struct history_entry){.number = next, .tick = chunk->before.tick,
+				.transfers = chunk->before.transfers, .from = first - next, .to = reason,
+				.space = chunk->before.space, .epoch = chunk->before.epoch, .kind = BT_BRANCH_GAP};
+		memmove(h->entries + h->count, h->entries + chunk->at, chunk->used * sizeof *h->entries);
+		h->count += chunk->used;
 		/* A chunk that ends before it should is damage, whatever the checksums say. */
-		damaged = l->damaged || chunk->claimed > chunk->count;
-		c->dropped = false;
-	}
-	return at;
-}
-
-/* Moves what the chunks gave together; it is never in front of where it goes. */
-static void join(struct history *h, const struct chunks *c)
-{
-	for (size_t i = 0; i < c->count; i++) {
-		memmove(h->entries + h->count, h->entries + c->at[i].at, c->at[i].used * sizeof *h->entries);
-		h->count += c->at[i].used;
+		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
+		next = chunk->count > chunk->skip ? chunk->first + chunk->count : first;
 	}
 }
 
@@ -327,7 +311,7 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 	for_chunks(&l, collect_chunk, &chunks);
 	trim(&chunks);
 	/* One more for a gap behind the newest chunk. */
-	h->entries = chunks.failed ? NULL : calloc(lay_out(&chunks, &l) + 1, sizeof *h->entries);
+	h->entries = chunks.failed ? NULL : calloc(lay_out(&chunks) + 1, sizeof *h->entries);
 	if (!h->entries) {
 		free(chunks.at);
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u", task);
@@ -337,7 +321,7 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_index);
 		for_chunks(&l, fill_chunk, &f);
 		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_first);
-		join(h, &chunks);
+		join(h, &l, &chunks);
 	}
 	add_tail(h, &l, chunks.count ? &chunks.at[chunks.count - 1] : NULL);
 	free(chunks.at);
