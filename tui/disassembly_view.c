@@ -220,12 +220,13 @@ static void put_line(struct viewer *v, const struct disassembly *d, size_t i, st
 static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
 {
 	const struct disassembly *d = view->state;
-	const struct instruction *insn = &d->at[line];
+	const struct instruction *insn;
 
 	if (line >= d->count) {
 		row_put(out, STYLE_DIM, "no code is known here");
 		return;
 	}
+	insn = &d->at[line];
 	row_put(out, STYLE_MARK, "%c ", insn->addr == d->place.addr ? '>' : insn->ran ? '|' : ' ');
 	row_put(out, STYLE_ADDRESS, "%" PRIx64 "  ", insn->addr);
 	put_text(v, &d->place, insn, out);

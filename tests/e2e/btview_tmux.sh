@@ -292,6 +292,20 @@ grep -q "owned$bell" raw && fail "a name's bell went through"
 grep -Fq "${esc}]2;" raw && fail "a name's escape sequence went through"
 expect "the title was left alone" test "$(tm display -p -t viewer '#{pane_title}')" != owned
 
+echo "== damaged traces"
+for file in branches-1 branches-2 events-0 events-1 objects; do
+	for damage in gone cut; do
+		rm -rf damaged
+		cp -r trace damaged
+		if [ $damage = gone ]; then rm "damaged/$file"; else truncate -s 60 "damaged/$file"; fi
+		run "$BTVIEW damaged; echo status \$?"
+		wait_for '[summary]'
+		keys G b g o f G k k u '%' Enter Tab q t j f Enter r G s G Enter / x Enter Q
+		prompt
+		expect "an ordinary end although $file is $damage" grep -Eq '^status (0|76)$' <(capture)
+	done
+done
+
 echo "== nothing to see"
 run "$BTVIEW no-such-trace; echo status \$?"
 wait_for 'status 66'
