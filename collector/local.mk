@@ -8,7 +8,13 @@ collector_libcollector_a_SOURCES = \
 	collector/launch.c collector/launch.h \
 	collector/place.c collector/place.h \
 	collector/program.c collector/program.h \
-	collector/recorder.c collector/recorder.h \
+	collector/recorder.c collector/recorder.h collector/recorder_private.h \
+	collector/recorder_from.c \
+	collector/recorder_queue.c \
+	collector/recorder_signals.c \
+	collector/recorder_syscalls.c \
+	collector/recorder_tasks.c \
+	collector/recorder_turns.c \
 	collector/snapshot.c collector/snapshot.h \
 	collector/address_space.c collector/address_space.h \
 	collector/stepper.c \

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* --from: tasks that run natively until a place is reached. */
+#include "collector/recorder_private.h"
+
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "collector/from.h"
+#include "collector/tracee.h"
+
+/* --from has been reached in this task's address space: everything that runs in it is recorded from here on. */
+static void from_reached(struct recorder *r, struct task *task)
+{
+	struct address_space *space = task->process->space;
+
+	from_disarm(space, task->tid);
+	task->regs.rip = space->from_addr;
+	tracee_set_regs(task->tid, &task->regs);
+	space->from_addr = 0;
+	for (struct task *t = r->tasks.first; t; t = t->next) {
+		if (!t->native || !t->process || t->process->space != space)
+			continue;
+		t->native = false;
+		t->start_pending = true;
+		if (t != task)
+			tracee_resume(t->tid, PTRACE_INTERRUPT, 0);
+	}
+}
+
+/* The first stop of a task that ran natively until now. Its registers have been read. */
+void recorder_write_start(struct recorder *r, struct task *task)
+{
+	struct bt_record_start rec = {.task = task->number};
+
+	if (!task->start_pending)
+		return;
+	task->start_pending = false;
+	task->syscall_restarts = recorder_wants_restart(&task->regs);
+	address_space_refresh(task->process->space, r->writer, task->tid);
+	branch_ring_gap(&task->ring, BT_GAP_START);
+	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
+	rec.point = task_point(task);
+	RECORDER_EVENT(r, task->unit->number, START, &rec);
+}
+
+void recorder_from_arm(struct recorder *r, struct task *task)
+{
+	struct address_space *space = task->process->space;
+
+	task->native = true;
+	space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
+}
+
+/* A system call of a task that runs natively while the place of --from is looked for: libraries come by mmap. */
+void recorder_on_native_syscall(struct recorder *r, struct task *task)
+{
+	struct address_space *space = task->process->space;
+
+	if (space->from_missing && tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_EXIT && !tracee_get_regs(task->tid, &task->regs) &&
+	    task->regs.orig_rax == SYS_mmap && task->regs.rdx & PROT_EXEC) {
+		address_space_refresh(space, r->writer, task->tid);
+		space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
+	}
+	recorder_resume_task(r, task);
+}
+
+void recorder_on_native_signal(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	struct address_space *space = task->process->space;
+	siginfo_t info;
+
+	if (tracee_get_siginfo(task->tid, &info) || tracee_get_regs(task->tid, &task->regs))
+		return;
+	if (ev->value != SIGTRAP || info.si_code != SI_KERNEL || !space->from_addr || task->regs.rip != space->from_addr + 1) {
+		recorder_signal_arrived(r, task, &info);
+		return;
+	}
+	from_reached(r, task);
+	r->from_reached = true;
+	recorder_write_start(r, task);
+	recorder_make_ready(r, task);
+}
+
+/* A signal reaches a task after --from was reached by another, before it was interrupted. */
+void recorder_on_first_signal(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	siginfo_t info;
+
+	(void)ev;
+	if (tracee_get_siginfo(task->tid, &info) || tracee_get_regs(task->tid, &task->regs))
+		return;
+	recorder_write_start(r, task);
+	recorder_signal_arrived(r, task, &info);
+}

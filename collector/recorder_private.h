@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the recorder share: recorder_queue, recorder_turns, recorder_tasks, recorder_syscalls, recorder_signals,
+ * recorder_from. The main loop and the dispatch table are in recorder.c; nobody else includes this. */
+#ifndef BT_RECORDER_PRIVATE_H
+#define BT_RECORDER_PRIVATE_H
+
+#include "collector/recorder.h"
+
+/* ---- recorder_queue.c ---- */
+
+/* Takes every status that is ready, so that no task is served twice before another is served once (waitpid prefers the
+ * first of its list), then gives the oldest. False when no child is left. */
+bool recorder_next_event(struct recorder *r, struct wait_event *ev);
+
+/* Takes the oldest queued event of tid out of the queue if it is a stop of this type and signal. */
+bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo, struct wait_event *ev);
+
+/* ---- recorder_turns.c ---- */
+
+/* Lets a stopped task run with its pending signal, whoever's turn it is: under the backend, or natively before --from. */
+void recorder_resume_task(struct recorder *r, struct task *task);
+
+/* The task is stopped and can go on when it is its turn. */
+void recorder_make_ready(struct recorder *r, struct task *task);
+
+/* The task will not use its turn: another of its unit gets it. */
+void recorder_give_up_turn(struct recorder *r, struct task *task);
+
+/* ---- recorder_tasks.c ---- */
+
+void recorder_on_new_task(struct recorder *r, struct task *task, const struct wait_event *ev);
+void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_event *ev);
+void recorder_on_exiting(struct recorder *r, struct task *task, const struct wait_event *ev);
+void recorder_on_gone(struct recorder *r, struct task *task, const struct wait_event *ev);
+void recorder_on_group_stop(struct recorder *r, struct task *task, const struct wait_event *ev);
+void recorder_on_interrupt(struct recorder *r, struct task *task, const struct wait_event *ev);
+
+/* Frees a task of which nothing more will be heard. */
+void recorder_forget(struct recorder *r, struct task *task);
+
+/* Lets a task run on unrecorded for good, and frees it. The reason goes to the trace. */
+void recorder_let_go(struct recorder *r, struct task *task, const char *reason);
+
+/* The initial process has ended, recorded to its end or let go before. */
+void recorder_note_outcome(struct recorder *r, const struct wait_event *ev);
+
+/* The front need not wait for those that the initial process leaves behind. */
+void recorder_release_front(struct recorder *r);
+
+/* ---- recorder_syscalls.c ---- */
+
+/* May free the task (a program that gains privileges is let go). */
+void recorder_syscall_entered(struct recorder *r, struct task *task);
+void recorder_syscall_left(struct recorder *r, struct task *task);
+
+/* Whether the kernel will enter the system call again that it has just left. */
+bool recorder_wants_restart(const struct bt_regs *regs);
+
+/* ---- recorder_signals.c ---- */
+
+/* A signal waits to be delivered to a stopped task: records it, keeps the moment, and lets it be delivered at the task's turn. */
+void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info);
+
+/* The task is at the first instruction of a signal handler. */
+void recorder_handler_entered(struct recorder *r, struct task *task);
+
+/* ---- recorder_from.c ---- */
+
+/* Looks for the place of --from in the task's program and sets the breakpoint there. */
+void recorder_from_arm(struct recorder *r, struct task *task);
+
+/* The START record of a task that ran natively until now, if it is due. Its registers have been read. */
+void recorder_write_start(struct recorder *r, struct task *task);
+
+/* A system call of a task that runs natively while the place is looked for: libraries come by mmap. */
+void recorder_on_native_syscall(struct recorder *r, struct task *task);
+
+/* A signal, or the breakpoint of --from. */
+void recorder_on_native_signal(struct recorder *r, struct task *task, const struct wait_event *ev);
+
+/* A signal reaches a task after another one has reached --from, and before it was interrupted for that. */
+void recorder_on_first_signal(struct recorder *r, struct task *task, const struct wait_event *ev);
+
+/* ---- recorder.c ---- */
+
+/* Hands a stop to the backend and acts on what it means. */
+void recorder_on_backend_stop(struct recorder *r, struct task *task, const struct wait_event *ev);
+
+/* Takes the snapshot that was asked for while the task was running. It is stopped, and registers and history agree. */
+void recorder_serve_snapshot(struct recorder *r, struct task *task);
+
+/* Does what is due at the caller's timer, if it has ticked. */
+void recorder_serve_tick(struct recorder *r);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Events: every status that is ready is taken before any is served. */
+#include "collector/recorder_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "collector/tracee.h"
+
+#define STOP_PATIENCE_NS 500000000u
+
+static void queue_event(struct recorder *r, pid_t tid, int status)
+{
+	if (r->queue_len == r->queue_cap) {
+		size_t cap = r->queue_cap ? r->queue_cap * 2 : 64;
+		struct queued_event *queue = realloc(r->queue, cap * sizeof *queue);
+
+		if (!queue)
+			return;
+		r->queue = queue;
+		r->queue_cap = cap;
+	}
+	r->queue[r->queue_len++] = (struct queued_event){tid, status};
+}
+
+bool recorder_has_event(const struct recorder *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->queue_len; i++)
+		if (r->queue[i].tid == tid)
+			return true;
+	return false;
+}
+
+bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo, struct wait_event *ev)
+{
+	for (size_t i = 0; i < r->queue_len; i++) {
+		if (r->queue[i].tid != tid)
+			continue;
+		*ev = wait_event_of(tid, r->queue[i].status);
+		if (ev->type != type || ev->value != signo)
+			return false;
+		memmove(&r->queue[i], &r->queue[i + 1], (--r->queue_len - i) * sizeof *r->queue);
+		return true;
+	}
+	return false;
+}
+
+bool recorder_await_stop(struct recorder *r, pid_t tid)
+{
+	static const struct timespec pause = {.tv_nsec = 100000};
+	uint64_t start = trace_writer_time(r->writer);
+	int status;
+	pid_t got;
+
+	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not stop for us. */
+	while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) && trace_writer_time(r->writer) - start < STOP_PATIENCE_NS)
+		nanosleep(&pause, NULL);
+	if (got != tid)
+		return false;
+	queue_event(r, tid, status);
+	return WIFSTOPPED(status);
+}
+
+/* Takes every status that is ready, so that no task is served twice before another is served once (waitpid prefers the
+ * first of its list), then the oldest. False when no traced task is left. */
+bool recorder_next_event(struct recorder *r, struct wait_event *ev)
+{
+	int status;
+	pid_t tid;
+
+	while (!r->queue_len || r->tasks.count > 1) {
+		tid = waitpid(-1, &status, __WALL | (r->queue_len ? WNOHANG : 0));
+		if (tid > 0)
+			queue_event(r, tid, status);
+		else if (tid < 0 && errno == EINTR)
+			recorder_serve_tick(r);
+		else
+			break;
+	}
+	if (!r->queue_len)
+		return false;
+	*ev = wait_event_of(r->queue[0].tid, r->queue[0].status);
+	memmove(r->queue, r->queue + 1, --r->queue_len * sizeof *r->queue);
+	return true;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals: what they will do, which moments are kept, handlers. */
+#include "collector/recorder_private.h"
+
+#include "collector/snapshot.h"
+#include "collector/tracee.h"
+
+static enum bt_signal_action default_action(int signo)
+{
+	switch (signo) {
+	case SIGCHLD:
+	case SIGURG:
+	case SIGWINCH:
+		return BT_ACTION_IGNORE;
+	case SIGCONT:
+		return BT_ACTION_CONTINUE;
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		return BT_ACTION_STOP;
+	case SIGQUIT:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGABRT:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGXCPU:
+	case SIGXFSZ:
+	case SIGSYS:
+		return BT_ACTION_CORE;
+	default:
+		return BT_ACTION_TERMINATE;
+	}
+}
+
+static enum bt_signal_action action_of(pid_t tid, int signo)
+{
+	struct tracee_signals s;
+	uint64_t bit = 1ull << (signo - 1);
+
+	if (tracee_signals(tid, &s))
+		return default_action(signo);
+	if (s.caught & bit)
+		return BT_ACTION_HANDLER;
+	return s.ignored & bit ? BT_ACTION_IGNORE : default_action(signo);
+}
+
+/* Raised by the instruction at rip, not sent (rr's rule too: si_code of these signals is positive only then). */
+static bool is_synchronous(const siginfo_t *info)
+{
+	switch (info->si_signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+	case SIGSYS:
+		return info->si_code > 0;
+	default:
+		return false;
+	}
+}
+
+void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
+{
+	enum bt_signal_action action = action_of(task->tid, info->si_signo);
+	bool sync = is_synchronous(info), fatal = action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE;
+	bool sent = info->si_code <= 0 || info->si_signo == SIGCHLD;
+	struct bt_record_signal rec = {
+		.task = task->number,
+		.point = task_point(task),
+		.signo = (uint32_t)info->si_signo,
+		.code = (uint32_t)info->si_code,
+		.addr = sync && info->si_signo != SIGSYS ? (uint64_t)(uintptr_t)info->si_addr : 0,
+		.sender = sent ? (uint32_t)info->si_pid : 0,
+		.uid = sent ? (uint32_t)info->si_uid : 0,
+		.sync = sync,
+		.action = (uint8_t)action,
+	};
+
+	task_prune_frames(task);
+	recorder_serve_snapshot(r, task);
+	if (task->native) /* its system calls were not seen */
+		address_space_refresh(task->process->space, r->writer, task->tid);
+	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
+	if (fatal) {
+		if (!task->process->fatal_kept)
+			snapshot_take(r, task, BT_SNAPSHOT_FATAL, rec.seq, NULL);
+		task->process->fatal_kept = true;
+	} else if (action == BT_ACTION_HANDLER && !task->native) {
+		snapshot_take(r, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq, NULL);
+	}
+	/* What the program would never notice is dropped here: nothing is left to be delivered. */
+	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
+	task->pending_action = action;
+	recorder_make_ready(r, task);
+}
+
+void recorder_handler_entered(struct recorder *r, struct task *task)
+{
+	struct bt_record_handler rec = {.task = task->number, .point = task_point(task), .signo = (uint32_t)task->regs.rdi};
+
+	if (task->depth < HANDLER_DEPTH_MAX) {
+		struct handler_frame *f = &task->frames[task->depth++];
+		uint64_t stack[3] = {0}; /* uc_stack of the frame: ss_sp, ss_flags, ss_size */
+
+		*f = (struct handler_frame){.sp = task->regs.rsp};
+		tracee_read(task->tid, task->regs.rsp + 24, stack, sizeof stack);
+		if (stack[2] && f->sp >= stack[0] && f->sp < stack[0] + stack[2]) {
+			f->alt_start = stack[0];
+			f->alt_end = stack[0] + stack[2];
+		}
+	}
+	rec.depth = task->depth;
+	RECORDER_EVENT(r, task->unit->number, HANDLER, &rec);
+	recorder_make_ready(r, task);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls: records, what they change, and those that mean something to the recorder itself. */
+#include "collector/recorder_private.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "collector/program.h"
+#include "collector/snapshot.h"
+#include "collector/tracee.h"
+#include "collector/world.h"
+#include "include/btrec.h"
+
+/* Results with which a system call asks the kernel to be restarted (include/linux/errno.h); programs never see them. */
+enum {
+	ERESTART_FIRST = 512, /* ERESTARTSYS */
+	ERESTART_LAST = 516,  /* ERESTART_RESTARTBLOCK */
+};
+
+static bool is_call(const struct task *task, long nr)
+{
+	return task->call.nr == (uint64_t)nr && !task->call.compat;
+}
+
+static bool changes_maps(const struct tracee_syscall *call)
+{
+	static const uint16_t calls[] = {SYS_mmap, SYS_mprotect, SYS_munmap, SYS_brk, SYS_mremap, SYS_shmat, SYS_shmdt,
+					 SYS_remap_file_pages, SYS_pkey_mprotect, SYS_prctl};
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		if (calls[i] == call->nr)
+			return true;
+	return call->compat; /* of another table: look each time */
+}
+
+/* Before a system call that ends the process: the last moment at which its threads and memory are whole. */
+static void snapshot_before_exit(struct recorder *r, struct task *task)
+{
+	struct process *p = task->process;
+	bool ends = is_call(task, SYS_exit_group) || (is_call(task, SYS_exit) && p->tasks == 1);
+	bool failure = (task->call.args[0] & 0xff) != 0;
+
+	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS || (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
+		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
+}
+
+/* The prctl of btrec.h: harmless in the kernel (EINVAL), a request here. */
+static void snapshot_on_request(struct recorder *r, struct task *task)
+{
+	char label[128] = "";
+
+	task->snapshot_call = is_call(task, SYS_prctl) && task->call.args[0] == BTREC_PRCTL;
+	if (!task->snapshot_call)
+		return;
+	if (task->call.args[1])
+		tracee_read(task->tid, task->call.args[1], label, sizeof label - 1);
+	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, label);
+}
+
+/* A program that gains privileges at its execve would lose them under a tracer: it is let go before. True when it was. */
+static bool let_go_before_exec(struct recorder *r, struct task *task)
+{
+	char reason[600];
+	pid_t pid = task->process->pid;
+	struct task *next;
+
+	if (!is_call(task, SYS_execve) && !is_call(task, SYS_execveat))
+		return false;
+	if (!program_gains_privileges(task->tid, &task->regs, reason, sizeof reason))
+		return false;
+	/* The execve ends the other threads; they must not be traced when it happens. Those that run in user code die in
+	 * it unrecorded, which is what they do natively. */
+	for (struct task *other = r->tasks.first; other; other = next) {
+		next = other->next;
+		if (other != task && other->process && other->process->pid == pid && other->state == TASK_READY)
+			recorder_let_go(r, other, reason);
+	}
+	recorder_let_go(r, task, reason);
+	return true;
+}
+
+void recorder_syscall_entered(struct recorder *r, struct task *task)
+{
+	const struct tracee_syscall *c = &task->call;
+	struct bt_record_syscall_enter rec = {
+		.task = task->number, .point = task_point(task), .nr = c->nr, .arg0 = c->args[0], .arg1 = c->args[1], .arg2 = c->args[2],
+		.arg3 = c->args[3], .arg4 = c->args[4], .arg5 = c->args[5], .compat = c->compat,
+	};
+
+	task->in_syscall = true;
+	task->syscall_restarts = false;
+	RECORDER_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
+	recorder_serve_snapshot(r, task);
+	snapshot_before_exit(r, task);
+	snapshot_on_request(r, task);
+	if (let_go_before_exec(r, task))
+		return;
+	recorder_resume_task(r, task);
+	recorder_give_up_turn(r, task);
+}
+
+/* QUIRK(interrupt-eintr): some calls (epoll_wait, semop) return EINTR after a stop that no handler saw (signal(7)). When the stop was
+ * ours, they are made again. */
+static void redo_interrupted(struct task *task)
+{
+	if (!task->interrupted)
+		return;
+	task->interrupted = false;
+	if ((int64_t)task->regs.rax != -EINTR)
+		return;
+	task->regs.rax = task->call.nr;
+	task->regs.rip -= 2;
+	tracee_set_regs(task->tid, &task->regs);
+}
+
+bool recorder_wants_restart(const struct bt_regs *regs)
+{
+	int64_t result = (int64_t)regs->rax;
+
+	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
+}
+
+static void note_trap_disposition(struct task *task)
+{
+	struct tracee_signals s;
+
+	if (!tracee_signals(task->tid, &s))
+		task->process->trap_ignored = s.ignored >> (SIGTRAP - 1) & 1;
+}
+
+void recorder_syscall_left(struct recorder *r, struct task *task)
+{
+	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->call.nr};
+
+	task->syscall_restarts = recorder_wants_restart(&task->regs);
+	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from before --from */
+		recorder_make_ready(r, task);
+		return;
+	}
+	task->in_syscall = false;
+	if (task->snapshot_call) {
+		task->snapshot_call = false;
+		task->regs.rax = 0;
+		tracee_set_regs(task->tid, &task->regs);
+	}
+	rec.result = task->regs.rax;
+	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
+	if (!task->syscall_restarts)
+		redo_interrupted(task);
+	if (is_call(task, SYS_rt_sigreturn) && task->depth)
+		task->depth--;
+	if (is_call(task, SYS_execve) && r->options.deterministic && (int64_t)task->regs.rax == 0) {
+		world_make_deterministic(task->tid);
+		address_space_refresh(task->process->space, r->writer, task->tid);
+	}
+	if (is_call(task, SYS_execve) && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
+		recorder_from_arm(r, task);
+	if (is_call(task, SYS_execve) || (is_call(task, SYS_rt_sigaction) && task->regs.rdi == SIGTRAP))
+		note_trap_disposition(task);
+	if (changes_maps(&task->call))
+		address_space_refresh(task->process->space, r->writer, task->tid);
+	recorder_make_ready(r, task);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks coming, becoming other programs, stopping and going. */
+#include "collector/recorder_private.h"
+
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "collector/program.h"
+#include "collector/snapshot.h"
+#include "collector/tracee.h"
+
+static void write_task(struct recorder *r, struct task *task)
+{
+	struct bt_record_task rec = {
+		.task = task->number,
+		.parent = task->parent,
+		.unit = task->unit->number,
+		.space = task->process->space->number,
+		.pid = (uint32_t)task->process->pid,
+		.tid = (uint32_t)task->tid,
+		.how = (uint8_t)task->how,
+		.native = task->native,
+	};
+
+	task->recorded = true;
+	RECORDER_EVENT(r, task->unit->number, TASK, &rec);
+}
+
+static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind kind, int status, bool core)
+{
+	struct bt_record_exit rec = {
+		.task = task->number,
+		.point = task_point(task),
+		.kind = (uint8_t)kind,
+		.status = (uint32_t)status,
+		.core = core,
+		.last = task->process->tasks == 1,
+		.regs = task->regs,
+	};
+
+	if (task->exit_recorded || !task->recorded)
+		return;
+	task->exit_recorded = true;
+	snapshot_write_suppressed(r, task);
+	RECORDER_EVENT(r, task->unit->number, EXIT, &rec);
+}
+
+static bool begin_ring(struct recorder *r, struct task *task)
+{
+	struct ring_state start = {.space = task->process->space->number, .epoch = task->process->space->epoch};
+
+	branch_ring_init(&task->ring, r->options.history, &start);
+	return !r->backend.ops->task_init(&r->backend, task);
+}
+
+void recorder_forget(struct recorder *r, struct task *task)
+{
+	if (task->unit)
+		recorder_give_up_turn(r, task);
+	r->backend.ops->task_release(&r->backend, task);
+	task_remove(&r->tasks, task);
+}
+
+void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
+{
+	struct bt_record_detach rec = {.task = task->number, .point = task_point(task), .reason = bt_str(reason)};
+
+	RECORDER_EVENT(r, task->unit->number, DETACH, &rec);
+	task->exit_recorded = true;
+	tracee_resume(task->tid, PTRACE_DETACH, 0);
+	recorder_forget(r, task);
+}
+
+int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
+{
+	struct task *task = task_add(&r->tasks, pid);
+	struct unit *unit = unit_new(&r->tasks);
+	struct address_space *space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+	struct process *process = space ? process_new(pid, space) : NULL;
+
+	if (!task || !process)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	task_join_unit(task, unit);
+	task_join_process(task, process);
+	process->initial = true;
+	task->how = BT_TASK_INITIAL;
+	task->first_stop_seen = true;
+	task->state = TASK_NEW;
+	r->initial_pid = pid;
+	if (!begin_ring(r, task))
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	return 0;
+}
+
+static enum bt_task_how how_of(const struct task *parent, int trace_event)
+{
+	uint64_t flags = parent->regs.rdi;
+
+	if (trace_event == PTRACE_EVENT_FORK)
+		return BT_TASK_FORK;
+	if (trace_event == PTRACE_EVENT_VFORK)
+		return BT_TASK_VFORK;
+	if (parent->regs.orig_rax == SYS_clone3 && tracee_read(parent->tid, parent->regs.rdi, &flags, sizeof flags) != sizeof flags)
+		flags = 0;
+	if (flags & CLONE_THREAD)
+		return BT_TASK_THREAD;
+	return flags & CLONE_VM ? BT_TASK_CLONE : BT_TASK_FORK;
+}
+
+/* Gives a new task its process, space and unit. False without memory. */
+static bool settle(struct recorder *r, struct task *parent, struct task *child)
+{
+	bool shares = child->how != BT_TASK_FORK;
+	struct unit *unit = shares ? parent->unit : unit_new(&r->tasks);
+	struct address_space *space;
+
+	if (!unit)
+		return false;
+	child->parent = parent->number;
+	child->native = parent->native;
+	if (child->how == BT_TASK_THREAD) {
+		task_join_process(child, parent->process);
+	} else {
+		struct process *process;
+
+		space = shares ? address_space_get(parent->process->space)
+			       : address_space_new(r->writer, ++r->tasks.next_space, unit->number, parent->process->space);
+		process = space ? process_new(child->tid, space) : NULL;
+		if (!process)
+			return false;
+		process->trap_ignored = parent->process->trap_ignored;
+		task_join_process(child, process);
+	}
+	task_join_unit(child, unit);
+	return begin_ring(r, child);
+}
+
+static void start_new(struct recorder *r, struct task *child)
+{
+	write_task(r, child);
+	if (!tracee_get_regs(child->tid, &child->regs))
+		recorder_make_ready(r, child);
+}
+
+void recorder_on_new_task(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	unsigned long tid;
+	struct task *child;
+
+	if (tracee_event_message(task->tid, &tid))
+		return;
+	tracee_get_regs(task->tid, &task->regs);
+	child = task_find(&r->tasks, (pid_t)tid);
+	if (!child)
+		child = task_add(&r->tasks, (pid_t)tid);
+	if (child) {
+		child->how = how_of(task, ev->trace_event);
+		if (!settle(r, task, child))
+			recorder_note(r, task, "out of memory: process %lu is not recorded", tid);
+		else if (child->first_stop_seen)
+			start_new(r, child);
+	}
+	recorder_make_ready(r, task);
+}
+
+/* execve by a thread that is not the leader: the others are gone, and it goes on under the leader's id. */
+static struct task *take_over_leader(struct recorder *r, struct task *leader, pid_t former)
+{
+	struct task *caller = task_find(&r->tasks, former);
+	pid_t pid = leader->tid;
+
+	if (!caller || caller == leader)
+		return leader;
+	write_exit(r, leader, BT_EXIT_UNKNOWN, 0, false);
+	recorder_forget(r, leader);
+	caller->tid = pid;
+	return caller;
+}
+
+void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	unsigned long former;
+	struct unit *unit;
+	struct address_space *space;
+	struct process *process;
+	struct bt_record_exec rec = {0};
+	bool initial = task->process->initial;
+	char path[4096];
+	struct buf argv = {0};
+
+	(void)ev;
+	if (!tracee_event_message(task->tid, &former))
+		task = take_over_leader(r, task, (pid_t)former);
+	if (tracee_get_regs(task->tid, &task->regs))
+		return;
+	if (task->state != TASK_NEW) {
+		if (!task->native)
+			r->backend.ops->execed(&r->backend, task);
+		task->native = false;
+		recorder_give_up_turn(r, task);
+		unit = unit_new(&r->tasks);
+		space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+		process = space ? process_new(task->tid, space) : NULL;
+		if (!process) {
+			tracee_resume(task->tid, PTRACE_DETACH, 0);
+			return;
+		}
+		process->initial = initial;
+		task_leave_unit(task);
+		task_leave_process(task);
+		task_join_unit(task, unit);
+		task_join_process(task, process);
+	} else {
+		write_task(r, task);
+	}
+	task->depth = 0;
+	address_space_refresh(task->process->space, r->writer, task->tid);
+	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
+	program_of(task->tid, path, sizeof path, &argv);
+	rec.task = task->number;
+	rec.space = task->process->space->number;
+	rec.path = bt_str(path);
+	rec.argv = slice_of(argv.data, argv.len);
+	rec.tid = (uint32_t)task->tid;
+	RECORDER_EVENT(r, task->unit->number, EXEC, &rec);
+	buf_release(&argv);
+	/* Out of the execve: for the first one nobody saw the entry, but its exit stop comes all the same. */
+	task->in_syscall = true;
+	task->call = (struct tracee_syscall){.nr = SYS_execve};
+	recorder_resume_task(r, task);
+}
+
+void recorder_on_exiting(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	unsigned long status;
+	bool by_signal;
+
+	(void)ev;
+	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &task->regs) && task->recorded) {
+		by_signal = WIFSIGNALED((int)status);
+		/* Killed by a signal that was never delivered (SIGKILL, or a filter's): this is the last look. */
+		if (by_signal && !task->process->fatal_kept && task->process->pid == task->tid) {
+			task->process->fatal_kept = true;
+			snapshot_take(r, task, BT_SNAPSHOT_FATAL, 0, NULL);
+		}
+		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS, by_signal ? WTERMSIG((int)status) : WEXITSTATUS((int)status),
+			   by_signal && WCOREDUMP((int)status));
+	}
+	task->state = TASK_EXITING;
+	tracee_resume(task->tid, PTRACE_CONT, 0);
+	recorder_give_up_turn(r, task);
+}
+
+void recorder_note_outcome(struct recorder *r, const struct wait_event *ev)
+{
+	bool by_signal = ev->type == WAIT_KILLED;
+
+	r->outcome = (struct recorder_outcome){.ended = true,
+					       .kind = by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS,
+					       .status = ev->value,
+					       .core = by_signal && WCOREDUMP(ev->status)};
+	r->initial_pid = 0;
+}
+
+void recorder_on_gone(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	bool by_signal = ev->type == WAIT_KILLED;
+
+	if (task->process)
+		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS, ev->value, by_signal && WCOREDUMP(ev->status));
+	recorder_forget(r, task);
+}
+
+void recorder_release_front(struct recorder *r)
+{
+	if (r->outcome.ended && r->notify && r->tasks.first) {
+		r->notify(r->notify_arg, r, 0);
+		r->notify = NULL;
+	}
+}
+
+void recorder_on_group_stop(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	bool again = task->state == TASK_GROUP_STOPPED; /* we looked at it meanwhile */
+
+	task->state = TASK_GROUP_STOPPED;
+	tracee_resume(task->tid, PTRACE_LISTEN, 0);
+	if (task->unit)
+		recorder_give_up_turn(r, task);
+	if (task->tid == r->initial_pid && r->notify && !again) {
+		trace_writer_flush(r->writer);
+		r->notify(r->notify_arg, r, ev->value);
+	}
+}
+
+void recorder_on_interrupt(struct recorder *r, struct task *task, const struct wait_event *ev)
+{
+	(void)ev;
+	if (!task->first_stop_seen) {
+		task->first_stop_seen = true;
+		if (task->process)
+			start_new(r, task);
+		return;
+	}
+	if (!task->process)
+		return;
+	if (task->state == TASK_GROUP_STOPPED && task->tid == r->initial_pid && r->notify)
+		r->notify(r->notify_arg, r, SIGCONT);
+	tracee_get_regs(task->tid, &task->regs);
+	recorder_write_start(r, task);
+	recorder_make_ready(r, task);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Turns: one task of a unit runs user code at a time. Halting them, for snapshots of a whole process. */
+#include "collector/recorder_private.h"
+
+#include <sys/ptrace.h>
+
+#include "collector/snapshot.h"
+#include "collector/tracee.h"
+
+void recorder_resume_task(struct recorder *r, struct task *task)
+{
+	int signo = task->pending_signal;
+
+	task->pending_signal = 0;
+	if (task->native) {
+		/* Until the place is found, system calls are watched for libraries that are loaded. */
+		bool watch = task->process && task->process->space->from_missing;
+
+		task->state = TASK_NATIVE;
+		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
+		return;
+	}
+	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
+	/* Gone: its last wait status follows. */
+	(void)!r->backend.ops->resume(&r->backend, task, signo, task->pending_action);
+}
+
+static void ready_remove(struct unit *u, struct task *task)
+{
+	struct task **at = &u->ready_first, *before = NULL;
+
+	if (!task->queued)
+		return;
+	while (*at != task) {
+		before = *at;
+		at = &(*at)->ready_next;
+	}
+	*at = task->ready_next;
+	if (u->ready_last == task)
+		u->ready_last = before;
+	task->ready_next = NULL;
+	task->queued = false;
+}
+
+static void schedule(struct recorder *r, struct unit *u)
+{
+	struct task *task = u->ready_first;
+	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last};
+
+	if (u->current || !task || r->frozen)
+		return;
+	ready_remove(u, task);
+	u->current = task;
+	if (u->last != task->number) {
+		rec.to = task->number;
+		rec.point = task_point(task);
+		if (u->last)
+			RECORDER_EVENT(r, u->number, SWITCH, &rec);
+		u->last = task->number;
+	}
+	recorder_resume_task(r, task);
+}
+
+void recorder_give_up_turn(struct recorder *r, struct task *task)
+{
+	struct unit *u = task->unit;
+
+	ready_remove(u, task);
+	if (u->current == task) {
+		u->current = NULL;
+		schedule(r, u);
+	}
+}
+
+void recorder_make_ready(struct recorder *r, struct task *task)
+{
+	struct unit *u = task->unit;
+
+	if (task->in_syscall || task->native) { /* the kernel's work is nobody's turn, nor is what is not recorded */
+		recorder_resume_task(r, task);
+		return;
+	}
+	if (u->current == task && !u->ready_first && !r->frozen) {
+		recorder_resume_task(r, task);
+		return;
+	}
+	if (u->current == task)
+		u->current = NULL;
+	task->state = TASK_READY;
+	if (!task->queued) {
+		task->queued = true;
+		if (u->ready_last)
+			u->ready_last->ready_next = task;
+		else
+			u->ready_first = task;
+		u->ready_last = task;
+	}
+	schedule(r, u);
+}
+
+bool recorder_halt(struct recorder *r, struct task *task)
+{
+	if (!task->recorded || task->native || task->state == TASK_NEW || task->state == TASK_EXITING)
+		return false;
+	if (task->state == TASK_RUNNING) {
+		struct wait_event ev;
+
+		/* Its step ends by itself. Take that in, so that registers and history agree. */
+		r->backend.ops->stop_soon(&r->backend, task);
+		if (!recorder_has_event(r, task->tid) && !recorder_await_stop(r, task->tid))
+			return false;
+		if (recorder_take_event(r, task->tid, WAIT_SIGNAL, SIGTRAP, &ev))
+			recorder_on_backend_stop(r, task, &ev);
+	} else if ((task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
+		task->interrupted = task->in_syscall;
+		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) || !recorder_await_stop(r, task->tid))
+			return false;
+	}
+	return task->state == TASK_READY || !tracee_get_regs(task->tid, &task->regs);
+}
+
+void recorder_freeze(struct recorder *r)
+{
+	r->frozen = true;
+}
+
+void recorder_thaw(struct recorder *r)
+{
+	r->frozen = false;
+	for (struct task *task = r->tasks.first; task; task = task->next)
+		if (task->unit)
+			schedule(r, task->unit);
+}
+
+void recorder_request_snapshot(struct recorder *r, struct task *task)
+{
+	switch (task->state) {
+	case TASK_RUNNING:
+		task->snapshot_wanted = true;
+		r->backend.ops->stop_soon(&r->backend, task);
+		break;
+	case TASK_READY:
+	case TASK_IN_SYSCALL:
+	case TASK_GROUP_STOPPED:
+		recorder_freeze(r);
+		if (recorder_halt(r, task))
+			snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
+		recorder_thaw(r);
+		break;
+	default:
+		break;
+	}
+}
