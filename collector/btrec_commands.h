@@ -12,6 +12,10 @@ int btrec_list(int argc, char **argv);
 int btrec_info(int argc, char **argv);
 int btrec_dump(int argc, char **argv);
 
+/* Parses the arguments of a command that has no option but --help, and shows usage for that. Returns the index of the first
+ * operand; 0 when help was shown; -BT_E_MISUSE. */
+int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error *err);
+
 /* Prints "btrec: TEXT" to stderr and returns the error's exit status. */
 int btrec_complain(const struct bt_error *err);
 

@@ -13,18 +13,6 @@
 #include "decoder/signals.h"
 #include "lib/branch.h"
 
-static int set_flag(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	*(bool *)target = true;
-	return 0;
-}
-
-static const struct option_row rows[] = {
-	{"help", 'h', NULL, "show this", set_flag},
-};
-
 static void print_label(const char *label)
 {
 	printf("%-12s", label);
@@ -188,20 +176,19 @@ static bool print_damage(const struct model *m)
 	return damaged;
 }
 
+static const char usage[] = "Usage: btrec info [TRACE]\nTells what a trace holds and how it was made; the latest by default.";
+
 int btrec_info(int argc, char **argv)
 {
 	struct bt_error err;
 	struct trace *t;
 	struct model *m;
-	bool help = false, damaged;
+	bool damaged;
 	char path[4096];
-	int at = options_parse(rows, 1, &help, argc, argv, &err);
+	int at = btrec_parse_plain(argc, argv, usage, &err);
 
-	if (help) {
-		puts("Usage: btrec info [TRACE]\nTells what a trace holds and how it was made; the latest by default.\n\nOptions:");
-		options_help(stdout, rows, 1);
+	if (!at)
 		return 0;
-	}
 	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) || trace_open(&t, path, &err) || model_load(&m, t, &err))
 		return btrec_complain(&err);
 	print_info(m);

@@ -11,18 +11,6 @@
 #include "format/trace_reader.h"
 #include "lib/escape.h"
 
-static int set_flag(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	*(bool *)target = true;
-	return 0;
-}
-
-static const struct option_row rows[] = {
-	{"help", 'h', NULL, "show this", set_flag},
-};
-
 struct listed {
 	uint64_t started;
 	char name[256], how[64];
@@ -116,19 +104,17 @@ static int list(const char *dir)
 	return l.count ? 0 : 1;
 }
 
+static const char usage[] = "Usage: btrec list\nLists the traces, oldest first.";
+
 int btrec_list(int argc, char **argv)
 {
 	struct bt_error err;
-	bool help = false;
 	char dir[BT_PATH_MAX];
-	int at = options_parse(rows, 1, &help, argc, argv, &err);
+	int at = btrec_parse_plain(argc, argv, usage, &err);
 
-	if (help) {
-		puts("Usage: btrec list\nLists the traces, oldest first.\n\nOptions:");
-		options_help(stdout, rows, 1);
+	if (!at)
 		return 0;
-	}
-	if (at >= 0 && at < argc)
+	if (at > 0 && at < argc)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
 	if (at < 0 || place_directory(dir, &err))
 		return btrec_complain(&err);

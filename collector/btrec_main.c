@@ -33,6 +33,27 @@ int btrec_complain(const struct bt_error *err)
 	return bt_error_exit_status(err->code);
 }
 
+static int set_flag(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	*(bool *)target = true;
+	return 0;
+}
+
+int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error *err)
+{
+	static const struct option_row rows[] = {{"help", 'h', NULL, "show this", set_flag}};
+	bool help = false;
+	int at = options_parse(rows, 1, &help, argc, argv, err);
+
+	if (at < 0 || !help)
+		return at;
+	printf("%s\n\nOptions:\n", usage);
+	options_help(stdout, rows, 1);
+	return 0;
+}
+
 int btrec_trace_argument(int argc, char **argv, int operand, char path[4096], struct bt_error *err)
 {
 	char dir[BT_PATH_MAX];

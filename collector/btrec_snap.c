@@ -4,33 +4,19 @@
 #include "collector/btrec_commands.h"
 #include "collector/control.h"
 
-static int set_flag(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	*(bool *)target = true;
-	return 0;
-}
-
-static const struct option_row rows[] = {
-	{"help", 'h', NULL, "show this", set_flag},
-};
+static const char usage[] = "Usage: btrec snap PID\nKeeps the present moment of a recorded process, or of all that a running `btrec run` records.";
 
 int btrec_snap(int argc, char **argv)
 {
 	struct bt_error err;
-	bool help = false;
-	int at = options_parse(rows, 1, &help, argc, argv, &err), count;
+	int at = btrec_parse_plain(argc, argv, usage, &err), count;
 	unsigned long long pid = 0;
 
-	if (help) {
-		puts("Usage: btrec snap PID\nKeeps the present moment of a recorded process, or of all that a running `btrec run` records.\n\nOptions:");
-		options_help(stdout, rows, 1);
+	if (!at)
 		return 0;
-	}
-	if (at >= 0 && argc - at != 1)
+	if (at > 0 && argc - at != 1)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "snap: one process id, please (see btrec snap --help)");
-	if (at >= 0)
+	if (at > 0)
 		at = options_number("snap", argv[at], 1, &pid, &err);
 	if (at < 0)
 		return btrec_complain(&err);
