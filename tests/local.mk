@@ -36,13 +36,14 @@ tests_unit_test_record_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_dump \
-	tests/unit/test_no_memory
+UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
+	tests/unit/test_dump tests/unit/test_no_memory
 UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
 EXTRA_DIST += tests/unit/trace_maker.h
 tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_disasm_faults_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_dump_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
@@ -160,11 +161,14 @@ PYTHON_TESTS = \
 	tests/e2e/trees.py \
 	tests/e2e/moments.py \
 	tests/e2e/behaviour.py \
+	tests/e2e/signals.py \
+	tests/e2e/snapshots.py \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py \
 	tests/programs/conditionals.S tests/programs/die.S tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S \
 	tests/programs/faults.c tests/programs/handlers.S tests/programs/jit.S tests/programs/library.c \
 	tests/programs/library_user.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/outside.c tests/programs/plugin_host.c \
-	tests/programs/start_flags.S tests/programs/status.S tests/programs/threads.c tests/programs/transfers.S \
+	tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
+	tests/programs/threads.c tests/programs/transfers.S \
 	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c
