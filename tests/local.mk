@@ -75,15 +75,16 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn trace model report
+FUZZ_TARGETS = block record branch insn trace model report views
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
-	tests/fuzz/replay_insn tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report
+	tests/fuzz/replay_insn tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
+	tests/fuzz/replay_views
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
-	tests/fuzz/libfuzzer_report
+	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/trace_bytes.h tests/fuzz/faults.def
 tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS)
@@ -101,6 +102,8 @@ tests_fuzz_replay_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/trace_bytes
 tests_fuzz_replay_model_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_replay_report_SOURCES = tests/fuzz/fuzz_report.c tests/fuzz/trace_bytes.h $(REPLAY)
 tests_fuzz_replay_report_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_replay_views_SOURCES = tests/fuzz/fuzz_views.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_views_LDADD = $(TUI_LIBS) $(TUI_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_block_SOURCES = tests/fuzz/fuzz_block.c
 tests_fuzz_libfuzzer_block_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_block_LDFLAGS = $(LIBFUZZER_FLAGS)
@@ -122,6 +125,9 @@ tests_fuzz_libfuzzer_model_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_report_SOURCES = tests/fuzz/fuzz_report.c
 tests_fuzz_libfuzzer_report_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_report_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_libfuzzer_views_SOURCES = tests/fuzz/fuzz_views.c
+tests_fuzz_libfuzzer_views_LDADD = $(TUI_LIBS) $(TUI_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_views_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 

@@ -259,28 +259,6 @@ static void request(struct viewer *v, enum request r)
 
 /* Drawing. */
 
-static bool same_place(const struct place *a, const struct place *b)
-{
-	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch && a->is_return == b->is_return &&
-	       a->entry == b->entry && a->stop == b->stop;
-}
-
-/* Lets the code panes follow the main view's cursor. */
-static void follow_cursor(struct viewer *v)
-{
-	struct view *top = layout_main(v);
-	struct place p = {0};
-	bool has = top->ops->place && top->cursor < view_count(top) && top->ops->place(v, top, top->cursor, &p);
-
-	if (!v->code_shown || !top->ops->place || (!v->code_stale && has == v->has_place && same_place(&p, &v->place)))
-		return;
-	v->code_stale = false;
-	v->has_place = has;
-	v->place = p;
-	source_view_show(v, has ? &p : NULL);
-	disassembly_view_show(v, has ? &p : NULL);
-}
-
 static void draw_title(struct viewer *v, struct view *view)
 {
 	enum emphasis emphasis = view->ops->id == v->focus ? EMPHASIS_TITLE : EMPHASIS_TITLE_AWAY;
@@ -327,7 +305,7 @@ static void draw_view(struct viewer *v, struct view *view)
 static void draw(struct viewer *v)
 {
 	layout(v);
-	follow_cursor(v);
+	viewer_follow_cursor(v);
 	screen_clear(&v->screen);
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		if (v->views[i].height)
@@ -363,42 +341,6 @@ static int loop(struct viewer *v, struct bt_error *err)
 	return 0;
 }
 
-static const struct view_ops *const view_table[VIEW_COUNT] = {
-	[VIEW_SUMMARY] = &summary_view,	  [VIEW_BRANCHES] = &branch_view, [VIEW_SOURCE] = &source_view,
-	[VIEW_DISASSEMBLY] = &disassembly_view, [VIEW_REGISTERS] = &register_view, [VIEW_THREADS] = &thread_view,
-	[VIEW_HELP] = &help_view,
-};
-
-static int begin(struct viewer *v, struct bt_error *err)
-{
-	const struct model_snapshot *snap = model_final_snapshot(v->m);
-	uint32_t task = snap ? snap->rec->task : v->m->task_count ? v->m->tasks[0].task : 0;
-	int rc;
-
-	for (size_t i = 0; i < VIEW_COUNT; i++)
-		v->views[i].ops = view_table[i];
-	rc = viewer_show(v, snap, task, err);
-	if (rc)
-		return rc;
-	v->code_shown = true;
-	v->code_pane = VIEW_SOURCE;
-	viewer_open(v, VIEW_SUMMARY);
-	view_jump(&v->views[VIEW_BRANCHES], SIZE_MAX);
-	return 0;
-}
-
-static void end(struct viewer *v)
-{
-	for (size_t i = 0; i < VIEW_COUNT; i++)
-		if (v->views[i].ops)
-			v->views[i].ops->release(&v->views[i]);
-	if (v->search.set)
-		regfree(&v->search.expression);
-	calls_release(&v->calls);
-	history_release(&v->history);
-	free(v);
-}
-
 int tui_run(struct model *m, struct symbols *s, struct bt_error *err)
 {
 	struct viewer *v = calloc(1, sizeof *v);
@@ -406,15 +348,14 @@ int tui_run(struct model *m, struct symbols *s, struct bt_error *err)
 
 	if (!v)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
-	v->m = m;
-	v->s = s;
 	rc = screen_open(&v->screen, err);
 	if (!rc) {
-		rc = begin(v, err);
+		rc = viewer_init(v, m, s, err);
 		if (!rc)
 			rc = loop(v, err);
 		screen_close(&v->screen);
 	}
-	end(v);
+	viewer_release(v);
+	free(v);
 	return rc;
 }

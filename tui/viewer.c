@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tui/viewer.h"
+#include "tui/layout.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,4 +91,62 @@ void viewer_follow(struct viewer *v, const struct target *t)
 	}
 	branch_view_go(v, to.position);
 	viewer_open(v, VIEW_BRANCHES);
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch && a->is_return == b->is_return &&
+	       a->entry == b->entry && a->stop == b->stop;
+}
+
+void viewer_follow_cursor(struct viewer *v)
+{
+	struct view *top = layout_main(v);
+	struct place p = {0};
+	bool has = top->ops->place && top->cursor < view_count(top) && top->ops->place(v, top, top->cursor, &p);
+
+	if (!v->code_shown || !top->ops->place || (!v->code_stale && has == v->has_place && same_place(&p, &v->place)))
+		return;
+	v->code_stale = false;
+	v->has_place = has;
+	v->place = p;
+	source_view_show(v, has ? &p : NULL);
+	disassembly_view_show(v, has ? &p : NULL);
+}
+
+static const struct view_ops *const view_table[VIEW_COUNT] = {
+	[VIEW_SUMMARY] = &summary_view,	  [VIEW_BRANCHES] = &branch_view, [VIEW_SOURCE] = &source_view,
+	[VIEW_DISASSEMBLY] = &disassembly_view, [VIEW_REGISTERS] = &register_view, [VIEW_THREADS] = &thread_view,
+	[VIEW_HELP] = &help_view,
+};
+
+int viewer_init(struct viewer *v, struct model *m, struct symbols *s, struct bt_error *err)
+{
+	const struct model_snapshot *snap = model_final_snapshot(m);
+	uint32_t task = snap ? snap->rec->task : m->task_count ? m->tasks[0].task : 0;
+	int rc;
+
+	v->m = m;
+	v->s = s;
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		v->views[i].ops = view_table[i];
+	rc = viewer_show(v, snap, task, err);
+	if (rc)
+		return rc;
+	v->code_shown = true;
+	v->code_pane = VIEW_SOURCE;
+	viewer_open(v, VIEW_SUMMARY);
+	view_jump(&v->views[VIEW_BRANCHES], SIZE_MAX);
+	return 0;
+}
+
+void viewer_release(struct viewer *v)
+{
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		if (v->views[i].ops)
+			v->views[i].ops->release(&v->views[i]);
+	if (v->search.set)
+		regfree(&v->search.expression);
+	calls_release(&v->calls);
+	history_release(&v->history);
 }

@@ -49,6 +49,11 @@ struct viewer {
 
 extern const struct view_ops summary_view, branch_view, source_view, disassembly_view, register_view, thread_view, help_view;
 
+/* Begins with the snapshot that explains the end; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
+int viewer_init(struct viewer *v, struct model *m, struct symbols *s, struct bt_error *err) BT_MUST_USE;
+/* After viewer_init, whatever it returned, and of a zeroed viewer. */
+void viewer_release(struct viewer *v);
+
 /* Shows another snapshot or another task's history. Errors: BT_E_NO_MEMORY; what is shown is undefined then. */
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task, struct bt_error *err) BT_MUST_USE;
 
@@ -57,6 +62,8 @@ void viewer_reload(struct viewer *v, enum view_id id);
 void viewer_open(struct viewer *v, enum view_id id);
 /* Goes where a line leads. */
 void viewer_follow(struct viewer *v, const struct target *t);
+/* Lets the code panes show the place of the main view's cursor. After layout(). */
+void viewer_follow_cursor(struct viewer *v);
 void viewer_message(struct viewer *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The record of a task in the snapshot shown, or NULL. */

@@ -336,6 +336,7 @@ static const struct target {
 	{"trace", generate_trace},
 	{"model", generate_model},
 	{"report", generate_model},
+	{"views", generate_model},
 };
 
 static const struct fault {
