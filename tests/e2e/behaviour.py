@@ -180,6 +180,12 @@ def script():
     equal((result.status, result.out.count(b"out")), (0, 5), "status and output (%s)" % result.err.decode())
 
 
+@case("--quiet")
+def quiet():
+    result = record([build("status.S", *BARE), "x"], ["--quiet"])
+    equal((result.status, result.err), (1, b""), "status and stderr")
+
+
 # Core files ---------------------------------------------------------------------------------------------------------
 
 GDB_REGISTERS = ["rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"]
@@ -404,14 +410,15 @@ def no_room():
         subprocess.run(["umount", "-l", disk])
 
 
-@case("btrec killed by SIGKILL: the trace opens")
+@case("the recorder killed by SIGKILL: the trace opens")
 def torn():
     trace = fresh("trace")
     process = start([BTREC, "run", "-o", trace, "--", world(), "loop", "20"], cwd=TMP)
     equal(process.stdout.readline(), b"looping\n", "output")
     time.sleep(2.5)
-    process.kill()
-    process.wait()
+    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+        os.kill(int(file.read().split()[0]), signal.SIGKILL)
+    equal(process.wait(30), 125, "end of btrec")
     shown = execute([BTVIEW, "--stdio", trace])
     equal(shown.status, 0, "status of btview (%s)" % shown.err.decode())
     check(shown.err, "no note on stderr")

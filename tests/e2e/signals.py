@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Signals that come from outside of the instruction stream: nothing is lost, doubled or seen elsewhere because of stepping.
+import os
+import signal
+
+from e2e import *
+
+NAMES = """alarms profiling restarted-reads restarted-sleep suspended by-descriptor several jump-out between-threads queued
+child-ends children-ignored""".split()
+
+
+def storm():
+    return build("storm.c", *STATIC, "-pthread")
+
+
+def add(name):
+    @case("signals: " + name)
+    def run():
+        same_as_native([storm(), name], ["--from", "main"])
+
+
+for name_ in NAMES:
+    add(name_)
+
+
+@case("every case of storm is tried")
+def all_tried():
+    equal(sorted(native([storm()]).out.decode().split()), sorted(NAMES), "cases")
+
+
+@case("a snapshot of each asynchronous signal, limited in number")
+def snapshots_of_signals():
+    recorded = record([storm(), "queued"], ["--from", "main"])
+    kinds = [s["kind"] for s in report(recorded.trace)["snapshots"]]
+    equal(len(kinds), 1, "snapshots " + repr(kinds))
+
+
+def outside(mode, *options):
+    """Starts the recorded program that waits, blocked or spinning. Returns the process and the program's pid."""
+    trace = fresh("trace")
+    process = start([BTREC, "run", "-o", trace, *options, "--", build("outside.c", *STATIC), *mode], cwd=TMP,
+                    preexec_fn=lambda: limit_core(0))
+    return process, int(process.stdout.readline()), trace
+
+
+def state(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def cpu(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
+
+
+def add_stop(mode):
+    @case("SIGSTOP and SIGCONT from outside, " + (mode[0] if mode else "blocked"))
+    def run():
+        process, pid, trace = outside(mode)
+        for _ in range(3):
+            os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda: state(pid) in "tT", "the stop")
+            time.sleep(0.1)
+            before = cpu(pid)
+            time.sleep(0.1)
+            check(cpu(pid) - before <= 1, "the stopped program runs")
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.1)
+        os.kill(pid, signal.SIGTERM)
+        equal(process.wait(30), -signal.SIGTERM, "end of btrec")
+
+    @case("SIGKILL of a stopped program, " + (mode[0] if mode else "blocked"))
+    def kill():
+        process, pid, trace = outside(mode)
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: state(pid) in "tT", "the stop")
+        os.kill(pid, signal.SIGKILL)
+        equal(process.wait(30), -signal.SIGKILL, "end of btrec")
+        equal(report(trace)["exit"]["signal"], "SIGKILL", "exit signal")
+
+
+for mode_ in ([], ["spin"]):
+    add_stop(mode_)
+
+
+@case("SIGTERM to btrec is passed on to the program, once")
+def passed_on():
+    process, pid, trace = outside(["spin"])
+    os.kill(process.pid, signal.SIGTERM)
+    equal(process.wait(30), -signal.SIGTERM, "end of btrec")
+    equal(report(trace)["exit"]["signal"], "SIGTERM", "exit signal")
+
+
+def recorder_of(process):
+    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+        return int(file.read().split()[0])
+
+
+def is_gone(pid):
+    try:
+        return state(pid) in "ZX"
+    except OSError:
+        return True
+
+
+def gone_with(victim, process, pid, trace):
+    recorder = recorder_of(process)
+    os.kill(victim, signal.SIGKILL)
+    process.wait(30)
+    try:
+        wait_until(lambda: is_gone(pid) and is_gone(recorder), "the end of the program and the recorder")
+    finally:
+        for left in (recorder, pid):
+            if not is_gone(left):
+                os.kill(left, signal.SIGKILL)
+    equal(execute([BTVIEW, "--stdio", trace]).status, 0, "status of btview")
+
+
+@case("the program ends with a killed btrec")
+def killed_front():
+    process, pid, trace = outside(["spin"])
+    gone_with(process.pid, process, pid, trace)
+    equal(process.returncode, -signal.SIGKILL, "end of btrec")
+
+
+@case("the program ends with a killed recorder: 125")
+def killed_recorder():
+    process, pid, trace = outside(["spin"])
+    gone_with(recorder_of(process), process, pid, trace)
+    equal(process.returncode, 125, "end of btrec")
+    check(b"killed" in process.stderr.read(), "nothing said")
+
+
+main()
