@@ -184,6 +184,10 @@ int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *
 		resynchronise(in, 1);
 		return bt_fail_at(err, BT_E_CORRUPT, base, "no block where one should begin");
 	}
+	if (h.packed > BT_BLOCK_MAX) {
+		resynchronise(in, BT_BLOCK_HEADER_SIZE);
+		return bt_fail_at(err, BT_E_CORRUPT, base, "a block is larger than a block can be");
+	}
 	payload = *in;
 	slice_take(&payload, BT_BLOCK_HEADER_SIZE);
 	payload = slice_take(&payload, h.packed);

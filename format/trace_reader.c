@@ -9,6 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+	WASTE_BASE = 1 << 30,
+	WASTE_RATIO = 64,
+};
+
 /* Kind and number from a file's name. False for a file that is none of a trace's. */
 static bool parse_name(const char *name, enum bt_file_kind *kind, uint32_t *number)
 {
@@ -257,10 +262,20 @@ static int begin_file(struct trace_cursor *c, struct bt_error *err)
 	return rc;
 }
 
+/* A hostile file can be a row of block headers each of which promises the rest of the file: reading on behind each would
+ * read every byte once per header. Past this limit, which no real damage reaches, the rest is not looked at. */
+static void waste(struct trace_cursor *c, size_t bytes)
+{
+	c->wasted += bytes < BT_BLOCK_MAX ? bytes : BT_BLOCK_MAX;
+	if (c->wasted > WASTE_BASE + WASTE_RATIO * (uint64_t)c->file->bytes.len)
+		slice_take(&c->rest, c->rest.len);
+}
+
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_error *err)
 {
 	for (;;) {
 		uint64_t ordinal, offset = (uint64_t)(c->rest.at - c->file->bytes.at);
+		size_t left = c->rest.len;
 		int rc;
 
 		if (!c->header_read) {
@@ -277,6 +292,8 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 			return bt_fail_at(err, BT_E_CORRUPT, offset, "a record in the block before is damaged");
 		}
 		rc = bt_block_decode(&c->rest, offset, &c->raw, &ordinal, err);
+		if (rc < 0)
+			waste(c, left);
 		if (rc <= 0)
 			return rc;
 		c->records = slice_of(c->raw.data, c->raw.len);

@@ -42,6 +42,7 @@ struct trace_cursor {
 	struct buf raw;	      /* records of the current block; decoded records point into it */
 	struct slice records; /* not yet read of it */
 	uint64_t next_ordinal;
+	uint64_t wasted; /* bytes that may have been read again because of damage */
 	bool header_read;
 	uint8_t uuid[BT_UUID_SIZE];
 };
