@@ -28,6 +28,7 @@ struct address_space {
 	struct mapping *maps;
 	size_t map_count;
 	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
+	uint64_t from_reached; /* where it stood, once it was reached */
 	uint8_t from_byte;
 	bool from_missing;  /* the place is in no file mapped so far */
 	struct code_page *pages; /* open-addressing table */

@@ -38,6 +38,7 @@ struct run {
 	struct sigaction actions[NSIG];
 	sigset_t mask;
 	int front; /* the recorder's end of the pipe */
+	pid_t front_pid;
 	struct control control;
 	struct front_group group;
 	int exec_failure;
@@ -273,6 +274,8 @@ static void on_tick(void *arg, struct recorder *r)
 	struct run *run = arg;
 	int signo = front_forwarded(&run->group);
 
+	if (r->initial_pid && getppid() != run->front_pid)
+		signo = SIGKILL; /* the front was killed: so would the program have been without us */
 	if (signo && r->initial_pid)
 		kill(r->initial_pid, signo);
 	control_serve(&run->control, r);
@@ -395,6 +398,7 @@ static int start(struct run *run)
 	pid_t recorder;
 
 	save_signals(run);
+	run->front_pid = getpid();
 	if (pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
 		fprintf(stderr, "btrec: cannot start the recorder: %s\n", strerror(errno));
 		return OURS;

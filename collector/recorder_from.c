@@ -17,6 +17,7 @@ static void from_reached(struct recorder *r, struct task *task)
 	from_disarm(space, task->tid);
 	task->regs.rip = space->from_addr;
 	tracee_set_regs(task->tid, &task->regs);
+	space->from_reached = space->from_addr;
 	space->from_addr = 0;
 	for (struct task *t = r->tasks.first; t; t = t->next) {
 		if (!t->native || !t->process || t->process->space != space)
@@ -85,11 +86,19 @@ void recorder_on_native_signal(struct recorder *r, struct task *task, const stru
 /* A signal reaches a task after --from was reached by another, before it was interrupted. */
 void recorder_on_first_signal(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
+	uint64_t place = task->process->space->from_reached;
 	siginfo_t info;
 
-	(void)ev;
 	if (tracee_get_siginfo(task->tid, &info) || tracee_get_regs(task->tid, &task->regs))
 		return;
+	if (ev->value == SIGTRAP && info.si_code == SI_KERNEL && task->regs.rip == place + 1) {
+		/* It came to the breakpoint at the same time as the other. */
+		task->regs.rip = place;
+		tracee_set_regs(task->tid, &task->regs);
+		recorder_write_start(r, task);
+		recorder_make_ready(r, task);
+		return;
+	}
 	recorder_write_start(r, task);
 	recorder_signal_arrived(r, task, &info);
 }

@@ -61,6 +61,9 @@ bool recorder_wants_restart(const struct bt_regs *regs);
 /* A signal waits to be delivered to a stopped task: records it, keeps the moment, and lets it be delivered at the task's turn. */
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info);
 
+/* Whether a signal waits to be delivered that the program will notice; *any: whether one waits at all. */
+bool recorder_signal_waits(const struct task *task, bool *any);
+
 /* The task is at the first instruction of a signal handler. */
 void recorder_handler_entered(struct recorder *r, struct task *task);
 

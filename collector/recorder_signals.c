@@ -35,16 +35,35 @@ static enum bt_signal_action default_action(int signo)
 	}
 }
 
-static enum bt_signal_action action_of(pid_t tid, int signo)
+static enum bt_signal_action action_of(const struct task *task, int signo, bool sync)
 {
 	struct tracee_signals s;
 	uint64_t bit = 1ull << (signo - 1);
 
-	if (tracee_signals(tid, &s))
+	if (signo == SIGTRAP && task->process->trap_ignored && !sync)
+		return BT_ACTION_IGNORE; /* whatever the kernel's table says after a step */
+	if (tracee_signals(task->tid, &s))
 		return default_action(signo);
 	if (s.caught & bit)
 		return BT_ACTION_HANDLER;
 	return s.ignored & bit ? BT_ACTION_IGNORE : default_action(signo);
+}
+
+/* Whether a signal waits that the program will notice; *any: whether one waits at all. */
+bool recorder_signal_waits(const struct task *task, bool *any)
+{
+	struct tracee_signals s;
+	uint64_t waiting;
+
+	*any = false;
+	if (tracee_signals(task->tid, &s))
+		return true;
+	waiting = (s.pending | s.shared_pending) & ~s.blocked;
+	*any = waiting;
+	for (int signo = 1; signo <= 64; signo++)
+		if (waiting >> (signo - 1) & 1 && action_of(task, signo, false) != BT_ACTION_IGNORE && action_of(task, signo, false) != BT_ACTION_CONTINUE)
+			return true;
+	return false;
 }
 
 /* Raised by the instruction at rip, not sent (rr's rule too: si_code of these signals is positive only then). */
@@ -65,8 +84,8 @@ static bool is_synchronous(const siginfo_t *info)
 
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
 {
-	enum bt_signal_action action = action_of(task->tid, info->si_signo);
-	bool sync = is_synchronous(info), fatal = action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE;
+	bool sync = is_synchronous(info), fatal;
+	enum bt_signal_action action = action_of(task, info->si_signo, sync);
 	bool sent = info->si_code <= 0 || info->si_signo == SIGCHLD;
 	struct bt_record_signal rec = {
 		.task = task->number,
@@ -80,6 +99,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		.action = (uint8_t)action,
 	};
 
+	fatal = action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE;
 	task_prune_frames(task);
 	recorder_serve_snapshot(r, task);
 	if (task->native) /* its system calls were not seen */

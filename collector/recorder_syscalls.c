@@ -41,6 +41,9 @@ static void snapshot_before_exit(struct recorder *r, struct task *task)
 	bool ends = is_call(task, SYS_exit_group) || (is_call(task, SYS_exit) && p->tasks == 1);
 	bool failure = (task->call.args[0] & 0xff) != 0;
 
+	/* A thread that ends before its process: what its snapshot would have kept of it. */
+	if (!ends && is_call(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS)
+		branch_ring_flush(&task->ring, r->writer, task->number, SIZE_MAX);
 	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS || (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
 }
@@ -100,14 +103,15 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	recorder_give_up_turn(r, task);
 }
 
-/* QUIRK(interrupt-eintr): some calls (epoll_wait, semop) return EINTR after a stop that no handler saw (signal(7)). When the stop was
- * ours, they are made again. */
+/* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and
+ * under ptrace also for a signal that is ignored, which the kernel otherwise drops when it is sent (sig_ignored). When no signal that the
+ * program will notice waits, such a call is made again; its timeout begins anew. */
 static void redo_interrupted(struct task *task)
 {
-	if (!task->interrupted)
-		return;
+	bool ours = task->interrupted, any;
+
 	task->interrupted = false;
-	if ((int64_t)task->regs.rax != -EINTR)
+	if ((int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any) || !(ours || any))
 		return;
 	task->regs.rax = task->call.nr;
 	task->regs.rip -= 2;

@@ -18,6 +18,7 @@ enum {
 	EFLAGS_OF = 0x800,
 	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
 	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
+	SIGNAL_FIRST = 1,
 	SS_CHAIN_MAX = 16,  /* loads of ss in a row that are looked through */
 	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
 };
@@ -75,12 +76,19 @@ static void step_task_release(struct backend *b, struct task *task)
  * or the kernel looks: at every system call and every delivery. */
 static int hide_trap_mask(struct task *task, struct step_task *st)
 {
+	struct tracee_signals s;
 	uint64_t mask;
 
 	if (tracee_get_mask(task->tid, &mask))
 		return -BT_E_GONE;
 	if (!(mask & MASK_OF(SIGTRAP)))
 		return 0;
+	/* QUIRK(setsigmask-restore): PTRACE_SETSIGMASK ends the temporary mask of epoll_pwait and its kin (ptrace_setsigmask, Linux
+	 * 6.18), under which a signal may be waiting: that one comes first, before any instruction. */
+	if (tracee_signals(task->tid, &s))
+		return -BT_E_GONE;
+	if ((s.pending | s.shared_pending) & ~s.blocked)
+		return SIGNAL_FIRST;
 	st->trap_masked = true;
 	return tracee_set_mask(task->tid, mask & ~MASK_OF(SIGTRAP));
 }
@@ -281,6 +289,7 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 static int step_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
 	struct step_task *st = task->backend;
+	int hidden;
 
 	st->budget = SLICE;
 	if (signo)
@@ -289,9 +298,10 @@ static int step_resume(struct backend *b, struct task *task, int signo, enum bt_
 		st->errand = ERRAND_SYSCALL;
 		return tracee_resume(task->tid, PTRACE_SYSCALL, 0);
 	}
-	if (hide_trap_mask(task, st))
-		return -BT_E_GONE;
-	return step(b, task);
+	hidden = hide_trap_mask(task, st);
+	if (hidden == SIGNAL_FIRST)
+		return tracee_resume(task->tid, PTRACE_SYSCALL, 0);
+	return hidden ? hidden : step(b, task);
 }
 
 /* One step has been made: task->regs are the registers before it. */

@@ -169,14 +169,21 @@ int tracee_signals(pid_t tid, struct tracee_signals *out)
 	return 0;
 }
 
-/* Waits for the next system call stop of tid. */
+/* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
 static bool await_syscall_stop(pid_t tid)
 {
-	int status;
+	siginfo_t info;
+	int rc, status;
 
 	if (tracee_resume(tid, PTRACE_SYSCALL, 0))
 		return false;
-	return waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80);
+	do {
+		info.si_pid = 0;
+		rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
+	} while (rc && errno == EINTR);
+	if (rc || info.si_code != CLD_TRAPPED || info.si_status != (SIGTRAP | 0x80))
+		return false;
+	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
 }
 
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
