@@ -23,10 +23,11 @@ struct json_report {
 	bool failed;	 /* memory ran out */
 };
 
-/* JSON has only UTF-8: a path or an argument may hold anything. */
+/* JSON has only UTF-8, and many readers have no NUL: a path or an argument may hold anything. */
 static json_t *json_bytes(struct slice bytes)
 {
-	json_t *j = json_stringn((const char *)bytes.at, bytes.len);
+	bool plain = bytes.len && !memchr(bytes.at, 0, bytes.len);
+	json_t *j = plain ? json_stringn((const char *)bytes.at, bytes.len) : NULL;
 	struct buf b = {0};
 
 	if (j || !bytes.len)
