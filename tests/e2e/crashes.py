@@ -68,6 +68,29 @@ FAULTS = {
         stack=["write_in_handler", "store", "fault_in_fault_handler", "main"])),
     "handled-then-fatal": ("SIGSEGV", "SEGV_MAPERR", 0x10, "load", dict(
         mark="null-read", calls=["store", "load"], kinds=["async"], snapshots=2, stack=["load", "handled_then_fatal", "main"])),
+    "float-divide": ("SIGFPE", "FPE_FLTDIV", ANY, "float_divide", dict(
+        words=["float|division"], stack=["float_divide", "main"])),
+    "alignment-check": ("SIGBUS", "BUS_ADRALN", ANY, "alignment_check", dict(
+        words=["align"], stack=["alignment_check", "main"])),
+    "software-interrupt": ("SIGSEGV", "SI_KERNEL", ANY, "software_interrupt", dict(
+        words=["int 0x21|interrupt|privileged"], stack=["software_interrupt", "main"])),
+    "forbidden-page": ("SIGSEGV", "SEGV_ACCERR", ANY, "forbidden_page", dict(
+        words=["write", "not permitted|no access|inaccessible|PROT_NONE|protect|may not"], stack=["forbidden_page", "main"])),
+    "unmapped-page": ("SIGSEGV", "SEGV_MAPERR", ANY, "unmapped_page", dict(
+        words=["write"], stack=["unmapped_page", "main"])),
+    "no-stack": ("SIGSEGV", "SEGV_MAPERR", 0xff8, "no_stack", dict(
+        words=["write|push", "0xff8"])),
+    "no-stack-for-handler": ("SIGSEGV", ANY, ANY, "no_stack_for_handler", dict(words=[])),
+    "torn-instruction": ("SIGSEGV", "SEGV_MAPERR", ANY, None, dict(
+        words=["execut|fetch|instruction"], stack=["torn_instruction", "main"])),
+    "torn-after-syscall": ("SIGSEGV", "SEGV_MAPERR", ANY, None, dict(
+        words=["execut|fetch|instruction"], last="syscall", stack=["call_it", "torn_after_syscall", "main"])),
+    "string-fault": ("SIGSEGV", "SEGV_MAPERR", ANY, "string_fault", dict(
+        words=["write"], stack=["string_fault", "main"])),
+    "double-free": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
+        mark=None, words=["abort"], stack=["raise", "abort", "double_free", "main"])),
+    "close-range-all": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "close_range_all", dict(
+        words=["write"], stack=["close_range_all", "main"])),
     "seccomp-trap": ("SIGSYS", "SYS_SECCOMP", ANY, ANY, dict(
         mark=None, words=["seccomp", "getppid"], stack=["seccomp_trap", "main"])),
     "raise-quit": ("SIGQUIT", "SI_TKILL", ANY, ANY, dict(
@@ -119,7 +142,8 @@ def check_fault(found, words, expected, source):
     fault = found["fault"]
     check(fault, "no fault in the report: %s" % found["exit"])
     equal(found["exit"]["signal"], name, "exit signal")
-    equal((fault["signal"], fault["code"]), (name, code), "signal and code")
+    equal(fault["signal"], name, "signal")
+    check(code in (ANY, fault["code"]), "code %s, expected %s" % (fault["code"], code))
     if address is not ANY:
         equal(number(fault["address"]), address, "fault address")
     if "pc" in more:

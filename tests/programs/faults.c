@@ -267,6 +267,106 @@ static void handled_then_fatal(void)
 	sink = load(no_node);
 }
 
+/* What the processor's own checks raise besides. */
+static void float_divide(void)
+{
+	unsigned csr = 0x1d80; /* every exception masked but division by zero (bit 9) */
+	volatile double d = 0;
+
+	__asm__ volatile("ldmxcsr %0" : : "m"(csr));
+	d = 1 / d; /* @float-divide */
+	sink = d > 0;
+}
+
+static void alignment_check(void)
+{
+	static char bytes[16] __attribute__((aligned(8)));
+
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\torl $0x40000, (%%rsp)\n\tpopfq\n\t" /* @alignment-check */
+			 "movl $1, 1(%0)\n\t"
+			 "lea 128(%%rsp), %%rsp" ::"r"(bytes)
+			 : "memory", "cc");
+}
+
+static void software_interrupt(void)
+{
+	__asm__ volatile("int $0x21"); /* @software-interrupt */
+}
+
+static void forbidden_page(void)
+{
+	char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	page[8] = 1; /* @forbidden-page */
+}
+
+static void unmapped_page(void)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(page, 4096);
+	page[8] = 1; /* @unmapped-page */
+}
+
+static void no_stack(void)
+{
+	__asm__ volatile("mov $0x1000, %%esp\n\tpush %%rax" ::: "memory"); /* @no-stack */
+}
+
+/* There is a handler, and no room for its frame. */
+static void no_stack_for_handler(void)
+{
+	signal(SIGSEGV, jump_back);
+	__asm__ volatile("mov $0x1000, %%esp\n\tpush %%rax" ::: "memory"); /* @no-stack-for-handler */
+}
+
+/* An instruction of which the first half is mapped. */
+static void torn_instruction(void)
+{
+	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(pages + 4096, 4096);
+	memcpy(pages + 4090, "\x90\x90\x90\x48\xb8\x11", 6); /* nop * 3; movabs, cut off */
+	call_target = (void (*)(void))(uintptr_t)(pages + 4090);
+	call_it();
+}
+
+/* The page behind a system call is not there: what returns from the kernel faults. */
+static void torn_after_syscall(void)
+{
+	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(pages + 4096, 4096);
+	memcpy(pages + 4089, "\xb8\x27\x00\x00\x00\x0f\x05", 7); /* mov $39, %eax; syscall */
+	call_target = (void (*)(void))(uintptr_t)(pages + 4089);
+	call_it();
+}
+
+/* A string instruction that faults in its middle. */
+static void string_fault(void)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *to = pages;
+	size_t n = 8192;
+
+	munmap(pages + 4096, 4096);
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(1) : "memory"); /* @string-fault */
+}
+
+static void double_free(void)
+{
+	char *volatile p = malloc(24);
+
+	free(p);
+	free(p); /* @double-free */ /* NOLINT */
+}
+
+static void close_range_all(void)
+{
+	syscall(SYS_close_range, 0, ~0u, 0);
+	*wild = 1; /* @close-range-all */
+}
+
 static void forbid_getppid(unsigned int action)
 {
 	struct sock_filter filter[] = {
@@ -334,6 +434,18 @@ static const struct {
 	{"fault-in-fault-handler", fault_in_fault_handler},
 	{"handled-faults", handled_faults},
 	{"handled-then-fatal", handled_then_fatal},
+	{"float-divide", float_divide},
+	{"alignment-check", alignment_check},
+	{"software-interrupt", software_interrupt},
+	{"forbidden-page", forbidden_page},
+	{"unmapped-page", unmapped_page},
+	{"no-stack", no_stack},
+	{"no-stack-for-handler", no_stack_for_handler},
+	{"torn-instruction", torn_instruction},
+	{"torn-after-syscall", torn_after_syscall},
+	{"string-fault", string_fault},
+	{"double-free", double_free},
+	{"close-range-all", close_range_all},
 	{"seccomp-trap", seccomp_trap},
 	{"seccomp-kill", seccomp_kill},
 	{"raise-quit", raise_quit},
