@@ -60,16 +60,23 @@ screen() {
 	fi
 }
 
-# prompt: the shell waits for a command.
-at_prompt() { [ "$(capture | grep -v '^$' | tail -1)" = 'shell>' ]; }
+# prompt: the shell has done what was typed last and waits. Its prompt counts the commands.
+command_number=0
+at_prompt() {
+	[[ $(capture | grep -v '^$' | tail -1) =~ ^shell\ ([0-9]+)\>$ ]] && [ "${BASH_REMATCH[1]}" -gt "$command_number" ]
+}
 prompt() { until_true at_prompt || fail "no shell prompt: $(capture)"; }
 
-# run COMMAND-LINE in the pane's shell, on an empty screen.
-run() {
+# type_line TEXT: at the prompt, without looking at what comes of it.
+type_line() {
 	prompt
-	keys -l "clear; $1"
+	command_number=${BASH_REMATCH[1]}
+	keys -l "$1"
 	keys Enter
 }
+
+# run COMMAND-LINE on an empty screen.
+run() { type_line "clear; $1"; }
 
 sample() {
 	cp "$BTREC_SRCDIR/tests/e2e/screen_sample.S" "$work" &&
@@ -78,12 +85,10 @@ sample() {
 sample || { echo "cannot assemble the sample"; exit 99; }
 "$make_trace" "$work/trace" "$work/sample" 36 --fast input || exit 99
 cd "$work" || exit 99
-tm new-session -d -s viewer -x 100 -y 30 "env TERM=screen PS1='shell> ' PROMPT_COMMAND= bash --norc --noprofile -i" || exit 99
+tm new-session -d -s viewer -x 100 -y 30 "env TERM=screen PS1='shell \\#> ' PROMPT_COMMAND= bash --norc --noprofile -i" || exit 99
 tm set -g status off
 resize 100 30
-prompt
-keys -l "stty -a >$work/stty.before; stty -a | head -1"
-keys Enter
+type_line "stty -a >$work/stty.before"
 
 echo "== views"
 run "$BTVIEW trace"
@@ -224,25 +229,29 @@ done <"$work/keys"
 
 echo "== suspending"
 keys C-z
-prompt
 wait_for 'Stopped'
-keys -l fg
-keys Enter
+type_line fg
 wait_for '[help]'
 
 echo "== quitting"
 keys q
 screen branches-top
 keys Q
-prompt
-keys -l 'echo status $?'
-keys Enter
+type_line 'echo status $?'
 wait_for 'status 0'
 prompt
 expect "no alternate screen, cursor and keypad as before" test "$(tm display -p -t viewer '#{alternate_on}#{cursor_flag}#{keypad_flag}#{keypad_cursor_flag}')" = 0100
 run "stty -a >$work/stty.after"
 prompt
 expect "the terminal's settings are as before" diff "$work/stty.before" "$work/stty.after"
+run "$BTVIEW trace"
+wait_for '[summary]'
+keys C-c
+prompt
+expect "no alternate screen after ^C" test "$(tm display -p -t viewer '#{alternate_on}#{cursor_flag}')" = 01
+run "stty -a >$work/stty.after"
+prompt
+expect "the terminal's settings are as before ^C" diff "$work/stty.before" "$work/stty.after"
 
 echo "== colour"
 coloured() { capture -e | grep -Eq $'\e\\[([0-9;]*;)?[34][0-7]'; }
@@ -291,6 +300,15 @@ expect "the viewer's output was kept" test -s raw
 grep -q "owned$bell" raw && fail "a name's bell went through"
 grep -Fq "${esc}]2;" raw && fail "a name's escape sequence went through"
 expect "the title was left alone" test "$(tm display -p -t viewer '#{pane_title}')" != owned
+
+echo "== text beyond ASCII"
+"$make_trace" beyond "$work/sample" 36 'grüße 漢字' || exit 99
+run "$BTVIEW beyond"
+wait_for 'sample grüße 漢字'
+keys Q
+run "LC_ALL=C $BTVIEW beyond"
+wait_for 'sample gr\xc3\xbc\xc3\x9fe \xe6'
+keys Q
 
 echo "== damaged traces"
 for file in branches-1 branches-2 events-0 events-1 objects; do
