@@ -82,7 +82,7 @@ FAULTS = {
         words=["write|push", "0xff8"])),
     "no-stack-for-handler": ("SIGSEGV", ANY, ANY, "no_stack_for_handler", dict(words=[])),
     "torn-instruction": ("SIGSEGV", "SEGV_MAPERR", ANY, None, dict(
-        words=["execut|fetch|instruction"], stack=["torn_instruction", "main"])),
+        words=["execut|fetch|instruction|nothing is mapped"], stack=["torn_instruction", "main"])),
     "torn-after-syscall": ("SIGSEGV", "SEGV_MAPERR", ANY, None, dict(
         words=["execut|fetch|instruction"], last="syscall", stack=["call_it", "torn_after_syscall", "main"])),
     "string-fault": ("SIGSEGV", "SEGV_MAPERR", ANY, "string_fault", dict(

@@ -282,10 +282,7 @@ static void alignment_check(void)
 {
 	static char bytes[16] __attribute__((aligned(8)));
 
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\torl $0x40000, (%%rsp)\n\tpopfq\n\t" /* @alignment-check */
-			 "movl $1, 1(%0)\n\t"
-			 "lea 128(%%rsp), %%rsp" ::"r"(bytes)
-			 : "memory", "cc");
+	__asm__ volatile("pushfq\n\torl $0x40000, (%%rsp)\n\tpopfq\n\tmovl $1, 1(%0)" ::"r"(bytes) : "memory", "cc"); /* @alignment-check */
 }
 
 static void software_interrupt(void)
