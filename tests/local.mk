@@ -142,10 +142,11 @@ SHELL_TESTS = \
 	tests/unit/folder_readmes.sh \
 	tests/unit/quirks_listed.sh \
 	tests/e2e/options_documented.sh \
-	tests/e2e/example.sh
+	tests/e2e/example.sh \
+	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
-EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
+EXTRA_DIST += tests/programs/waits.c scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
 
 # btview in a terminal.
 check_PROGRAMS += tests/e2e/make_trace
