@@ -409,12 +409,23 @@ static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t
 	return true;
 }
 
+/* A system call that the kernel makes again, because a signal interrupted it, goes on at its own instruction, and not behind it
+ * where it stood when it was left: without a branch nothing else leads back there. */
+static bool is_restarted(const struct history_entry *call, const struct history_entry *next)
+{
+	return call->kind == BT_BRANCH_SYSCALL && (next->kind == BT_BRANCH_SYSCALL || next->kind == BT_BRANCH_ASYNC) &&
+	       next->from == call->from;
+}
+
 /* Where the code between entries i - 1 and i begins; false when that is not known. */
 static bool start_of(const struct history *h, size_t i, uint64_t *start)
 {
+	const struct history_entry *before;
+
 	if (!i || i > h->count || h->entries[i - 1].kind > BT_BRANCH_ASYNC)
 		return false;
-	*start = h->entries[i - 1].to;
+	before = &h->entries[i - 1];
+	*start = i < h->count && is_restarted(before, &h->entries[i]) ? before->from : before->to;
 	return true;
 }
 

@@ -387,6 +387,29 @@ static void a_system_call_that_has_not_returned_is_the_last_instruction(void **s
 	finish(&k, m, &h);
 }
 
+static void a_restarted_system_call_is_executed_again(void **state)
+{
+	const struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
+		branch(BT_BRANCH_ASYNC, 0x1015, 0x1020), branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017)};
+	static const long counts[] = {1, 0, 2, 1};
+	struct history_insn *insns;
+	struct history h;
+	struct maker k;
+	struct model *m;
+	(void)state;
+
+	maker_init(&k);
+	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
+	m = maker_load(&k);
+	h = load(m, 1);
+	for (size_t i = 1; i < 5; i++) {
+		assert_int_equal(history_straight(&h, m, i, 0, &insns), counts[i - 1]);
+		free(insns);
+	}
+	finish(&k, m, &h);
+}
+
 static void before_a_gap_code_goes_up_to_the_stop(void **state)
 {
 	const struct bt_branch b[] = {branch(BT_BRANCH_RET, 0x1023, 0x1000), branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT)};
@@ -507,6 +530,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_all_damage_is_one_gap),
 		cmocka_unit_test(straight_line_code_is_every_instruction),
 		cmocka_unit_test(a_system_call_that_has_not_returned_is_the_last_instruction),
+		cmocka_unit_test(a_restarted_system_call_is_executed_again),
 		cmocka_unit_test(before_a_gap_code_goes_up_to_the_stop),
 		cmocka_unit_test(code_that_does_not_lead_there_is_an_error),
 		cmocka_unit_test(code_is_read_in_the_epoch_of_the_entry),
