@@ -11,6 +11,7 @@
 enum {
 	PROT_EXECUTE = 4,
 	VDSO_MAX = 1 << 20,
+	PAGE = 4096,
 };
 
 static const char deleted[] = " (deleted)";
@@ -229,18 +230,35 @@ static void report_stand_in(struct image *image, struct image_module *im, const 
 		dwfl_module_report_build_id(im->mod, map->build_id.at, map->build_id.len, 0);
 }
 
+/* Only pages that ran are in the trace. Section headers that are missing must not be taken for empty ones: without any, the
+ * symbols are found by the dynamic segment. */
+static void forget_sections(uint8_t *image, size_t size, const bool *present)
+{
+	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)image;
+	uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr);
+
+	if (eh->e_shoff < size && end <= size && present[eh->e_shoff / PAGE] && present[(end - 1) / PAGE])
+		return;
+	eh->e_shoff = 0;
+	eh->e_shnum = eh->e_shstrndx = 0;
+}
+
 static void report_vdso(struct image *image, struct image_module *im, const struct model *m, uint32_t space, uint32_t epoch,
 			const struct model_map *map)
 {
 	size_t size = map->end - map->start;
+	bool present[VDSO_MAX / PAGE];
 
 	im->state = IMAGE_FILE_MEMORY;
-	if (size > VDSO_MAX || !(im->memory = calloc(1, size)))
+	if (size < PAGE || size > VDSO_MAX || !(im->memory = calloc(1, size)))
 		return;
-	for (uint64_t at = 0, n; at < size; at += n ? n : 4096)
-		n = model_code(m, space, epoch, map->start + at, (uint8_t *)im->memory + at, size - at);
+	for (uint64_t at = 0; at < size; at += PAGE)
+		present[at / PAGE] = model_code(m, space, epoch, map->start + at, (uint8_t *)im->memory + at, PAGE) == PAGE;
+	if (!present[0] || memcmp(im->memory, ELFMAG, SELFMAG))
+		return;
+	forget_sections(im->memory, size, present);
 	im->memory_elf = elf_memory(im->memory, size);
-	if (im->memory_elf && elf_kind(im->memory_elf) == ELF_K_ELF)
+	if (im->memory_elf)
 		im->mod = dwfl_report_module(image->dwfl, im->path, map->start, map->end);
 }
 
