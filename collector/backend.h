@@ -36,6 +36,9 @@ struct backend_ops {
 	 * BT_ACTION_IGNORE). In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE. */
 	int (*resume)(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
 
+	/* Goes on with what resume() had begun when another stop than those for stopped() came in between. Returns as it does. */
+	int (*proceed)(struct backend *b, struct task *task);
+
 	/* Makes a running task give BACKEND_SLICE as soon as it can. */
 	void (*stop_soon)(struct backend *b, struct task *task);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec run: finds the program, makes the trace, starts front and recorder. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -39,6 +40,8 @@ struct run {
 	sigset_t mask;
 	int front; /* the recorder's end of the pipe */
 	pid_t front_pid;
+	int *inherited; /* descriptors from 3 on that the program gets */
+	size_t inherited_count;
 	struct control control;
 	struct front_group group;
 	int exec_failure;
@@ -279,6 +282,7 @@ static void on_tick(void *arg, struct recorder *r)
 	if (signo && r->initial_pid)
 		kill(r->initial_pid, signo);
 	control_serve(&run->control, r);
+	recorder_adopt_orphans(r);
 	recorder_flush_due(r);
 }
 
@@ -300,15 +304,47 @@ static void start_timer(void)
 	setitimer(ITIMER_REAL, &t, NULL);
 }
 
-/* The recorder keeps none of the user's descriptors: pipes must see their end when the program closes them. */
-static void drop_descriptors(void)
+/* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands there; the program finds them closed
+ * all the same (O_CLOEXEC). Then notes which further ones the program inherits. */
+static void note_descriptors(struct run *run)
+{
+	struct dirent *e;
+	DIR *d;
+	int fd;
+
+	while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= 2)
+		;
+	if (fd > 2)
+		close(fd);
+	d = opendir("/proc/self/fd");
+	while (d && (e = readdir(d))) {
+		int *grown;
+
+		fd = atoi(e->d_name);
+		if (fd <= 2 || fd == dirfd(d))
+			continue;
+		grown = realloc(run->inherited, (run->inherited_count + 1) * sizeof *grown);
+		if (!grown)
+			break;
+		run->inherited = grown;
+		grown[run->inherited_count++] = fd;
+	}
+	if (d)
+		closedir(d);
+}
+
+/* Front and recorder keep none of the program's descriptors, up to `last` of the standard ones: a pipe must see its end when
+ * the program closes it. */
+static void drop_descriptors(const struct run *run, int last)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	for (int fd = 0; fd <= 2 && null >= 0; fd++)
-		dup2(null, fd);
+	for (int fd = 0; fd <= last && null >= 0; fd++)
+		dup3(null, fd, O_CLOEXEC);
 	if (null > 2)
 		close(null);
+	for (size_t i = 0; i < run->inherited_count; i++)
+		close(run->inherited[i]);
 }
 
 static int fail_before_start(const struct run *run, const struct bt_error *err)
@@ -353,7 +389,7 @@ static int record(struct run *run)
 		trace_writer_discard(w, run->trace);
 		return fail_before_start(run, &err);
 	}
-	drop_descriptors();
+	drop_descriptors(run, 2);
 	recorder_init(&r, w, run->backend, &run->recorder);
 	if (recorder_adopt(&r, pid, &err)) {
 		kill(pid, SIGKILL);
@@ -397,6 +433,7 @@ static int start(struct run *run)
 	int pipes[2];
 	pid_t recorder;
 
+	note_descriptors(run);
 	save_signals(run);
 	run->front_pid = getpid();
 	if (pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
@@ -410,6 +447,7 @@ static int start(struct run *run)
 		_exit(record(run));
 	}
 	close(pipes[1]);
+	drop_descriptors(run, 1); /* what it has to say goes to stderr */
 	return front_wait(pipes[0], recorder, run->quiet);
 }
 

@@ -94,6 +94,17 @@ static void on_syscall_or_signal(struct recorder *r, struct task *task, const st
 		recorder_on_backend_stop(r, task, ev);
 }
 
+/* An event of a task that is not in the table: a new one that stops before its parent reports it is entered. What is about to end, or
+ * was forgotten, goes its way. */
+static struct task *stranger(struct recorder *r, const struct wait_event *ev)
+{
+	if (ev->type == WAIT_INTERRUPT || ev->type == WAIT_GROUP_STOP)
+		return task_add(&r->tasks, ev->tid);
+	if (ev->type != WAIT_EXITED && ev->type != WAIT_KILLED)
+		tracee_resume(ev->tid, PTRACE_CONT, ev->type == WAIT_SIGNAL ? ev->value : 0);
+	return NULL;
+}
+
 static void dispatch(struct recorder *r, const struct wait_event *ev)
 {
 	static void (*const rows[WAIT_TYPES])(struct recorder *, struct task *, const struct wait_event *) = {
@@ -111,15 +122,10 @@ static void dispatch(struct recorder *r, const struct wait_event *ev)
 
 	if (ev->tid == r->initial_pid && (ev->type == WAIT_EXITED || ev->type == WAIT_KILLED))
 		recorder_note_outcome(r, ev);
-	if (!task) {
-		/* A new task may stop before its parent reports it. Anything else is a task already forgotten. */
-		if (ev->type != WAIT_INTERRUPT)
-			return;
-		task = task_add(&r->tasks, ev->tid);
-		if (!task)
-			return;
-	}
-	rows[ev->type](r, task, ev);
+	if (!task)
+		task = stranger(r, ev);
+	if (task)
+		rows[ev->type](r, task, ev);
 	recorder_release_front(r);
 }
 

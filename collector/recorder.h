@@ -75,6 +75,9 @@ int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err) BT_MUST_
 /* Runs until no recorded task is left. */
 void recorder_run(struct recorder *r);
 
+/* To be called at the caller's ticks: takes in new tasks whose parent was killed before it could report them. */
+void recorder_adopt_orphans(struct recorder *r);
+
 /* For the modules of the collector: */
 
 /* Fills seq and time and writes an event into the stream of the task's unit. */

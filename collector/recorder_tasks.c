@@ -153,7 +153,7 @@ void recorder_on_new_task(struct recorder *r, struct task *task, const struct wa
 		return;
 	tracee_get_regs(task->tid, &task->regs);
 	child = task_find(&r->tasks, (pid_t)tid);
-	if (!child)
+	if (!child && tracee_thread_group((pid_t)tid) > 0) /* else it is dead and gone already */
 		child = task_add(&r->tasks, (pid_t)tid);
 	if (child) {
 		child->how = how_of(task, ev->trace_event);
@@ -250,7 +250,8 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 	}
 	task->state = TASK_EXITING;
 	tracee_resume(task->tid, PTRACE_CONT, 0);
-	recorder_give_up_turn(r, task);
+	if (task->unit)
+		recorder_give_up_turn(r, task);
 }
 
 void recorder_note_outcome(struct recorder *r, const struct wait_event *ev)
@@ -285,6 +286,8 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 {
 	bool again = task->state == TASK_GROUP_STOPPED; /* we looked at it meanwhile */
 
+	if (task->state == TASK_RUNNING)
+		task->mid_run = true;
 	task->state = TASK_GROUP_STOPPED;
 	tracee_resume(task->tid, PTRACE_LISTEN, 0);
 	if (task->unit)
@@ -308,7 +311,52 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 		return;
 	if (task->state == TASK_GROUP_STOPPED && task->tid == r->initial_pid && r->notify)
 		r->notify(r->notify_arg, r, SIGCONT);
-	tracee_get_regs(task->tid, &task->regs);
-	recorder_write_start(r, task);
+	if (task->state == TASK_RUNNING)
+		task->mid_run = true;
+	if (!task->mid_run) {
+		tracee_get_regs(task->tid, &task->regs);
+		recorder_write_start(r, task);
+	}
 	recorder_make_ready(r, task);
+}
+
+/* A task whose parent was killed before it could report it. Its thread group may still be known. */
+static void adopt_orphan(struct recorder *r, struct task *task)
+{
+	pid_t group = tracee_thread_group(task->tid);
+	struct task *sibling = r->tasks.first;
+	struct unit *unit;
+	struct address_space *space;
+	struct process *process;
+
+	while (sibling && (!sibling->process || sibling->process->pid != group))
+		sibling = sibling->next;
+	if (sibling) {
+		task->how = BT_TASK_THREAD;
+		if (settle(r, sibling, task))
+			start_new(r, task);
+		return;
+	}
+	task->how = BT_TASK_FORK;
+	unit = unit_new(&r->tasks);
+	space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+	process = space ? process_new(group, space) : NULL;
+	if (!process)
+		return;
+	task_join_unit(task, unit);
+	task_join_process(task, process);
+	address_space_refresh(space, r->writer, task->tid);
+	if (begin_ring(r, task))
+		start_new(r, task);
+}
+
+void recorder_adopt_orphans(struct recorder *r)
+{
+	enum {
+		PATIENCE = 3, /* ticks; the parent's event comes with the child's stop or not at all */
+	};
+
+	for (struct task *task = r->tasks.first; task; task = task->next)
+		if (task->first_stop_seen && !task->process && ++task->orphan_ticks == PATIENCE)
+			adopt_orphan(r, task);
 }

@@ -21,6 +21,11 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 		return;
 	}
 	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
+	if (task->mid_run) {
+		task->mid_run = false;
+		(void)!r->backend.ops->proceed(&r->backend, task);
+		return;
+	}
 	/* Gone: its last wait status follows. */
 	(void)!r->backend.ops->resume(&r->backend, task, signo, task->pending_action);
 }
@@ -116,7 +121,7 @@ bool recorder_halt(struct recorder *r, struct task *task)
 		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) || !recorder_await_stop(r, task->tid))
 			return false;
 	}
-	return task->state == TASK_READY || !tracee_get_regs(task->tid, &task->regs);
+	return task->state == TASK_READY || task->mid_run || !tracee_get_regs(task->tid, &task->regs);
 }
 
 void recorder_freeze(struct recorder *r)

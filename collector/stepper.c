@@ -43,6 +43,7 @@ struct held_trap {
 
 struct step_task {
 	enum errand errand;
+	int request; /* of ptrace, with which it was sent */
 	uint64_t addr; /* of insn; the registers before it are task->regs */
 	struct bt_insn insn;
 	uint8_t bytes[BT_INSN_MAX];
@@ -56,6 +57,16 @@ struct step_task {
 	unsigned budget;
 	uint64_t syscall_rip; /* of the system call instruction in progress */
 };
+
+/* Sends the task on its errand. */
+static int send_off(struct task *task, enum errand errand, int request, int signo)
+{
+	struct step_task *st = task->backend;
+
+	st->errand = errand;
+	st->request = request;
+	return tracee_resume(task->tid, request, signo);
+}
 
 static int step_task_init(struct backend *b, struct task *task)
 {
@@ -254,20 +265,15 @@ static bool syscall_is_next(const struct task *task)
 /* Lets the task execute its next instruction. */
 static int step(struct backend *b, struct task *task)
 {
-	struct step_task *st = task->backend;
-	int request = PTRACE_SINGLESTEP;
 	uint64_t behind;
 
 	look_ahead(b, task);
 	behind = stop_behind(task);
-	if (syscall_is_next(task)) {
-		st->errand = ERRAND_SYSCALL;
-		request = PTRACE_SYSCALL;
-	} else if (behind && !tracee_set_breakpoint(task->tid, behind)) {
-		st->errand = ERRAND_OVER;
-		request = PTRACE_CONT;
-	}
-	return tracee_resume(task->tid, request, 0);
+	if (syscall_is_next(task))
+		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
+	if (behind && !tracee_set_breakpoint(task->tid, behind))
+		return send_off(task, ERRAND_OVER, PTRACE_CONT, 0);
+	return send_off(task, ERRAND_STEP, PTRACE_SINGLESTEP, 0);
 }
 
 static int deliver(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
@@ -276,14 +282,13 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 	int request = PTRACE_SINGLESTEP;
 
 	look_ahead(b, task);
-	st->errand = ERRAND_DELIVER;
 	if (restore_trap_mask(task, st))
 		return -BT_E_GONE;
 	if (action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE)
 		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core file */
 	else if (action == BT_ACTION_STOP && syscall_is_next(task))
 		request = PTRACE_SYSCALL; /* an orphaned process group does not stop (POSIX): it goes on at once */
-	return tracee_resume(task->tid, request, signo);
+	return send_off(task, ERRAND_DELIVER, request, signo);
 }
 
 static int step_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
@@ -294,13 +299,11 @@ static int step_resume(struct backend *b, struct task *task, int signo, enum bt_
 	st->budget = SLICE;
 	if (signo)
 		return deliver(b, task, signo, action);
-	if (task->in_syscall || task->syscall_restarts) {
-		st->errand = ERRAND_SYSCALL;
-		return tracee_resume(task->tid, PTRACE_SYSCALL, 0);
-	}
+	if (task->in_syscall || task->syscall_restarts)
+		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
 	hidden = hide_trap_mask(task, st);
 	if (hidden == SIGNAL_FIRST)
-		return tracee_resume(task->tid, PTRACE_SYSCALL, 0);
+		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
 	return hidden ? hidden : step(b, task);
 }
 
@@ -394,6 +397,15 @@ static enum backend_stop syscall_stop(struct task *task)
 	}
 }
 
+static int step_proceed(struct backend *b, struct task *task)
+{
+	const struct step_task *st = task->backend;
+
+	(void)b;
+	/* QUIRK(event-stop-first): a group stop or PTRACE_INTERRUPT is reported before the trap of a step that is done already. */
+	return tracee_resume(task->tid, st->request, 0);
+}
+
 static void step_stop_soon(struct backend *b, struct task *task)
 {
 	struct step_task *st = task->backend;
@@ -462,6 +474,7 @@ const struct backend_ops stepper_ops = {
 	.task_init = step_task_init,
 	.task_release = step_task_release,
 	.resume = step_resume,
+	.proceed = step_proceed,
 	.stop_soon = step_stop_soon,
 	.execed = step_execed,
 	.stopped = step_stopped,

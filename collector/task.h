@@ -59,6 +59,7 @@ struct task {
 	bool exit_recorded;
 	bool queued;
 	bool first_stop_seen;
+	unsigned orphan_ticks; /* for how long it has waited for its parent's event */
 	bool native;	      /* runs unrecorded until --from is reached */
 	bool start_pending;   /* its START record is still to be written */
 	bool snapshot_wanted; /* at the end of the instruction it is executing */
@@ -69,6 +70,7 @@ struct task {
 	bool in_syscall;
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */
 	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
+	bool mid_run;	       /* it was stopped in what the backend had begun: registers are those before that */
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	struct tracee_syscall call; /* the one it is in, or made last */
 	int pending_signal;    /* to deliver when it is resumed */

@@ -169,6 +169,22 @@ int tracee_signals(pid_t tid, struct tracee_signals *out)
 	return 0;
 }
 
+pid_t tracee_thread_group(pid_t tid)
+{
+	char path[32], line[128];
+	int group = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && !group && fgets(line, sizeof line, f))
+		if (sscanf(line, "Tgid: %d", &group) != 1)
+			group = 0;
+	if (f)
+		fclose(f);
+	return group;
+}
+
 /* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
 static bool await_syscall_stop(pid_t tid)
 {

@@ -65,6 +65,9 @@ int tracee_signals(pid_t tid, struct tracee_signals *out);
  * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
+/* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
+pid_t tracee_thread_group(pid_t tid);
+
 /* Makes an rt_sigaction(signo, action) in the task, which is at the entry of another system call (regs: its registers
  * there), and brings it back to that entry. action: handler, flags, restorer, mask. Returns 0 or -BT_E_GONE. */
 int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4]);
