@@ -46,7 +46,7 @@ void fault_say_place(struct fault_context *c, const char *before, uint64_t addr,
 	fault_say(c, "%s", before);
 	text_brief_name(name, sizeof name, loc.function);
 	if (*loc.function)
-		fault_say(c, "%s+0x%" PRIx64, name, loc.offset);
+		fault_say(c, loc.offset ? "%s+0x%" PRIx64 : "%s", name, loc.offset);
 	else if (*loc.module)
 		fault_say(c, "%.200s+0x%" PRIx64, text_basename(loc.module), loc.vaddr);
 	else

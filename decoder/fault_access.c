@@ -17,6 +17,7 @@ enum {
 	ADDRESS_UNKNOWN = 0,
 	STACK_REACH = 1 << 20, /* an overflowing access is at most this far below the stack: the kernel's stack guard gap */
 	STACK_LIMIT_MAX = 1 << 30,
+	RECURSION_MIN = 4, /* entries of one function that are worth telling */
 	NEIGHBOUR_MAX = 1 << 16, /* a mapping this close is worth telling */
 };
 
@@ -158,23 +159,50 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m)
 		fault_say(c, ", at offset %" PRId64, m->displacement);
 }
 
-/* How often the innermost function stands in the open calls. */
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The address that occurs most, and how often. Sorts them. */
+static size_t most_frequent(uint64_t *addrs, size_t n, uint64_t *which)
+{
+	size_t best = 0;
+
+	qsort(addrs, n, sizeof *addrs, compare_addresses);
+	for (size_t i = 0, same; i < n; i += same) {
+		for (same = 1; i + same < n && addrs[i + same] == addrs[i];)
+			same++;
+		if (same > best) {
+			best = same;
+			*which = addrs[i];
+		}
+	}
+	return best;
+}
+
+/* The function that stands most often in the open calls. */
 static void say_recursion(struct fault_context *c)
 {
 	struct callstack calls;
-	struct location here, loc;
+	uint64_t *entries, which = 0;
 	size_t times = 0;
 
 	if (!c->h)
 		return;
-	symbols_lookup(c->s, c->f->space, c->f->epoch, c->f->pc, false, &here);
 	callstack_build(&calls, c->h, c->s, c->end);
-	for (size_t i = 0; i < calls.count; i++) {
-		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].to, false, &loc);
-		times += !strcmp(loc.function, here.function) && *here.function;
+	entries = calloc(calls.count + 1, sizeof *entries);
+	for (size_t i = 0; entries && i < calls.count; i++)
+		entries[i] = calls.calls[i].to;
+	if (entries && calls.count)
+		times = most_frequent(entries, calls.count, &which);
+	if (times > RECURSION_MIN) {
+		fault_say_place(c, "; ", which, false);
+		fault_say(c, " was entered %zu times without returning", times);
 	}
-	if (times > 1)
-		fault_say(c, "; %.100s was entered %zu times without returning", here.function, times);
+	free(entries);
 	callstack_release(&calls);
 }
 

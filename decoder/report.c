@@ -230,29 +230,42 @@ static bool is_process_start(const struct model_task *task)
 	return task->how != BT_TASK_THREAD;
 }
 
+static void put_process(struct report *r, const struct model_task *task)
+{
+	text_printf(&r->t, "  process %u, task %u ", task->pid, task->task);
+	text_outside(&r->t, task->command);
+	text_printf(&r->t, ": ");
+	if (task->exit)
+		put_exit(r, task->exit->kind, task->exit->status, task->exit->core);
+	else
+		text_printf(&r->t, "its end is not in the trace");
+	text_printf(&r->t, "\n");
+}
+
 static void put_processes(struct report *r)
 {
-	size_t count = 0;
+	enum {
+		SHOWN = 20
+	};
+	size_t count = 0, left = 0;
 
 	for (size_t i = 0; i < r->m->task_count; i++)
 		count += is_process_start(&r->m->tasks[i]);
 	if (count < 2)
 		return;
 	report_heading(r, "Processes");
-	for (size_t i = 0; i < r->m->task_count; i++) {
+	for (size_t i = 0, shown = 0; i < r->m->task_count; i++) {
 		const struct model_task *task = &r->m->tasks[i];
+		bool killed = task->exit && task->exit->kind == BT_EXIT_SIGNAL;
 
-		if (!is_process_start(task))
+		if (!is_process_start(task) || (shown >= SHOWN && !killed))
 			continue;
-		text_printf(&r->t, "  process %u, task %u ", task->pid, task->task);
-		text_outside(&r->t, task->command);
-		text_printf(&r->t, ": ");
-		if (task->exit)
-			put_exit(r, task->exit->kind, task->exit->status, task->exit->core);
-		else
-			text_printf(&r->t, "its end is not in the trace");
-		text_printf(&r->t, "\n");
+		put_process(r, task);
+		shown++;
+		left = count - shown;
 	}
+	if (left)
+		text_printf(&r->t, "  and %zu more that no signal killed\n", left);
 }
 
 static const char *const snapshot_texts[BT_SNAPSHOT_KINDS] = {

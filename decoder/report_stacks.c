@@ -10,7 +10,8 @@
 enum {
 	FRAMES_HEAD = 40, /* shown of a long stack: its innermost and outermost frames */
 	FRAMES_TAIL = 10,
-	FRAMES_SAME = 3, /* more equal ones than this are shown as one */
+	RECURSION_PERIOD_MAX = 8, /* functions that call each other in turn */
+	RECURSION_ROUNDS_MIN = 3, /* more rounds than this are shown as one */
 	OPEN_CALLS_SHOWN = 20,
 };
 
@@ -24,33 +25,60 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread, c
 	text_printf(&r->t, "\n");
 }
 
-/* Recursion: how many frames from i on have the same pc. */
-static size_t same_frames(const struct stack_frame *frames, size_t count, size_t i)
+static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
 {
-	size_t n = 1;
+	return a->pc == b->pc && a->is_return == b->is_return;
+}
 
-	while (i + n < count && frames[i + n].pc == frames[i].pc && frames[i + n].is_return == frames[i].is_return)
+/* Recursion: how often the `period` frames from i on follow each other. */
+static size_t rounds_of(const struct stack_frame *frames, size_t count, size_t i, size_t period)
+{
+	size_t n = 0;
+
+	while (i + period + n < count && same_frame(&frames[i + n], &frames[i + period + n]))
 		n++;
-	return n;
+	return n / period + 1;
+}
+
+static size_t find_recursion(const struct stack_frame *frames, size_t count, size_t i, size_t *rounds)
+{
+	for (size_t period = 1; period <= RECURSION_PERIOD_MAX; period++) {
+		*rounds = rounds_of(frames, count, i, period);
+		if (*rounds > RECURSION_ROUNDS_MIN)
+			return period;
+	}
+	return 0;
+}
+
+static void put_recursion(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t i,
+			  size_t period, size_t rounds)
+{
+	for (size_t k = 0; k < period; k++)
+		put_frame(r, thread, &frames[i + k], i + k);
+	if (period == 1)
+		text_printf(&r->t, "  ...  the same frame %zu times\n", rounds);
+	else
+		text_printf(&r->t, "  ...  the same %zu frames %zu times\n", period, rounds);
 }
 
 static void put_frames(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t count)
 {
-	size_t lines = 0;
+	size_t lines = 0, rounds, period;
 
-	for (size_t i = 0, n; i < count; i += n) {
+	for (size_t i = 0; i < count; lines++) {
 		bool shown = lines < FRAMES_HEAD || count - i <= FRAMES_TAIL;
 
-		n = same_frames(frames, count, i);
+		period = shown ? find_recursion(frames, count, i, &rounds) : 0;
+		if (period) {
+			put_recursion(r, thread, frames, i, period, rounds);
+			i += period * rounds;
+			continue;
+		}
 		if (shown)
 			put_frame(r, thread, &frames[i], i);
 		else if (lines == FRAMES_HEAD)
 			text_printf(&r->t, "  ...\n");
-		if (shown && n > FRAMES_SAME)
-			text_printf(&r->t, "  ...  the same %zu times\n", n);
-		else
-			n = 1;
-		lines++;
+		i++;
 	}
 }
 

@@ -227,15 +227,16 @@ static int fail(const struct bt_error *err)
 	return bt_error_exit_status(err->code);
 }
 
+/* A terminal that cannot be drawn on still shows text. */
 static int show(const struct arguments *a, struct model *m, struct symbols *s)
 {
 	struct report_options options = a->report;
 	struct bt_error err = {0};
 	int rc;
 
-	if (a->view == VIEW_TERMINAL) {
-		rc = tui_run(m, s, &err);
-	} else if (a->view == VIEW_JSON) {
+	if (a->view == VIEW_TERMINAL && (rc = tui_run(m, s, &err)) != -BT_E_UNSUPPORTED)
+		return rc ? fail(&err) : 0;
+	if (a->view == VIEW_JSON) {
 		rc = json_print(stdout, m, s, &options, &err);
 	} else {
 		if (!a->count_given)
