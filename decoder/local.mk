@@ -25,5 +25,6 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/syscalls.c decoder/syscalls.def decoder/syscalls.h \
 	decoder/text.c decoder/text.h \
 	decoder/unwind.c
+EXTRA_DIST += decoder/README.md
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
 DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(DEMANGLE_LIBS) $(FORMAT_SYSTEM_LIBS)
