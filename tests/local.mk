@@ -71,6 +71,8 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 else
 TESTS += tests/unit/cmocka_missing.sh
+check-local:
+	@echo "The unit tests did not run: they need cmocka. Install the Debian package libcmocka-dev and run configure again."
 endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
