@@ -33,6 +33,8 @@ ulimit -c 0
 build faults faults.c -static -D_GNU_SOURCE
 build threads threads.c -static -D_GNU_SOURCE -pthread
 build tree tree.c -static -D_GNU_SOURCE
+build storm storm.c -static -D_GNU_SOURCE -pthread
+build workload workload.c -nostdlib -static -ffreestanding -fno-stack-protector
 for source in conditionals transfers handlers jit; do
 	build "$source" "$source.S" -nostdlib -static -I"$programs"
 	leads "$source"
@@ -41,6 +43,10 @@ for fault in null-write call-null call-non-canonical ret-unmapped stack-overflow
 	fault-in-handler handled-then-fatal seccomp-trap; do
 	leads faults "$fault"
 done
+leads workload
+leads storm restarted-reads
+leads storm between-threads
+leads storm child-ends
 leads threads crash
 leads threads exit-group
 leads threads thread-execs "$work/transfers"
