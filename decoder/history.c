@@ -290,12 +290,21 @@ static void add_tail(struct history *h, const struct load *l, const struct chunk
 	h->count++;
 }
 
+/* A trace's files are sorted by kind and number. */
 static const struct trace_file *branch_file(const struct model *m, uint32_t task)
 {
-	for (size_t i = 0; i < m->trace->file_count; i++)
-		if (m->trace->files[i].kind == BT_FILE_BRANCHES && m->trace->files[i].number == task)
-			return &m->trace->files[i];
-	return NULL;
+	const struct trace_file *files = m->trace->files;
+	size_t lo = 0, hi = m->trace->file_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (files[mid].kind < BT_FILE_BRANCHES || (files[mid].kind == BT_FILE_BRANCHES && files[mid].number < task))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->trace->file_count && files[lo].kind == BT_FILE_BRANCHES && files[lo].number == task ? &files[lo] : NULL;
 }
 
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
