@@ -168,8 +168,9 @@ fuzz_target() {
 	mkdir -p "$corpus"
 	"$out/fuzz/tests/fuzz/generate_corpus" "$target" "$corpus" || return 1
 	"$out/fuzz/tests/fuzz/libfuzzer_$target" -seed="$seed" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
-		-max_len=65536 -print_final_stats=1 -artifact_prefix="$out/full/" "$corpus" "tests/fuzz/corpus/$target" >"$log" 2>&1
+		-max_len=65536 -print_final_stats=1 -artifact_prefix="$out/full/" "$corpus" >"$log" 2>&1
 	local status=$?
+	[ "$status" -eq 0 ] || tail -n 40 "$log"
 	grep -E '^stat::number_of_executed_units|^SUMMARY' "$log" | sed "s/^/  $target: /"
 	return $status
 }
