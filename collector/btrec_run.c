@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -44,6 +43,7 @@ struct run {
 	size_t inherited_count;
 	struct control control;
 	struct front_group group;
+	bool linked; /* `latest` names the trace */
 	int exec_failure;
 };
 
@@ -221,11 +221,11 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 			continue;
 		rc = open_writer(run, run->trace, w, err);
 		if (rc != -BT_E_EXISTS)
-			break;
+			return rc;
 		rc = 0;
 	}
 	if (!rc)
-		place_link_latest(run->directory, run->trace);
+		rc = bt_fail(err, BT_E_EXISTS, 0, "%s: no name is left for a trace of %s", run->directory, run->program);
 	return rc;
 }
 
@@ -234,6 +234,8 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 static void send_message(const struct run *run, const struct front_message *m)
 {
 	(void)!write(run->front, m, sizeof *m);
+	if (m->type == FRONT_ENDED)
+		kill(run->front_pid, SIGCONT); /* it may have stopped with the program */
 }
 
 static void summarize(const struct run *run, const struct recorder *r, struct front_message *m)
@@ -272,15 +274,32 @@ static void notify(void *arg, const struct recorder *r, int stop_signal)
 	send_message(run, &m);
 }
 
+/* Once the program has started: a trace that is taken back leaves the one before it the latest. */
+static void link_latest(struct run *run, const struct recorder *r)
+{
+	if (!run->linked && r->started && *run->directory)
+		place_link_latest(run->directory, run->trace);
+	run->linked |= r->started;
+}
+
+static void forward(const struct recorder *r, int signo)
+{
+	const struct task *task = task_find(&r->tasks, r->initial_pid);
+
+	if (r->initial_pid && (signo != SIGCONT || (task && task->state == TASK_GROUP_STOPPED)))
+		kill(r->initial_pid, signo);
+}
+
 static void on_tick(void *arg, struct recorder *r)
 {
 	struct run *run = arg;
-	int signo = front_forwarded(&run->group);
+	int signo;
 
-	if (r->initial_pid && getppid() != run->front_pid)
-		signo = SIGKILL; /* the front was killed: so would the program have been without us */
-	if (signo && r->initial_pid)
-		kill(r->initial_pid, signo);
+	while ((signo = front_forwarded(&run->group)))
+		forward(r, signo);
+	if (getppid() != run->front_pid) /* the front was killed: so would the program have been without us */
+		forward(r, SIGKILL);
+	link_latest(run, r);
 	control_serve(&run->control, r);
 	recorder_adopt_orphans(r);
 	recorder_flush_due(r);
@@ -298,10 +317,13 @@ static void set_tick(int signo)
 static void start_timer(void)
 {
 	struct sigaction a = {.sa_handler = set_tick}; /* no SA_RESTART: waitpid gives EINTR */
-	struct itimerval t = {.it_interval = {.tv_usec = TICK_MS * 1000}, .it_value = {.tv_usec = TICK_MS * 1000}};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = front_tick_signal()};
+	struct itimerspec each = {.it_interval = {.tv_nsec = TICK_MS * 1000000}, .it_value = {.tv_nsec = TICK_MS * 1000000}};
+	timer_t timer;
 
-	sigaction(SIGALRM, &a, NULL);
-	setitimer(ITIMER_REAL, &t, NULL);
+	sigaction(front_tick_signal(), &a, NULL);
+	if (!timer_create(CLOCK_MONOTONIC, &event, &timer))
+		timer_settime(timer, 0, &each, NULL);
 }
 
 /* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands there; the program finds them closed
@@ -389,6 +411,7 @@ static int record(struct run *run)
 		trace_writer_discard(w, run->trace);
 		return fail_before_start(run, &err);
 	}
+	front_program_born();
 	drop_descriptors(run, 2);
 	recorder_init(&r, w, run->backend, &run->recorder);
 	if (recorder_adopt(&r, pid, &err)) {
@@ -410,6 +433,7 @@ static int record(struct run *run)
 		recorder_abandon(&r, run->trace);
 		return fail_before_start(run, &err);
 	}
+	link_latest(run, &r);
 	ended_early = !r.notify; /* the front knows already */
 	trace_writer_flush(w);	 /* now, so that the line says whether all of it could be written */
 	summarize(run, &r, &m);

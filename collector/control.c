@@ -64,27 +64,28 @@ void control_close(struct control *c)
 	c->fd = -1;
 }
 
-static unsigned snapshot_processes(struct recorder *r, int pid)
+static unsigned snapshot_processes(struct recorder *r, int pid, unsigned mark)
 {
 	struct task *task, *next;
 	unsigned count = 0;
 
 	for (task = r->tasks.first; task; task = next) {
 		next = task->next;
-		/* One request per process, through its first thread; the snapshot holds them all. */
-		if (!task->process || !task->recorded || task->native || task->state == TASK_EXITING || task->tid != task->process->pid)
+		/* One request per process, through any thread that lives; the snapshot holds them all. */
+		if (!task->process || !task->recorded || task->native || task->state == TASK_EXITING || task->process->request_mark == mark)
 			continue;
 		if (pid && pid != task->process->pid)
 			continue;
+		task->process->request_mark = mark;
 		recorder_request_snapshot(r, task);
 		count++;
 	}
 	return count;
 }
 
-static void serve(struct recorder *r, int fd)
+static void serve(struct control *c, struct recorder *r, int fd)
 {
-	struct timeval patience = {.tv_sec = 1};
+	struct timeval patience = {.tv_usec = 100000};
 	struct ucred peer = {0};
 	socklen_t len = sizeof peer;
 	char line[64] = "", answer[96];
@@ -95,9 +96,11 @@ static void serve(struct recorder *r, int fd)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid()))
 		return;
-	n = read(fd, line, sizeof line - 1);
+	do
+		n = read(fd, line, sizeof line - 1);
+	while (n < 0 && errno == EINTR);
 	if (n > 0 && sscanf(line, "snap %d", &pid) == 1) {
-		unsigned count = snapshot_processes(r, pid);
+		unsigned count = snapshot_processes(r, pid, ++c->requests);
 
 		snprintf(answer, sizeof answer, count ? "ok %u\n" : "error no recorded process with that pid has begun\n", count);
 	} else {
@@ -108,12 +111,12 @@ static void serve(struct recorder *r, int fd)
 
 void control_serve(struct control *c, struct recorder *r)
 {
-	int fd;
+	int fd = c->fd < 0 ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
 
-	while (c->fd >= 0 && (fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		serve(r, fd);
-		close(fd);
-	}
+	if (fd < 0)
+		return;
+	serve(c, r, fd);
+	close(fd);
 }
 
 /* The process that traces pid, 0 when none does, -1 when there is no such process. */

@@ -9,13 +9,14 @@
 struct control {
 	int fd; /* listening, or -1 */
 	char path[108];
+	unsigned requests; /* served so far */
 };
 
 /* Listens. A failure leaves the recording without a control socket: fd is -1 and err says why. */
 int control_open(struct control *c, struct bt_error *err);
 void control_close(struct control *c);
 
-/* Serves whoever waits; does not block longer than a misbehaving client's timeout of a second. */
+/* Serves one who waits. The recorded tasks stand still meanwhile: a client that says nothing is given a tenth of a second. */
 void control_serve(struct control *c, struct recorder *r);
 
 /* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot. Returns the number of

@@ -12,42 +12,55 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Signals by which a user, a supervisor or a terminal tells a program something. The front passes on each that it gets, also from the
- * kernel (a hangup goes to the session's leader only); the recorder drops what reached the program by itself. */
-static const int forwarded[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
-
-/* Signals of terminal and job, which the program gets by itself. */
-static const int ignored[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ};
+/* The front passes on every signal that it can get and that is not about itself: what a user, a supervisor or a terminal sends to the
+ * program's process. The recorder drops what reached the program by itself, with the rest of its process group. */
+static const int kept[] = {SIGKILL, SIGSTOP, SIGCONT, SIGCHLD, SIGPIPE, SIGXFSZ};
 
 static int forward_request(void)
 {
-	return SIGRTMIN + 3;
+	return SIGRTMAX;
+}
+
+int front_tick_signal(void)
+{
+	return SIGRTMAX - 1;
 }
 
 static sigset_t forwarded_set(void)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof forwarded / sizeof forwarded[0]; i++)
-		sigaddset(&set, forwarded[i]);
+	sigfillset(&set);
+	for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+		sigdelset(&set, kept[i]);
+	sigdelset(&set, forward_request());
+	sigdelset(&set, front_tick_signal());
 	return set;
 }
 
-static void ignore_job_signals(void)
+/* A closed pipe and a file size limit are told by errno. */
+static void ignore_write_signals(void)
 {
-	for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
-		signal(ignored[i], SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 void front_shield(void)
 {
 	sigset_t set = forwarded_set();
 
-	ignore_job_signals();
-	sigdelset(&set, SIGALRM); /* the recorder's own timer */
+	ignore_write_signals();
 	sigaddset(&set, forward_request());
 	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void front_program_born(void)
+{
+	static const struct timespec now = {0};
+	sigset_t shared = forwarded_set();
+
+	while (sigtimedwait(&shared, NULL, &now) > 0)
+		;
 }
 
 int front_forwarded(struct front_group *group)
@@ -56,13 +69,11 @@ int front_forwarded(struct front_group *group)
 	sigset_t shared = forwarded_set(), request;
 	bool reached[NSIG];
 	siginfo_t info;
-	int signo = 0;
 
 	/* What we were sent too went to the whole process group: the program has it already. The front's request for it may come
 	 * one tick later. */
 	memcpy(reached, group->reached, sizeof reached);
 	memset(group->reached, 0, sizeof group->reached);
-	sigdelset(&shared, SIGALRM);
 	while (sigtimedwait(&shared, &info, &now) > 0)
 		reached[info.si_signo] = group->reached[info.si_signo] = true;
 	sigemptyset(&request);
@@ -72,11 +83,11 @@ int front_forwarded(struct front_group *group)
 
 		if (asked <= 0 || asked >= NSIG)
 			continue;
-		if (!reached[asked])
-			signo = asked;
 		group->reached[asked] = false;
+		if (!reached[asked])
+			return asked;
 	}
-	return signo;
+	return 0;
 }
 
 static void pass_on(int fd, pid_t recorder)
@@ -85,7 +96,10 @@ static void pass_on(int fd, pid_t recorder)
 
 	while (read(fd, &info, sizeof info) == sizeof info) {
 		union sigval value = {.sival_int = (int)info.ssi_signo};
+		bool stop = value.sival_int == SIGTSTP || value.sival_int == SIGTTIN || value.sival_int == SIGTTOU;
 
+		if (stop && info.ssi_code == SI_KERNEL)
+			continue; /* a terminal stops the whole job, and SIGCONT wipes out the trace of that in the recorder */
 		sigqueue(recorder, forward_request(), value);
 	}
 }
@@ -122,14 +136,20 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	return end_like(m);
 }
 
-/* The shell sees its job stop by the same signal; it goes on with the program's SIGCONT. */
-static void stop_like(int signo)
+/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes one on that only it got. */
+static void stop_like(int signo, pid_t recorder)
 {
-	if (signo != SIGSTOP)
-		signal(signo, SIG_DFL);
+	union sigval value = {.sival_int = SIGCONT};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
 	raise(signo);
-	if (signo != SIGSTOP)
-		signal(signo, SIG_IGN);
+	if (signo != SIGSTOP) { /* it was blocked until here */
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	}
+	sigqueue(recorder, forward_request(), value);
 }
 
 int front_wait(int pipe, pid_t recorder, bool quiet)
@@ -137,8 +157,7 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 	sigset_t set = forwarded_set();
 	int fd;
 
-	sigdelset(&set, SIGALRM);
-	ignore_job_signals();
+	ignore_write_signals();
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
@@ -155,7 +174,7 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 			break;
 		if (m.type != FRONT_STOPPED)
 			return act_on(&m, recorder, quiet);
-		stop_like(m.value);
+		stop_like(m.value, recorder);
 	}
 	fputs("btrec: the recorder was killed, and the program with it; what it had written can be read\n", stderr);
 	return 125;

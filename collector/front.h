@@ -29,15 +29,22 @@ struct front_message {
  * process by the program's signal. quiet: no line at the end. */
 int front_wait(int pipe, pid_t recorder, bool quiet);
 
-/* In the recorder: ignores what the terminal sends to the whole job, and collects signals that the front forwards (front_forwarded). */
+/* In the recorder: takes in silence what the terminal sends to the whole job, and collects signals that the front forwards. */
 void front_shield(void);
+
+/* In the recorder: the program's process exists from now on. What the group was sent before did not reach it. */
+void front_program_born(void);
+
+/* A signal for the recorder's timer that nobody else uses. */
+int front_tick_signal(void);
 
 /* Signals that the whole process group was sent lately. */
 struct front_group {
 	bool reached[NSIG];
 };
 
-/* In the recorder, at each tick: the signal that the front was sent and that did not reach the program by itself, or 0. */
+/* In the recorder, at each tick until it gives 0: a signal that the front was sent and that did not reach the program by itself. A
+ * SIGCONT is meant for a program that is stopped. */
 int front_forwarded(struct front_group *group);
 
 #endif

@@ -47,6 +47,7 @@ struct recorder {
 	struct recorder_outcome outcome;
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
 	bool from_reached; /* by any task */
+	bool started;	   /* the initial process is past its execve */
 	/* Called soon after the caller's timer has set *tick. */
 	volatile sig_atomic_t *tick;
 	void (*on_tick)(void *arg, struct recorder *r);

@@ -96,17 +96,17 @@ int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
 
 static enum bt_task_how how_of(const struct task *parent, int trace_event)
 {
-	uint64_t flags = parent->regs.rdi;
+	uint64_t flags = parent->regs.rdi, nr = parent->regs.orig_rax;
 
-	if (trace_event == PTRACE_EVENT_FORK)
-		return BT_TASK_FORK;
-	if (trace_event == PTRACE_EVENT_VFORK)
-		return BT_TASK_VFORK;
-	if (parent->regs.orig_rax == SYS_clone3 && tracee_read(parent->tid, parent->regs.rdi, &flags, sizeof flags) != sizeof flags)
+	if (parent->call.compat || (nr != SYS_clone && nr != SYS_clone3)) /* its flags are elsewhere, or it has none */
+		return trace_event == PTRACE_EVENT_FORK ? BT_TASK_FORK : trace_event == PTRACE_EVENT_VFORK ? BT_TASK_VFORK : BT_TASK_THREAD;
+	if (nr == SYS_clone3 && tracee_read(parent->tid, parent->regs.rdi, &flags, sizeof flags) != sizeof flags)
 		flags = 0;
 	if (flags & CLONE_THREAD)
 		return BT_TASK_THREAD;
-	return flags & CLONE_VM ? BT_TASK_CLONE : BT_TASK_FORK;
+	if (!(flags & CLONE_VM))
+		return BT_TASK_FORK;
+	return flags & CLONE_VFORK ? BT_TASK_VFORK : BT_TASK_CLONE;
 }
 
 /* Gives a new task its process, space and unit. False without memory. */
@@ -155,7 +155,7 @@ void recorder_on_new_task(struct recorder *r, struct task *task, const struct wa
 	child = task_find(&r->tasks, (pid_t)tid);
 	if (!child && tracee_thread_group((pid_t)tid) > 0) /* else it is dead and gone already */
 		child = task_add(&r->tasks, (pid_t)tid);
-	if (child) {
+	if (child && !child->process) {
 		child->how = how_of(task, ev->trace_event);
 		if (!settle(r, task, child))
 			recorder_note(r, task, "out of memory: process %lu is not recorded", tid);
@@ -213,6 +213,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 		task_join_unit(task, unit);
 		task_join_process(task, process);
 	} else {
+		r->started = true;
 		write_task(r, task);
 	}
 	task->depth = 0;
@@ -320,6 +321,20 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 	recorder_make_ready(r, task);
 }
 
+/* An orphan's parent may have been running natively, with the breakpoint of --from in the memory it left. */
+static void inherit_from(const struct recorder *r, struct task *task, struct address_space *space)
+{
+	if (!r->options.from)
+		return;
+	for (const struct task *other = r->tasks.first; other; other = other->next)
+		if (other->native && other->process && other->process->space->from_addr) {
+			space->from_addr = other->process->space->from_addr;
+			space->from_byte = other->process->space->from_byte;
+			task->native = true;
+			return;
+		}
+}
+
 /* A task whose parent was killed before it could report it. Its thread group may still be known. */
 static void adopt_orphan(struct recorder *r, struct task *task)
 {
@@ -345,6 +360,7 @@ static void adopt_orphan(struct recorder *r, struct task *task)
 		return;
 	task_join_unit(task, unit);
 	task_join_process(task, process);
+	inherit_from(r, task, space);
 	address_space_refresh(space, r->writer, task->tid);
 	if (begin_ring(r, task))
 		start_new(r, task);

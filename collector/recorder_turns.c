@@ -116,6 +116,8 @@ bool recorder_halt(struct recorder *r, struct task *task)
 			return false;
 		if (recorder_take_event(r, task->tid, WAIT_SIGNAL, SIGTRAP, &ev))
 			recorder_on_backend_stop(r, task, &ev);
+		else
+			return true; /* the registers from before what it is in the middle of */
 	} else if ((task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
 		task->interrupted = task->in_syscall;
 		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) || !recorder_await_stop(r, task->tid))

@@ -120,8 +120,9 @@ static int restore_trap_mask(struct task *task, struct step_task *st)
 			continue;
 		h->held = false;
 		h->posted = true;
+		/* Where this is not permitted (the program has changed its user), the signal is lost: no reason to stop. */
 		if (shared ? kill(task->process->pid, SIGTRAP) : tgkill(task->process->pid, task->tid, SIGTRAP))
-			return -BT_E_GONE;
+			h->posted = false;
 	}
 	return 0;
 }
@@ -401,7 +402,8 @@ static int step_proceed(struct backend *b, struct task *task)
 {
 	const struct step_task *st = task->backend;
 
-	(void)b;
+	if (st->errand == ERRAND_DELIVER) /* a stop signal, delivered: nothing of the program's has run */
+		return step_resume(b, task, 0, BT_ACTION_STOP);
 	/* QUIRK(event-stop-first): a group stop or PTRACE_INTERRUPT is reported before the trap of a step that is done already. */
 	return tracee_resume(task->tid, st->request, 0);
 }

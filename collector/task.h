@@ -34,6 +34,7 @@ struct process {
 	unsigned tasks;
 	bool initial;
 	bool fatal_kept; /* its fatal snapshot has been taken */
+	unsigned request_mark; /* of the last request for a snapshot that was served */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 };
 

@@ -234,7 +234,7 @@ int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, 
 	enum {
 		BELOW_STACK = 1024, /* behind the red zone; put back afterwards */
 	};
-	uint64_t scratch = (regs->rsp - BELOW_STACK) & ~15ull, saved[4], mask;
+	uint64_t scratch = (regs->rsp - BELOW_STACK) & ~15ull, saved[4], mask = 0;
 	struct bt_regs other = *regs, again = *regs;
 	bool done;
 
@@ -249,8 +249,12 @@ int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, 
 	again.rip -= 2; /* to the syscall instruction */
 	again.rax = regs->orig_rax;
 	/* No signal may come between the two calls. */
-	done = !tracee_get_mask(tid, &mask) && !tracee_set_mask(tid, UINT64_MAX) && !tracee_set_regs(tid, &other) &&
+	if (tracee_get_mask(tid, &mask))
+		return -BT_E_GONE;
+	done = !tracee_set_mask(tid, UINT64_MAX) && !tracee_set_regs(tid, &other) &&
 	       await_syscall_stop(tid) && tracee_write(tid, scratch, saved, sizeof saved) && !tracee_set_regs(tid, &again) &&
 	       await_syscall_stop(tid) && !tracee_set_mask(tid, mask);
+	if (!done)
+		(void)!tracee_set_mask(tid, mask);
 	return done ? 0 : -BT_E_GONE;
 }

@@ -92,6 +92,11 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 	fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return errno;
+	if (!s->begun && fchmod(fd, 0600)) { /* whatever the umask */
+		failure = errno;
+		close(fd);
+		return failure;
+	}
 	failure = append(fd, &w->block);
 	if (close(fd) && !failure)
 		failure = errno;
@@ -204,6 +209,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 		rmdir(dir);
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
+	(void)!chmod(dir, 0700); /* whatever the umask */
 	w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	w->seq = 1;
 	w->objects.kind = BT_FILE_OBJECTS;
