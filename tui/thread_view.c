@@ -7,7 +7,9 @@
 #include "tui/label.h"
 
 enum {
-	FRAMES_MAX = 256,
+	FRAMES_MAX = 16384, /* unwound */
+	FRAMES_INNER = 200, /* shown */
+	FRAMES_OUTER = 50,
 	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
 };
 
@@ -41,20 +43,42 @@ static void add_frame(struct viewer *v, struct lines *l, const struct stack_fram
 	lines_add(l, &row, &target);
 }
 
-static void add_stack(struct viewer *v, struct lines *l, const struct target *target)
+static void add_remark(struct viewer *v, struct lines *l, const struct target *target, const char *text, size_t n)
 {
-	struct stack_frame frames[FRAMES_MAX];
-	bool complete = true;
-	size_t n = symbols_unwind(v->s, v->snap, v->snap->threads[target->group], frames, FRAMES_MAX, &complete);
 	struct row row;
 
-	for (size_t i = 0; i < n; i++)
-		add_frame(v, l, &frames[i], i, *target);
-	if (complete)
-		return;
 	row_init(&row, v->screen.utf8);
-	row_put(&row, STYLE_DIM, "        the stack could not be followed further");
+	row_put(&row, STYLE_DIM, "        ");
+	if (n)
+		row_put(&row, STYLE_DIM, "%zu ", n);
+	row_put(&row, STYLE_DIM, "%s", text);
 	lines_add(l, &row, target);
+}
+
+/* Of an endless recursion both ends tell more than its middle. */
+static void add_stack(struct viewer *v, struct lines *l, const struct target *target)
+{
+	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
+	bool complete = true;
+	size_t n;
+
+	if (!frames) {
+		l->failed = true;
+		return;
+	}
+	n = symbols_unwind(v->s, v->snap, v->snap->threads[target->group], frames, FRAMES_MAX, &complete);
+	for (size_t i = 0; i < n; i++) {
+		if (i == FRAMES_INNER && n > FRAMES_INNER + FRAMES_OUTER) {
+			add_remark(v, l, target, "frames are left out", n - FRAMES_INNER - FRAMES_OUTER);
+			i = n - FRAMES_OUTER;
+		}
+		add_frame(v, l, &frames[i], i, *target);
+	}
+	if (n == FRAMES_MAX)
+		add_remark(v, l, target, "older frames are not shown", 0);
+	else if (!complete)
+		add_remark(v, l, target, "the stack could not be followed further", 0);
+	free(frames);
 }
 
 static void add_thread(struct viewer *v, struct threads *t, size_t i)
