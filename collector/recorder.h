@@ -46,6 +46,7 @@ struct recorder {
 	pid_t initial_pid;
 	struct recorder_outcome outcome;
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
+	uint64_t patience; /* until when that waits for tasks to stop */
 	bool from_reached; /* by any task */
 	bool started;	   /* the initial process is past its execve */
 	/* Called soon after the caller's timer has set *tick. */
@@ -101,7 +102,7 @@ void recorder_thaw(struct recorder *r);
 /* Takes a snapshot of a task's process, now or at the end of the instruction it is executing. */
 void recorder_request_snapshot(struct recorder *r, struct task *task);
 
-/* Waits until tid stops or ends, leaving its event in the queue for the main loop. False when it is gone. */
+/* Waits, until r->patience at most, until tid stops or ends, leaving its event in the queue for the main loop. False when it is gone. */
 bool recorder_await_stop(struct recorder *r, pid_t tid);
 
 /* Whether an event of tid waits in the queue: the task is stopped already. */

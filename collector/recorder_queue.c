@@ -10,8 +10,6 @@
 
 #include "collector/tracee.h"
 
-#define STOP_PATIENCE_NS 500000000u
-
 static void queue_event(struct recorder *r, pid_t tid, int status)
 {
 	if (r->queue_len == r->queue_cap) {
@@ -51,12 +49,11 @@ bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int
 bool recorder_await_stop(struct recorder *r, pid_t tid)
 {
 	static const struct timespec pause = {.tv_nsec = 100000};
-	uint64_t start = trace_writer_time(r->writer);
 	int status;
 	pid_t got;
 
 	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not stop for us. */
-	while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) && trace_writer_time(r->writer) - start < STOP_PATIENCE_NS)
+	while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) && trace_writer_time(r->writer) < r->patience)
 		nanosleep(&pause, NULL);
 	if (got != tid)
 		return false;

@@ -7,6 +7,8 @@
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
 
+#define STOP_PATIENCE_NS 500000000u
+
 void recorder_resume_task(struct recorder *r, struct task *task)
 {
 	int signo = task->pending_signal;
@@ -128,6 +130,8 @@ bool recorder_halt(struct recorder *r, struct task *task)
 
 void recorder_freeze(struct recorder *r)
 {
+	if (!r->frozen)
+		r->patience = trace_writer_time(r->writer) + STOP_PATIENCE_NS;
 	r->frozen = true;
 }
 
