@@ -9,7 +9,7 @@ for replay in "$fuzz"/replay_*; do
 	target=${replay##*/replay_}
 	mkdir "$work/$target"
 	expect "corpus of $target" "$fuzz/generate_corpus" "$target" "$work/$target"
-	expect "replay of $target" "$replay" -m 500 "$work/$target"
+	expect "replay of $target" "$replay" -m 200 "$work/$target"
 done
 expect "there were targets" test -d "$work/block"
 finish
