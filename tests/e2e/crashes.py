@@ -205,6 +205,14 @@ def seccomp_kill():
     equal(report(recorded.trace)["exit"]["signal"], "SIGSYS", "exit signal")
 
 
+@case("nested faults are kept each, the outermost of nested faults is marked")
+def nested_depth():
+    recorded = record([build("faults.c", *STATIC), "fault-in-fault-handler"], ["--from", "main"])
+    lines = execute([BTREC, "dump", recorded.trace]).out.decode().splitlines()
+    depths = [re.search(r" depth=(\d+)", line).group(1) for line in lines if line.startswith("SNAPSHOT ")]
+    equal(depths, ["0", "1"], "depths of the snapshots")
+
+
 @case("a handled stack overflow on an alternate stack")
 def overflow_handled():
     alone, recorded = same_as_native([build("faults.c", *STATIC), "stack-overflow-handled"], setup=small_stack)

@@ -21,7 +21,7 @@ BUILD = os.path.abspath(os.environ.get("abs_top_builddir", os.getcwd()))
 CC = os.environ.get("CC", "cc").split()
 CXX = os.environ.get("CXX", "c++").split()
 # ASan of the build under test must not reach the programs it records; those are built without.
-TIMEOUT = 40
+TIMEOUT = 120
 
 
 def find_tool(variable, *places):

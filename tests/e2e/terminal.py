@@ -166,6 +166,14 @@ def shell():
     return t
 
 
+def foreground(t):
+    """fg: returns when the shell has given the terminal to its job, and let it go on."""
+    t.send("fg\r")
+    t.expect(r"fg\r\n[^\n]*world[^\n]*\n")
+    wait_until(lambda: os.tcgetpgrp(t.fd) != t.pid, "the job in the foreground")
+    time.sleep(0.3)
+
+
 def command(argv):
     return " ".join("'%s'" % part for part in argv)
 
@@ -185,9 +193,7 @@ def stop_and_foreground():
         t.expect("Stopped")
         t.expect(r"\$ ")
         equal(ask_status(t), 128 + signal.SIGTSTP, "status of the stopped job")
-        t.send("fg\r")
-        t.expect(r"fg\r\n[^\n]*world[^\n]*\n")
-        time.sleep(0.3)
+        foreground(t)
         t.send("\x03")
         t.expect("handled 2")
         t.expect(r"\$ ")
@@ -205,9 +211,7 @@ def stop_and_background():
         t.expect("looping")
         t.send("\x1a")
         t.expect("Stopped")
-        t.send("fg\r")
-        t.expect(r"fg\r\n[^\n]*world[^\n]*\n")
-        time.sleep(0.3)
+        foreground(t)
         t.send("\x1a")
         t.expect("Stopped")
         t.send("bg\r")
@@ -227,9 +231,7 @@ def background_read():
         time.sleep(0.3)
         t.send("\r")
         t.expect("Stopped")
-        t.send("fg\r")
-        t.expect(r"fg\r\n[^\n]*world[^\n]*\n")
-        time.sleep(0.3)
+        foreground(t)
         t.send("Ada\r")
         t.expect("hello Ada")
         t.expect(r"\$ ")

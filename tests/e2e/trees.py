@@ -178,7 +178,8 @@ def daemon():
     recorded = record([tree(), "daemon", done])
     equal(recorded.status, 0, "end of btrec (%s)" % recorded.err.decode())
     check(not os.path.exists(done), "btrec waited for the daemon")
-    wait_until(lambda: os.path.exists(done), "the daemon's file")
+    open(done + ".go", "w").close()
+    wait_until(lambda: os.path.exists(done) and os.path.getsize(done), "the daemon's file")
     with open(done) as file:
         equal(file.read(), "daemon was here\n", "the daemon's file")
     ends = wait_until(lambda: (lambda e: e if len(e) == 2 else None)(process_ends(report(recorded.trace))), "the daemon's end in the trace")

@@ -102,12 +102,13 @@ static int who(char **argv)
 	return 0;
 }
 
-/* daemon FILE: the initial process ends at once; a session of its own goes on and writes FILE a moment later. */
+/* daemon FILE: the initial process ends at once; a session of its own waits for FILE.go, then writes FILE. */
 static int daemonize(char **argv)
 {
 	static const char words[] = "daemon was here\n";
-	struct timespec moment = {.tv_nsec = 700 * 1000 * 1000};
+	const struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
 	pid_t pid = fork();
+	char go[4096];
 	int fd;
 
 	if (pid != 0)
@@ -116,7 +117,9 @@ static int daemonize(char **argv)
 	close(0);
 	close(1);
 	close(2);
-	nanosleep(&moment, NULL);
+	snprintf(go, sizeof(go), "%s.go", argv[0]);
+	for (int i = 0; i < 1000 && access(go, F_OK); i++)
+		nanosleep(&moment, NULL);
 	fd = open(argv[0], O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0 || write(fd, words, sizeof(words) - 1) < 0)
 		return 94;
