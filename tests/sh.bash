@@ -7,7 +7,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/btrec-test.XXXXXX") || exit 99
 cleanup() { :; } # a test may define its own
 trap 'status=$?; trap - EXIT; cleanup; chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; exit "$status"' EXIT
 trap 'exit 130' INT TERM
-export HOME="$work" XDG_DATA_HOME="$work/data" XDG_CACHE_HOME="$work/cache" XDG_RUNTIME_DIR="$work/run"
+export LC_ALL=C.UTF-8 HOME="$work" XDG_DATA_HOME="$work/data" XDG_CACHE_HOME="$work/cache" XDG_RUNTIME_DIR="$work/run"
 unset BTREC_TRACE_DIR DEBUGINFOD_URLS
 mkdir -p -m 0700 "$work/run"
 failures=0
