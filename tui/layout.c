@@ -75,6 +75,8 @@ void layout(struct viewer *v)
 		put_code(v, upper, rows - upper);
 	}
 	for (size_t i = 0; i < VIEW_COUNT; i++)
-		if (v->views[i].height)
+		if (v->views[i].height) {
+			viewer_ready(v, (enum view_id)i);
 			view_fit(&v->views[i]);
+		}
 }

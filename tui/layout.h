@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which views show, and where. Pure: sets y, x, height and width of the viewer's views. */
+/* Which views show, and where. Sets y, x, height and width of the viewer's views. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
 
@@ -13,7 +13,7 @@ enum {
 /* The main view: the last one opened. */
 struct view *layout_main(struct viewer *v);
 
-/* Places the views on the screen and gives the focus to one that shows. */
+/* Places the views on the screen, loads those that show, and gives the focus to one of them. */
 void layout(struct viewer *v);
 
 /* The panes one goes through with Tab, in order, in panes[3]. Returns their number; some may show only with the focus. */

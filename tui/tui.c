@@ -327,7 +327,7 @@ static int loop(struct viewer *v, struct bt_error *err)
 		if (key == SCREEN_ENDED)
 			return bt_fail(err, BT_E_IO, 0, "the terminal went away");
 		if (key == SCREEN_RESIZED) {
-			viewer_reload(v, VIEW_SUMMARY);
+			v->views[VIEW_SUMMARY].stale = true; /* its text is wrapped */
 			/* A pane one reads in keeps its cursor; others keep what they show in the middle. */
 			v->code_stale = v->focus == layout_main(v)->ops->id;
 			continue;

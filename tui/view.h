@@ -25,7 +25,7 @@ struct place {
 struct view_ops {
 	enum view_id id;
 	const char *name;
-	/* Fills in what the view shows; called when it opens and when the viewer's snapshot or history changes. */
+	/* Fills in what the view shows; called before it shows when the viewer's snapshot or history has changed. */
 	int (*load)(struct viewer *v, struct view *view, struct bt_error *err);
 	void (*release)(struct view *view);
 	size_t (*count)(const struct view *view);
@@ -51,6 +51,7 @@ struct view {
 	bool titled;		    /* its title stands below them */
 	size_t marks[MARKS];	    /* line + 1; 0: not set */
 	size_t before_jump;	    /* line + 1 */
+	bool stale;		    /* to be loaded before it shows */
 	bool centre;		    /* the cursor's line goes to the middle once the view shows */
 };
 

@@ -33,6 +33,17 @@ static void find_stop(struct viewer *v)
 	v->stop_rip = t ? t->regs.rip : v->snap->rec->point.rip;
 }
 
+/* What others move in or show code in before it is drawn. */
+static const enum view_id eager[] = {VIEW_BRANCHES, VIEW_SOURCE, VIEW_DISASSEMBLY};
+
+static int view_load(struct viewer *v, enum view_id id, struct bt_error *err)
+{
+	struct view *view = &v->views[id];
+
+	view->stale = false;
+	return view->ops->load(v, view, err);
+}
+
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task, struct bt_error *err)
 {
 	int rc = 0;
@@ -48,17 +59,20 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 	v->snap = snap;
 	v->task = task;
 	find_stop(v);
-	for (size_t i = 0; !rc && i < VIEW_COUNT; i++)
-		rc = v->views[i].ops->load(v, &v->views[i], err);
+	/* Others are loaded when they show: the stacks of a thousand threads take their time. */
+	for (size_t i = 0; i < VIEW_COUNT; i++)
+		v->views[i].stale = true;
+	for (size_t i = 0; !rc && i < sizeof eager / sizeof *eager; i++)
+		rc = view_load(v, eager[i], err);
 	v->code_stale = true;
 	return rc;
 }
 
-void viewer_reload(struct viewer *v, enum view_id id)
+void viewer_ready(struct viewer *v, enum view_id id)
 {
 	struct bt_error err;
 
-	if (v->views[id].ops->load(v, &v->views[id], &err))
+	if (v->views[id].stale && view_load(v, id, &err))
 		v->quit = true;
 }
 
@@ -72,8 +86,7 @@ void viewer_open(struct viewer *v, enum view_id id)
 	v->open[kept++] = id;
 	v->open_count = kept;
 	v->focus = id;
-	if (id == VIEW_SUMMARY)
-		viewer_reload(v, id);
+	v->views[VIEW_SUMMARY].stale = true; /* more may be known of what is missing */
 }
 
 void viewer_follow(struct viewer *v, const struct target *t)

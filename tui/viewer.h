@@ -57,8 +57,8 @@ void viewer_release(struct viewer *v);
 /* Shows another snapshot or another task's history. Errors: BT_E_NO_MEMORY; what is shown is undefined then. */
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task, struct bt_error *err) BT_MUST_USE;
 
-/* Lays a view's lines out anew: the screen's width has changed, or more is known of what is missing. */
-void viewer_reload(struct viewer *v, enum view_id id);
+/* Loads a view that is stale. */
+void viewer_ready(struct viewer *v, enum view_id id);
 void viewer_open(struct viewer *v, enum view_id id);
 /* Goes where a line leads. */
 void viewer_follow(struct viewer *v, const struct target *t);
