@@ -138,5 +138,17 @@ struct stack_check callstack_check(const struct callstack *c, const struct stack
 		r.checked++;
 		r.verdict = STACK_AGREES;
 	}
+	r.outer = top;
 	return r;
+}
+
+size_t callstack_extend(const struct callstack *c, const struct stack_check *check, struct stack_frame *frames, size_t count, size_t max)
+{
+	if (check->verdict == STACK_DISAGREES)
+		return count;
+	/* A handler has no return address of its own: the place it interrupted goes on. */
+	for (size_t i = check->outer; i-- > 0 && count < max; count++)
+		frames[count] = c->calls[i].is_handler ? (struct stack_frame){.pc = c->calls[i].from}
+						       : (struct stack_frame){.pc = c->calls[i].ret, .is_return = true};
+	return count;
 }

@@ -36,8 +36,13 @@ struct stack_check {
 	size_t callers; /* frames that a call made */
 	size_t checked; /* of these in the history */
 	size_t left;	/* open calls that the stack skipped: left by longjmp or an exception */
+	size_t outer;	/* open calls older than all that were found: calls[0] to calls[outer - 1] */
 };
 
 struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames, size_t count);
+
+/* Where unwinding stopped early and nothing disagrees, adds the older open calls to the frames, at most to max of them.
+ * Returns the number of frames then. */
+size_t callstack_extend(const struct callstack *c, const struct stack_check *check, struct stack_frame *frames, size_t count, size_t max);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "decoder/callstack.h"
 #include "decoder/fault.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
@@ -217,16 +218,32 @@ static json_t *json_registers(const struct bt_regs *regs)
 	return j;
 }
 
+/* The unwound frames, and those that only the branch history still knows. */
+static size_t take_frames(struct json_report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
+{
+	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
+	size_t n = symbols_unwind(r->s, r->focus.snap, thread, frames, REPORT_FRAMES_MAX, &complete);
+	struct history own = {0};
+	const struct history *h = is_focus ? &r->focus.history : &own;
+	struct callstack calls;
+	struct stack_check check;
+
+	if (complete || (!is_focus && history_load(&own, r->m, thread->task, NULL)))
+		return n;
+	callstack_build(&calls, h, r->s, history_index(h, thread->position));
+	check = callstack_check(&calls, frames, n);
+	n = callstack_extend(&calls, &check, frames, n, REPORT_FRAMES_MAX);
+	callstack_release(&calls);
+	history_release(&own);
+	return n;
+}
+
 static json_t *json_stack(struct json_report *r, const struct bt_record_thread *thread)
 {
 	struct stack_frame *frames = calloc(REPORT_FRAMES_MAX, sizeof *frames);
 	json_t *all = json_array();
-	bool complete;
-	size_t n;
+	size_t n = frames ? take_frames(r, thread, frames) : 0;
 
-	if (!frames)
-		return all;
-	n = symbols_unwind(r->s, r->focus.snap, thread, frames, REPORT_FRAMES_MAX, &complete);
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, frames[i].pc, frames[i].is_return));
 	free(frames);

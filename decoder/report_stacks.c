@@ -100,23 +100,37 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
 }
 
-static void put_check(struct report *r, const struct bt_record_thread *thread, const struct history *h, const struct stack_frame *frames,
+static void put_verdict(struct report *r, const struct stack_check *check)
+{
+	if (check->verdict == STACK_DISAGREES)
+		text_printf(&r->t, "  The stack and the branch history disagree from frame #%zu on: the history has no such call.\n",
+			    check->frame);
+	else if (check->verdict == STACK_AGREES)
+		text_printf(&r->t, "  The branch history agrees with %zu of %zu callers%s.\n", check->checked, check->callers,
+			    check->checked < check->callers ? " (the others were called before it begins)" : "");
+}
+
+static void put_check(struct report *r, const struct bt_record_thread *thread, const struct history *h, struct stack_frame *frames,
 		      size_t count, bool complete)
 {
 	struct callstack calls;
 	struct stack_check check;
+	size_t extended;
 
 	callstack_build(&calls, h, r->s, history_index(h, thread->position));
 	check = callstack_check(&calls, frames, count);
-	if (check.verdict == STACK_DISAGREES)
-		text_printf(&r->t, "  The stack and the branch history disagree from frame #%zu on: the history has no such call.\n",
-			    check.frame);
-	else if (check.verdict == STACK_AGREES)
-		text_printf(&r->t, "  The branch history agrees with %zu of %zu callers%s.\n", check.checked, check.callers,
-			    check.checked < check.callers ? " (the others were called before it begins)" : "");
-	if (!complete)
-		text_printf(&r->t, "  The stack could not be unwound further.\n");
-	if (calls.count && (check.verdict == STACK_DISAGREES || (!complete && count < FRAMES_HEAD)))
+	put_verdict(r, &check);
+	extended = complete ? count : callstack_extend(&calls, &check, frames, count, REPORT_FRAMES_MAX);
+	if (extended > count) {
+		text_printf(&r->t, "  It could not be unwound further. By the branch history it goes on:\n");
+		for (size_t i = count; i < extended && i < count + OPEN_CALLS_SHOWN; i++)
+			put_frame(r, thread, &frames[i], i);
+		if (extended > count + OPEN_CALLS_SHOWN)
+			text_printf(&r->t, "  ...  and %zu more\n", extended - count - OPEN_CALLS_SHOWN);
+	} else if (!complete) {
+		text_printf(&r->t, "  It could not be unwound further.\n");
+	}
+	if (calls.count && check.verdict == STACK_DISAGREES)
 		put_open_calls(r, thread, &calls);
 	callstack_release(&calls);
 }

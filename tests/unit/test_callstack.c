@@ -183,6 +183,31 @@ static void a_handler_is_not_taken_for_a_call(void **state)
 	teardown(&w);
 }
 
+static void a_stack_cut_short_goes_on_by_the_history(void **state)
+{
+	struct history_entry e[] = {CALL(0), CALL(1), CALL(2)};
+	struct stack_frame frames[8] = {{.pc = CODE + 0x800}, FRAME_OF(2)};
+	struct world w;
+	struct callstack c;
+	struct stack_check check;
+	(void)state;
+
+	setup(&w);
+	c = build(&w, e, COUNT(e));
+	check = callstack_check(&c, frames, 2);
+	assert_int_equal(check.outer, 2);
+	assert_int_equal(callstack_extend(&c, &check, frames, 2, 8), 4);
+	assert_int_equal(frames[2].pc, CODE + 16 + 5);
+	assert_true(frames[2].is_return);
+	assert_int_equal(frames[3].pc, CODE + 5);
+	assert_int_equal(callstack_extend(&c, &check, frames, 2, 3), 3);
+	frames[1].pc++;
+	check = callstack_check(&c, frames, 2);
+	assert_int_equal(callstack_extend(&c, &check, frames, 2, 8), 2);
+	callstack_release(&c);
+	teardown(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +218,7 @@ int main(void)
 		cmocka_unit_test(calls_left_by_longjmp_are_counted),
 		cmocka_unit_test(a_frame_that_nobody_called_disagrees),
 		cmocka_unit_test(a_handler_is_not_taken_for_a_call),
+		cmocka_unit_test(a_stack_cut_short_goes_on_by_the_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
