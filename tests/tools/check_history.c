@@ -119,7 +119,8 @@ static int check_trace(const char *path)
 	}
 	c.m = m;
 	for (size_t i = 0; i < m->damage_count; i++)
-		wrong(&c, "damage in %s: %s", m->damage[i].file, m->damage[i].text);
+		if (!m->damage[i].torn)
+			wrong(&c, "damage in %s: %s", m->damage[i].file, m->damage[i].text);
 	for (size_t i = 0; i < m->task_count; i++)
 		check_task(&c, m->tasks[i].task);
 	printf("%s: %zu tasks, %zu entries, %zu positions, %zu wrong\n", path, m->task_count, c.entries, c.positions, c.wrong);
