@@ -43,7 +43,9 @@ int place_prepare(const char *dir, struct bt_error *err)
 		if (c && c != '/')
 			continue;
 		*at = '\0';
-		if (mkdir(path, 0700) && errno != EEXIST && errno != EISDIR)
+		if (!mkdir(path, 0700))
+			(void)!chmod(path, 0700); /* whatever the umask */
+		else if (errno != EEXIST && errno != EISDIR)
 			return bt_fail(err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO, errno,
 				       "cannot make %s for traces (set BTREC_TRACE_DIR, or use -o DIR)", path);
 		*at = c;
