@@ -128,22 +128,24 @@ static struct trace *trace_new(const char *path)
 	return t;
 }
 
-static struct trace_file *add_file(struct trace *t, const char *name)
+/* Enters a file into the list. Returns 0 or ENOMEM; *out is NULL for a name that is none of a trace's. */
+static int add_file(struct trace *t, const char *name, struct trace_file **out)
 {
 	enum bt_file_kind kind;
 	uint32_t number;
-	struct trace_file *files, *f;
+	struct trace_file *files;
 
+	*out = NULL;
 	if (!parse_name(name, &kind, &number))
-		return NULL;
+		return 0;
 	files = realloc(t->files, (t->file_count + 1) * sizeof *files);
 	if (!files)
-		return NULL;
+		return ENOMEM;
 	t->files = files;
-	f = &files[t->file_count++];
-	*f = (struct trace_file){.kind = kind, .number = number};
-	memcpy(f->name, name, strlen(name) + 1);
-	return f;
+	*out = &files[t->file_count++];
+	**out = (struct trace_file){.kind = kind, .number = number};
+	memcpy((*out)->name, name, strlen(name) + 1);
+	return 0;
 }
 
 static int finish_open(struct trace **out, struct trace *t, struct bt_error *err)
@@ -169,8 +171,12 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	t->borrowed = true;
 	for (size_t i = 0; i < count; i++) {
-		struct trace_file *f = add_file(t, files[i].name);
+		struct trace_file *f;
 
+		if (add_file(t, files[i].name, &f)) {
+			trace_close(t);
+			return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		}
 		if (f)
 			f->bytes = files[i].bytes;
 	}
@@ -213,8 +219,9 @@ int trace_open(struct trace **out, const char *path, struct bt_error *err)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
 	while (!failure && (e = readdir(d))) {
-		struct trace_file *f = add_file(t, e->d_name);
+		struct trace_file *f;
 
+		failure = add_file(t, e->d_name, &f);
 		if (f)
 			failure = read_file(dir, f->name, &f->bytes);
 	}

@@ -116,6 +116,8 @@ int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
 	ZyanStatus status;
 
 	*insn = (struct bt_insn){0};
+	if (!n)
+		return -BT_E_TRUNCATED;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	status = ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &z);
 	if (status == ZYDIS_STATUS_NO_MORE_DATA)
