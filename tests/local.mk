@@ -9,7 +9,7 @@ AM_TESTS_ENVIRONMENT = \
 	BTREC='$(abs_top_builddir)/btrec' BTVIEW='$(abs_top_builddir)/btview' \
 	abs_top_builddir='$(abs_top_builddir)' abs_top_srcdir='$(abs_top_srcdir)' PYTHONDONTWRITEBYTECODE=1 \
 	CC='$(CC)' CXX='$(CXX)' LC_ALL=C.UTF-8 \
-	ASAN_OPTIONS="$${ASAN_OPTIONS:-abort_on_error=1:detect_leaks=1}" \
+	ASAN_OPTIONS="$${ASAN_OPTIONS:-abort_on_error=1:detect_leaks=1:disable_coredump=0}" \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}";\
 	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW abs_top_builddir abs_top_srcdir PYTHONDONTWRITEBYTECODE CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
 
