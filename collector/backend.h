@@ -42,6 +42,9 @@ struct backend_ops {
 	/* Makes a running task give BACKEND_SLICE as soon as it can. */
 	void (*stop_soon)(struct backend *b, struct task *task);
 
+	/* The stopped task is about to be let go: puts back whatever of its state the backend keeps changed. */
+	void (*leave)(struct backend *b, struct task *task);
+
 	/* The task is at PTRACE_EVENT_EXEC: enters the system call that led from the old program to the new one into the
 	 * history. task->regs are those of the new program, task->process->space is still the old space. */
 	void (*execed)(struct backend *b, struct task *task);

@@ -43,6 +43,7 @@ struct run {
 	size_t inherited_count;
 	struct control control;
 	struct front_group group;
+	bool ending; /* by a SIGTERM to the recorder of a daemon */
 	bool linked; /* `latest` names the trace */
 	int exec_failure;
 };
@@ -295,6 +296,10 @@ static void on_tick(void *arg, struct recorder *r)
 	struct run *run = arg;
 	int signo;
 
+	if (!r->notify) /* the program has ended, and the front with it; a daemon of its may be left */
+		run->ending |= front_asked_to_end();
+	if (run->ending)
+		recorder_let_all_go(r, "the recorder was asked to end");
 	while ((signo = front_forwarded(&run->group)))
 		forward(r, signo);
 	if (getppid() != run->front_pid) /* the front was killed: so would the program have been without us */

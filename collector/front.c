@@ -63,6 +63,16 @@ void front_program_born(void)
 		;
 }
 
+bool front_asked_to_end(void)
+{
+	static const struct timespec now = {0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	return sigtimedwait(&set, NULL, &now) > 0;
+}
+
 int front_forwarded(struct front_group *group)
 {
 	static const struct timespec now = {0};

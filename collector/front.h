@@ -43,6 +43,9 @@ struct front_group {
 	bool reached[NSIG];
 };
 
+/* In the recorder, when the front has left: whether a SIGTERM asks it to leave those that it still records alone. */
+bool front_asked_to_end(void);
+
 /* In the recorder, at each tick until it gives 0: a signal that the front was sent and that did not reach the program by itself. A
  * SIGCONT is meant for a program that is stopped. */
 int front_forwarded(struct front_group *group);

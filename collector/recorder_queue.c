@@ -32,6 +32,14 @@ bool recorder_has_event(const struct recorder *r, pid_t tid)
 	return false;
 }
 
+bool recorder_has_interrupt(const struct recorder *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->queue_len; i++)
+		if (r->queue[i].tid == tid)
+			return wait_event_of(tid, r->queue[i].status).type == WAIT_INTERRUPT;
+	return false;
+}
+
 bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo, struct wait_event *ev)
 {
 	for (size_t i = 0; i < r->queue_len; i++) {

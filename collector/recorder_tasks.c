@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "collector/from.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
@@ -69,6 +70,9 @@ void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 
 	RECORDER_EVENT(r, task->unit->number, DETACH, &rec);
 	task->exit_recorded = true;
+	r->backend.ops->leave(&r->backend, task);
+	if (task->native && task->process->space->from_addr)
+		from_disarm(task->process->space, task->tid);
 	tracee_resume(task->tid, PTRACE_DETACH, 0);
 	recorder_forget(r, task);
 }
@@ -333,6 +337,30 @@ static void inherit_from(const struct recorder *r, struct task *task, struct add
 			task->native = true;
 			return;
 		}
+}
+
+/* Whether the task could be brought to a stop at which nothing of ours is on its way to it. */
+static bool can_leave(struct recorder *r, struct task *task)
+{
+	if (!task->recorded || task->state == TASK_EXITING)
+		return false;
+	if (task->native)
+		return !recorder_has_event(r, task->tid) && !tracee_resume(task->tid, PTRACE_INTERRUPT, 0) &&
+		       recorder_await_stop(r, task->tid) && recorder_has_interrupt(r, task->tid);
+	return recorder_halt(r, task) && !task->mid_run && task->state != TASK_RUNNING;
+}
+
+void recorder_let_all_go(struct recorder *r, const char *reason)
+{
+	struct task *next;
+
+	recorder_freeze(r);
+	for (struct task *task = r->tasks.first; task; task = next) {
+		next = task->next;
+		if (can_leave(r, task))
+			recorder_let_go(r, task, reason);
+	}
+	recorder_thaw(r);
 }
 
 /* A task whose parent was killed before it could report it. Its thread group may still be known. */

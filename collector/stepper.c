@@ -416,6 +416,13 @@ static void step_stop_soon(struct backend *b, struct task *task)
 	st->budget = 1;
 }
 
+static void step_leave(struct backend *b, struct task *task)
+{
+	(void)b;
+	/* Gone: nothing is left to put back. */
+	(void)!restore_trap_mask(task, task->backend);
+}
+
 static void step_execed(struct backend *b, struct task *task)
 {
 	struct step_task *st = task->backend;
@@ -478,6 +485,7 @@ const struct backend_ops stepper_ops = {
 	.resume = step_resume,
 	.proceed = step_proceed,
 	.stop_soon = step_stop_soon,
+	.leave = step_leave,
 	.execed = step_execed,
 	.stopped = step_stopped,
 };

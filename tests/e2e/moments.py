@@ -158,6 +158,36 @@ def snap_refused():
     equal(execute([BTREC, "snap", "x"]).status, 2, "status of a wrong pid")
 
 
+def runs(pid):
+    """Whether a process is there and is no zombie."""
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@case("a daemon's recorder ends when asked to, and the daemon goes on alone")
+def leave_daemon():
+    for arguments in (["daemon"], ["daemon", "busy"]):
+        run = record(moments(*arguments), ["--from", "main"])
+        equal(run.status, 0, "status")
+        daemon = int(run.out)
+        try:
+            recorder = int(field(dump(run.trace, "HEADER")[0], "recorder_pid"))
+            check(runs(recorder) and runs(daemon), "daemon or recorder are not there")
+            os.kill(recorder, signal.SIGTERM)
+            wait_until(lambda: not runs(recorder), "end of the recorder")
+            with open("/proc/%d/status" % daemon) as file:
+                check("TracerPid:\t0\n" in file.read(), "the daemon is still traced")
+            time.sleep(0.2)
+            check(runs(daemon), "the daemon has died")
+            equal(len(dump(run.trace, "DETACH")), 1, "DETACH records")
+            equal(len(dump(run.trace, "END")), 1, "END records")
+        finally:
+            os.kill(daemon, signal.SIGKILL)
+
+
 @case("many handled signals: some kept, the rest counted")
 def rate_limit():
     run = record(moments("signals"), ["--from", "main"])

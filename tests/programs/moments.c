@@ -91,6 +91,23 @@ static int spin_forever(void)
 		interesting(100);
 }
 
+/* Leaves a process behind that runs until it is killed, and prints its pid. */
+static int leave_daemon(int busy)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setsid();
+		close(0);
+		close(1);
+		close(2);
+		for (;;)
+			busy ? interesting(100) : (void)sleep(1);
+	}
+	printf("%d\n", (int)pid);
+	return 0;
+}
+
 static void nothing(int signo)
 {
 	(void)signo;
@@ -122,6 +139,8 @@ int main(int argc, char **argv)
 		return wait_forever();
 	if (!strcmp(what, "spin"))
 		return spin_forever();
+	if (!strcmp(what, "daemon"))
+		return leave_daemon(argc > 2);
 	if (!strcmp(what, "signals"))
 		return many_signals();
 	if (!strcmp(what, "exit"))
