@@ -418,9 +418,10 @@ def torn():
     process = start([BTREC, "run", "-o", trace, "--", world(), "loop", "20"], cwd=TMP)
     equal(process.stdout.readline(), b"looping\n", "output")
     time.sleep(2.5)
-    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
-        os.kill(int(file.read().split()[0]), signal.SIGKILL)
+    recorder = recorder_of(process)
+    os.kill(recorder, signal.SIGKILL)
     equal(process.wait(30), 125, "end of btrec")
+    forget_recorder(recorder)
     shown = execute([BTVIEW, "--stdio", trace])
     equal(shown.status, 0, "status of btview (%s)" % shown.err.decode())
     check(shown.err, "no note on stderr")

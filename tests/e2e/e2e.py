@@ -254,6 +254,20 @@ def wait_until(condition, what, seconds=20):
     raise Failure("%s: not within %d s" % (what, seconds))
 
 
+def recorder_of(process):
+    """The pid of the recorder below a running `btrec run`."""
+    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+        return int(file.read().split()[0])
+
+
+def forget_recorder(pid):
+    """Removes the control socket that a killed recorder leaves."""
+    try:
+        os.unlink("/tmp/btrec-%d/%d" % (os.geteuid(), pid))
+    except OSError:
+        pass
+
+
 def need_root():
     if os.geteuid() != 0:
         raise Skip("needs root")

@@ -92,11 +92,6 @@ def passed_on():
     equal(report(trace)["exit"]["signal"], "SIGTERM", "exit signal")
 
 
-def recorder_of(process):
-    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
-        return int(file.read().split()[0])
-
-
 def is_gone(pid):
     try:
         return state(pid) in "ZX"
@@ -114,6 +109,7 @@ def gone_with(victim, process, pid, trace):
         for left in (recorder, pid):
             if not is_gone(left):
                 os.kill(left, signal.SIGKILL)
+        forget_recorder(recorder)
     equal(execute([BTVIEW, "--stdio", trace]).status, 0, "status of btview")
 
 
