@@ -22,6 +22,7 @@
 
 enum {
 	TICK_MS = 100,
+	END_PATIENCE = 500, /* hundredths of a second in which the front takes note of the end */
 	OURS = 125, /* everything of ours that fails before the program started */
 	NAMES_MAX = 100000, /* NAME-N tried */
 };
@@ -43,6 +44,7 @@ struct run {
 	size_t inherited_count;
 	struct control control;
 	struct front_group group;
+	bool front_due; /* the program goes on, and so must the front */
 	bool ending; /* by a SIGTERM to the recorder of a daemon */
 	bool linked; /* `latest` names the trace */
 	int exec_failure;
@@ -234,9 +236,15 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 
 static void send_message(const struct run *run, const struct front_message *m)
 {
-	(void)!write(run->front, m, sizeof *m);
-	if (m->type == FRONT_ENDED)
-		kill(run->front_pid, SIGCONT); /* it may have stopped with the program */
+	static const struct timespec pause = {.tv_nsec = 10000000};
+
+	if (write(run->front, m, sizeof *m) != sizeof *m || m->type != FRONT_ENDED)
+		return;
+	/* It may have stopped with the program. */
+	for (int i = 0; i < END_PATIENCE && getppid() == run->front_pid && !front_goes_on(run->front, run->front_pid); i++) {
+		kill(run->front_pid, SIGCONT);
+		nanosleep(&pause, NULL);
+	}
 }
 
 static void summarize(const struct run *run, const struct recorder *r, struct front_message *m)
@@ -264,10 +272,12 @@ static void notify(void *arg, const struct recorder *r, int stop_signal)
 	struct run *run = arg;
 	struct front_message m = {.type = FRONT_STOPPED, .value = stop_signal};
 
-	if (stop_signal == SIGCONT) { /* also where it overtakes the stop */
-		kill(getppid(), SIGCONT);
+	if (stop_signal == SIGCONT) {
+		run->front_due = true;
+		kill(run->front_pid, SIGCONT);
 		return;
 	}
+	run->front_due = false;
 	if (!stop_signal) {
 		summarize(run, r, &m);
 		m.lives_on = true;
@@ -304,6 +314,10 @@ static void on_tick(void *arg, struct recorder *r)
 		forward(r, signo);
 	if (getppid() != run->front_pid) /* the front was killed: so would the program have been without us */
 		forward(r, SIGKILL);
+	if (run->front_due && front_goes_on(run->front, run->front_pid))
+		run->front_due = false;
+	if (run->front_due)
+		kill(run->front_pid, SIGCONT);
 	link_latest(run, r);
 	control_serve(&run->control, r);
 	recorder_adopt_orphans(r);
@@ -477,6 +491,7 @@ static int start(struct run *run)
 	}
 	close(pipes[1]);
 	drop_descriptors(run, 1); /* what it has to say goes to stderr */
+	free(run->inherited);
 	return front_wait(pipes[0], recorder, run->quiet);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -52,6 +53,25 @@ void front_shield(void)
 	ignore_write_signals();
 	sigaddset(&set, forward_request());
 	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+bool front_goes_on(int pipe, pid_t front)
+{
+	char path[32], line[128];
+	bool stopped = false;
+	int unread = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)front);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, "State:", 6)) {
+			stopped = strchr(line, 'T') != NULL;
+			break;
+		}
+	if (f)
+		fclose(f);
+	return !stopped && (ioctl(pipe, FIONREAD, &unread) || !unread);
 }
 
 void front_program_born(void)
