@@ -152,6 +152,7 @@ static void print_info(const struct model *m)
 	print_text("cpu", h->cpu);
 	print_text("kernel", h->kernel);
 	print_text("btrec", h->version);
+	printf("%-12s%" PRIu32 "\n", "recorder", h->recorder_pid);
 	print_counts(m);
 	printf("%-12s%s\n", "replay", "not possible: this btrec keeps no replay log");
 	for (size_t i = 0; i < m->event_count; i++)
