@@ -113,14 +113,18 @@ def snap_exit():
     check(kinds(record(moments("exit", "3"), ["--from", "main"]).trace) == ["exit"], "the default keeps failures")
 
 
+def only_child(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        children = file.read().split()
+    equal(len(children), 1, "children of process %d" % pid)
+    return int(children[0])
+
+
 def snap(what, options, times):
     trace = fresh("trace")
     recorder = start([BTREC, "run", "-o", trace, *options, "--", *moments(what)], stdout=subprocess.PIPE, cwd=TMP)
     equal(recorder.stdout.readline(), b"ready\n", "the program's line")
-    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
-    rows = [line.split(None, 2) for line in listing[1:]]
-    middle = [r[0] for r in rows if r[1] == str(recorder.pid)][0]
-    program = int([r[0] for r in rows if r[1] == middle][0])
+    program = only_child(only_child(recorder.pid))
     for _ in range(times):
         result = execute([BTREC, "snap", str(program)])
         equal((result.status, result.err), (0, b""), "snap")
