@@ -40,7 +40,7 @@ static bool status_line(pid_t pid, const char *key, char *out, size_t size)
 }
 
 /* With CAP_SYS_PTRACE in the recorder, a traced program keeps the privileges its file gives it (ptrace(2), "execve(2) under ptrace"). */
-static bool can_trace_privileged(void)
+bool program_privileges_survive(void)
 {
 	char line[64];
 
@@ -112,7 +112,7 @@ static int check(const char *path, int depth, struct bt_error *err)
 		return not_recordable(err, path, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
 	if (access(path, X_OK))
 		return not_recordable(err, path, "not executable");
-	privilege = can_trace_privileged() ? NULL : privilege_gained(path, (struct credentials){geteuid(), getegid()});
+	privilege = program_privileges_survive() ? NULL : privilege_gained(path, (struct credentials){geteuid(), getegid()});
 	if (privilege)
 		return bt_fail(err, BT_E_NOT_RECORDABLE, 0,
 			       "%s: is %s and would run without its privileges under a tracer: record it as root, or a copy of it without the bit",
@@ -178,7 +178,7 @@ bool program_gains_privileges(pid_t tid, const struct bt_regs *regs, char *reaso
 	char name[4096] = "", path[4300];
 	const char *privilege;
 
-	if (can_trace_privileged())
+	if (program_privileges_survive())
 		return false;
 	tracee_read(tid, name_addr, name, sizeof name - 1);
 	if (name[0] == '/')

@@ -14,6 +14,9 @@
  * Errors: BT_E_NOT_FOUND; BT_E_NOT_RECORDABLE (a directory, not executable, not x86-64, gains privileges), path then names the file. */
 int program_find(const char *name, char path[4096], struct bt_error *err) BT_MUST_USE;
 
+/* Whether a program that a file gives privileges keeps them under this recorder. */
+bool program_privileges_survive(void);
+
 /* Whether the execve or execveat that a stopped task is about to make gives the program privileges that it would lose under this
  * recorder. Says why in reason. */
 bool program_gains_privileges(pid_t tid, const struct bt_regs *regs, char *reason, size_t size);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 
+#include "collector/program.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
 
@@ -141,7 +142,7 @@ void recorder_flush_due(struct recorder *r)
 
 void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops, const struct recorder_options *options)
 {
-	*r = (struct recorder){.writer = w, .options = *options, .backend = {.ops = ops, .writer = w}};
+	*r = (struct recorder){.writer = w, .options = *options, .backend = {.ops = ops, .writer = w}, .watch_execs = !program_privileges_survive()};
 }
 
 void recorder_run(struct recorder *r)

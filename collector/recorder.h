@@ -45,6 +45,7 @@ struct recorder {
 	uint32_t snapshots;
 	pid_t initial_pid;
 	struct recorder_outcome outcome;
+	bool watch_execs;  /* programs that gain privileges at their execve would lose them (program.h) */
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
 	uint64_t patience; /* until when that waits for tasks to stop */
 	bool from_reached; /* by any task */

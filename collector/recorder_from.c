@@ -57,9 +57,13 @@ void recorder_from_arm(struct recorder *r, struct task *task)
 void recorder_on_native_syscall(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->call);
 
-	if (space->from_missing && tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_EXIT && !tracee_get_regs(task->tid, &task->regs) &&
-	    task->regs.orig_rax == SYS_mmap && task->regs.rdx & PROT_EXEC) {
+	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
+		return;
+	if (stop == TRACEE_SYSCALL_ENTRY && recorder_let_go_before_exec(r, task))
+		return;
+	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && task->regs.orig_rax == SYS_mmap && task->regs.rdx & PROT_EXEC) {
 		address_space_refresh(space, r->writer, task->tid);
 		space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
 	}

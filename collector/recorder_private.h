@@ -56,6 +56,10 @@ void recorder_release_front(struct recorder *r);
 void recorder_syscall_entered(struct recorder *r, struct task *task);
 void recorder_syscall_left(struct recorder *r, struct task *task);
 
+/* The task is at the entry of a system call (task->call, task->regs). A program that gains privileges at its execve would lose them under a
+ * tracer: it is let go before, and freed. True when it was. */
+bool recorder_let_go_before_exec(struct recorder *r, struct task *task);
+
 /* Whether the kernel will enter the system call again that it has just left. */
 bool recorder_wants_restart(const struct bt_regs *regs);
 

@@ -61,8 +61,7 @@ static void snapshot_on_request(struct recorder *r, struct task *task)
 	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
-/* A program that gains privileges at its execve would lose them under a tracer: it is let go before. True when it was. */
-static bool let_go_before_exec(struct recorder *r, struct task *task)
+bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
 {
 	char reason[600];
 	pid_t pid = task->process->pid;
@@ -97,7 +96,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	recorder_serve_snapshot(r, task);
 	snapshot_before_exit(r, task);
 	snapshot_on_request(r, task);
-	if (let_go_before_exec(r, task))
+	if (recorder_let_go_before_exec(r, task))
 		return;
 	recorder_resume_task(r, task);
 	recorder_give_up_turn(r, task);

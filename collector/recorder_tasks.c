@@ -71,8 +71,6 @@ void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 	RECORDER_EVENT(r, task->unit->number, DETACH, &rec);
 	task->exit_recorded = true;
 	r->backend.ops->leave(&r->backend, task);
-	if (task->native && task->process->space->from_addr)
-		from_disarm(task->process->space, task->tid);
 	tracee_resume(task->tid, PTRACE_DETACH, 0);
 	recorder_forget(r, task);
 }
@@ -357,8 +355,11 @@ void recorder_let_all_go(struct recorder *r, const char *reason)
 	recorder_freeze(r);
 	for (struct task *task = r->tasks.first; task; task = next) {
 		next = task->next;
-		if (can_leave(r, task))
-			recorder_let_go(r, task, reason);
+		if (!can_leave(r, task))
+			continue;
+		if (task->native && task->process->space->from_addr)
+			from_disarm(task->process->space, task->tid);
+		recorder_let_go(r, task, reason);
 	}
 	recorder_thaw(r);
 }

@@ -15,8 +15,9 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 
 	task->pending_signal = 0;
 	if (task->native) {
-		/* Until the place is found, system calls are watched for libraries that are loaded. */
-		bool watch = task->process && task->process->space->from_missing;
+		/* Until the place is found, system calls are watched for libraries that are loaded; and for an execve that gains
+		 * privileges, where those would be lost. */
+		bool watch = r->watch_execs || (task->process && task->process->space->from_missing);
 
 		task->state = TASK_NATIVE;
 		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
