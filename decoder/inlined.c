@@ -57,13 +57,21 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
+static bool has_file_0(Dwarf_Die *unit)
+{
+	Dwarf_Half version;
+
+	return !dwarf_cu_info(unit->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) && version >= 5;
+}
+
+/* File 0 is none before DWARF 5 (2.13.1 of version 4) and the first from there on (6.2.4 of version 5). */
 static const char *call_file(struct intern *strings, Dwarf_Die *unit, Dwarf_Die *die)
 {
 	Dwarf_Files *files;
 	size_t count;
 	Dwarf_Word i = number_of(die, DW_AT_call_file);
 
-	if (!i || dwarf_getsrcfiles(unit, &files, &count) || i >= count)
+	if (!dwarf_hasattr(die, DW_AT_call_file) || (!i && !has_file_0(unit)) || dwarf_getsrcfiles(unit, &files, &count) || i >= count)
 		return "";
 	return source_path(strings, unit, dwarf_filesrc(files, i, NULL, NULL));
 }

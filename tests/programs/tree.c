@@ -148,15 +148,23 @@ static int children(char **argv)
 	return 0;
 }
 
-/* stopped-child: SIGSTOP and SIGCONT work as ever, seen through waitpid. */
+/* stopped-child: SIGSTOP and SIGCONT work as ever, seen through waitpid. The continued child waits for the pipe to be closed:
+ * an exit before waitpid looked would hide that it was continued. */
 static int stopped_child(char **argv)
 {
-	int status;
-	pid_t pid = fork();
+	int status, hold[2];
+	char byte;
+	pid_t pid;
 
 	(void)argv;
+	if (pipe(hold))
+		return 91;
+	pid = fork();
 	if (pid == 0) {
+		close(hold[1]);
 		raise(SIGSTOP);
+		if (read(hold[0], &byte, 1))
+			_exit(92);
 		_exit(6);
 	}
 	waitpid(pid, &status, WUNTRACED);
@@ -165,6 +173,7 @@ static int stopped_child(char **argv)
 	waitpid(pid, &status, WCONTINUED);
 	printf("continued %d\n", WIFCONTINUED(status) != 0);
 	fflush(stdout);
+	close(hold[1]);
 	return say_end("child", pid);
 }
 

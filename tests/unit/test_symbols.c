@@ -69,8 +69,10 @@ static const char *compiler(void)
 	return cc && *cc ? cc : "cc";
 }
 
-/* Compiles the library with flags, then runs a command on it in which %s is its path. */
-static void build(struct sample *p, const char *flags)
+#define FLAGS "-O2 -g -shared -fPIC -fno-optimize-sibling-calls -Wl,--build-id"
+
+/* A directory of its own, with the source in it. */
+static void write_source(struct sample *p)
 {
 	char path[128];
 	FILE *f;
@@ -83,7 +85,12 @@ static void build(struct sample *p, const char *flags)
 	assert_non_null(f);
 	fputs(source, f);
 	fclose(f);
-	assert_true(shell("%s -O2 -g -shared -fPIC -fno-optimize-sibling-calls -Wl,--build-id %s -o %s %s", compiler(), flags, p->lib, path));
+}
+
+static void build(struct sample *p, const char *flags)
+{
+	write_source(p);
+	assert_true(shell("%s " FLAGS " %s -o %s %s/sample.c", compiler(), flags, p->lib, p->dir));
 }
 
 static void load(struct sample *p)
@@ -180,19 +187,25 @@ static void expect_entry(struct sample *p)
 	assert_string_equal(loc.module, p->lib);
 }
 
+static void expect_source(const char *file)
+{
+	assert_true(*file == '/');
+	assert_string_equal(strrchr(file, '/'), "/sample.c");
+}
+
 static void expect_lines(struct sample *p)
 {
 	struct location loc = look(p, p->ret, true);
 
 	assert_string_equal(loc.function, "sample_entry");
 	assert_int_equal(loc.line, 10);
-	assert_string_equal(strrchr(loc.file, '/'), "/sample.c");
+	expect_source(loc.file);
 	assert_int_equal(loc.inlined_count, 2);
 	assert_string_equal(loc.inlined[0].function, "inner");
 	assert_int_equal(loc.inlined[0].line, 14);
 	assert_string_equal(loc.inlined[1].function, "outer");
 	assert_int_equal(loc.inlined[1].line, 23);
-	assert_string_equal(strrchr(loc.inlined[1].file, '/'), "/sample.c");
+	expect_source(loc.inlined[1].file);
 }
 
 static void plain(struct sample *p, const char *flags)
@@ -219,6 +232,25 @@ static void functions_lines_and_inlined_frames_are_found(void **state)
 	symbols_missing(p.s, &count);
 	assert_int_equal(count, 0);
 	finish(&p);
+}
+
+/* Where a source lies below the directory of its compilation, clang names it in another place of the line table: as file 0. */
+static void a_source_named_from_the_directory_of_its_compilation_is_found(void **state)
+{
+	static const char *const formats[] = {"-gdwarf-4", "-gdwarf-5"};
+	struct sample p;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+		write_source(&p);
+		assert_true(shell("cd %s && %s " FLAGS " %s -o sample.so sample.c", p.dir, compiler(), formats[i]));
+		read_build_id(&p);
+		load(&p);
+		trace(&p);
+		expect_entry(&p);
+		expect_lines(&p);
+		finish(&p);
+	}
 }
 
 static void names_are_demangled(void **state)
@@ -431,6 +463,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_lines_and_inlined_frames_are_found),
+		cmocka_unit_test(a_source_named_from_the_directory_of_its_compilation_is_found),
 		cmocka_unit_test(names_are_demangled),
 		cmocka_unit_test(segments_that_lie_elsewhere_in_the_file_are_placed_right),
 		cmocka_unit_test(units_without_aranges_are_found),
