@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Two recordings of one program from the deterministic start, entry by entry: branches with their ticks, then events with points,
+# results and registers. What differs first is shown with the entries and the code that led there.
+#
+# engine_compare.py TRACE TRACE                                    compares two traces
+# engine_compare.py --run [-b BACKEND,BACKEND] [OPTION...] -- PROGRAM ARG...   records the program twice (step, engine) and compares
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from e2e import *
+
+# 2^26 entries: more than the stepper makes in the time that a test has.
+WHOLE = ["--deterministic", "--snap-exit", "always", "--history", str(1 << 26)]
+CONTEXT = 12 # entries shown before the first that differs
+CODE = 80 # instructions shown
+EVENTS = {"EXEC", "SYSCALL_ENTER", "SYSCALL_EXIT", "SIGNAL", "HANDLER", "EXIT", "DETACH", "SNAPSHOT", "THREAD"}
+# Differ from run to run, or number what each backend numbers in its own way.
+DROPPED = re.compile(r" (?:seq|time|epoch|position|event|snapshot|sender)=\S*")
+RESUME_FLAG = 0x10000
+
+
+def backends():
+    """The two that are compared: the stepper against itself as long as there is nothing else."""
+    if os.environ.get("BTREC_COMPARE"):
+        return os.environ["BTREC_COMPARE"].split(",")
+    return ["step", "engine" if has_engine() else "step"]
+
+
+def has_engine():
+    said = execute([BTREC, "run", "--backend", "engine", "-o", fresh("trace"), "--", "/bin/true"], cwd=TMP)
+    return b"is none of" not in said.err
+
+
+# Branches -------------------------------------------------------------------------------------------------------------------
+
+def listing(trace):
+    """The file of all branch entries of a trace, one a line."""
+    path = fresh("listing")
+    with open(path, "wb") as out:
+        done = subprocess.run([BRANCHES, trace], stdout=out, stderr=subprocess.PIPE)
+    equal(done.returncode, 0, "status of branches (%s)" % done.stderr.decode(errors="replace"))
+    return path
+
+
+def first_difference(one, two):
+    """(number of the first line that differs, lines before it, the two lines), or None when the files are equal."""
+    before, number = [], 0
+    with open(one, "rb") as a, open(two, "rb") as b:
+        while True:
+            left, right = a.readline(), b.readline()
+            if left != right:
+                return number, before, left.decode().strip(), right.decode().strip()
+            if not left:
+                return None
+            before = before[-CONTEXT:] + [left.decode().strip()]
+            number += 1
+
+
+def last_map(trace, address):
+    """(start, offset, path) of the file that was mapped last at an address."""
+    found = None
+    for line in dump_of(trace):
+        if line.startswith("MAP "):
+            start, end, offset = (int(re.search(r" %s=0x([0-9a-f]+)" % name, line).group(1), 16) for name in ("start", "end", "offset"))
+            path = re.search(r' path="([^"]*)"', line).group(1)
+            if start <= address < end:
+                found = start, offset, path
+    return found
+
+
+def disassembled(trace, start, end):
+    """The code between two addresses of one mapped file, as objdump shows it."""
+    found = last_map(trace, start)
+    if not found or not found[2].startswith("/"):
+        return "  no file is mapped at %x" % start
+    if not shutil.which("objdump"):
+        return "  objdump is missing"
+    shift = found[0] - found[1]
+    done = subprocess.run(["objdump", "-D", "-b", "binary", "-m", "i386:x86-64", "--adjust-vma=0x%x" % shift, "--start-address=0x%x" % start,
+                           "--stop-address=0x%x" % (end + 16), found[2]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lines = [line for line in done.stdout.decode(errors="replace").splitlines() if re.match(r"\s+[0-9a-f]+:\t", line)]
+    return "\n".join(lines[:CODE])
+
+
+def stretch(trace, before, entries):
+    """The code from where the last common entry led to the entries that differ."""
+    last = before[-1].split() if before else None
+    sources = [int(e.split()[4], 16) for e in entries if e]
+    if not last or not sources:
+        return ""
+    start = int(last[5], 16)
+    ends = [s for s in sources if start <= s < start + 4096]
+    return "\ncode from %x:\n%s" % (start, disassembled(trace, start, max(ends) if ends else start + 64))
+
+
+def compare_branches(one, two, names):
+    left, right = listing(one), listing(two)
+    found = first_difference(left, right)
+    if not found:
+        with open(left, "rb") as file:
+            count = sum(1 for _ in file)
+        os.unlink(left)
+        os.unlink(right)
+        return count
+    number, before, a, b = found
+    said = ["branch entry %d differs (task tick kind taken from to):" % number, *("  both   " + line for line in before)]
+    said += ["  %-6s %s" % (name, line or "nothing more") for name, line in zip(names, (a, b))]
+    raise Failure("\n".join(said) + stretch(one, before, (a, b)))
+
+
+# Events ---------------------------------------------------------------------------------------------------------------------
+
+def dump_of(trace):
+    done = execute([BTREC, "dump", trace], cwd=TMP, timeout=600)
+    equal(done.status, 0, "status of btrec dump (%s)" % done.err.decode(errors="replace"))
+    return done.out.decode(errors="replace").splitlines()
+
+
+def without_resume_flag(match):
+    return "eflags:%x" % (int(match.group(1), 16) & ~RESUME_FLAG)
+
+
+def events(trace):
+    """What happened, with everything taken out that may differ: pids become pidN, N counting them in the order of TASK records."""
+    pids, rows = {}, []
+    for line in dump_of(trace):
+        kind = line.split(" ", 1)[0]
+        if kind == "TASK":
+            for value in re.findall(r" [pt]id=(\d+)", line):
+                pids.setdefault(int(value), "pid%d" % len(pids))
+        if kind not in EVENTS:
+            continue
+        line = DROPPED.sub("", line)
+        line = re.sub(r"eflags:([0-9a-f]+)", without_resume_flag, line)
+        rows.append(line)
+    if pids:
+        numbers = re.compile(r"(?<==0x)(%s)\b|(?<=:)(%s)\b|(?<=tid=)(%s)\b" % (
+            "|".join("%x" % p for p in pids), "|".join("%x" % p for p in pids), "|".join("%d" % p for p in pids)))
+        rows = [numbers.sub(lambda m: pids[int(m.group(3))] if m.group(3) else pids[int(m.group(1) or m.group(2), 16)], row) for row in rows]
+    return rows
+
+
+def differing_words(a, b):
+    """The registers and fields of two records that are not the same."""
+    pairs = zip(re.split(r"[ ,]", a), re.split(r"[ ,]", b))
+    return ", ".join("%s / %s" % pair for pair in pairs if pair[0] != pair[1])
+
+
+def compare_events(one, two, names):
+    left, right = events(one), events(two)
+    for i in range(max(len(left), len(right))):
+        a, b = (rows[i] if i < len(rows) else "nothing more" for rows in (left, right))
+        if a != b:
+            said = ["event %d differs: %s" % (i, differing_words(a, b)), *("  both   " + line for line in left[max(0, i - 3):i])]
+            raise Failure("\n".join(said + ["  %-6s %s" % pair for pair in zip(names, (a, b))]))
+    return len(left)
+
+
+def compare_traces(one, two, names=("first", "second")):
+    """Returns (branch entries, events) that are equal in two traces; a Failure tells the first difference."""
+    count = compare_branches(one, two, names)
+    return count, compare_events(one, two, names)
+
+
+def compare_runs(argv, options=(), stdin=b"", timeout=TIMEOUT, normal_output=None, env=None):
+    """Records argv under both backends. Returns (result of the second, branch entries, events)."""
+    names = backends()
+    # One path for both: a program can see it (auxv's AT_EXECFN, /proc/self/exe), and the trace's directory cannot be seen.
+    results = [record(argv, [*WHOLE, "--backend", name, *options], stdin=stdin, timeout=timeout, env=env) for name in names]
+    one, two = results
+    equal(two.status, one.status, "exit status (%s)" % two.own_err.strip())
+    if normal_output:
+        one.out, two.out = normal_output(one.out), normal_output(two.out)
+    try:
+        counts = compare_traces(one.trace, two.trace, names)
+    except Failure as failure:
+        kept = os.environ.get("BTREC_KEEP")
+        if kept:
+            for name, result in zip(names, results):
+                shutil.copytree(result.trace, os.path.join(kept, name), dirs_exist_ok=True)
+        raise Failure("%s\n%s" % (" ".join(map(str, argv)), failure)) from None
+    equal(two.out, one.out, "stdout")
+    for result in results:
+        shutil.rmtree(result.trace)
+    return two, *counts
+
+
+def command_line():
+    words = sys.argv[1:]
+    try:
+        if words[:1] == ["--run"]:
+            split = words.index("--")
+            options = words[1:split]
+            if "-b" in options:
+                at = options.index("-b")
+                os.environ["BTREC_COMPARE"] = options[at + 1]
+                del options[at:at + 2]
+            _, entries, count = compare_runs(words[split + 1:], options, timeout=3600)
+        else:
+            one, two = words
+            entries, count = compare_traces(os.path.abspath(one), os.path.abspath(two))
+    except Failure as failure:
+        print(failure)
+        sys.exit(1)
+    except ValueError:
+        print("usage: engine_compare.py TRACE TRACE | engine_compare.py --run [-b BACKEND,BACKEND] [OPTION...] -- PROGRAM ARG...")
+        sys.exit(2)
+    print("equal: %d branch entries, %d events" % (entries, count))
+
+
+if __name__ == "__main__":
+    command_line()
