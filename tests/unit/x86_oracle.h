@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What Zydis says of an instruction, in the terms of collector/engine/x86.h: what that decoder is compared with. */
+#ifndef BT_X86_ORACLE_H
+#define BT_X86_ORACLE_H
+
+#include "collector/engine/x86.h"
+
+/* As x86_decode(), about ten times slower. */
+int x86_oracle(const uint8_t *bytes, size_t n, struct x86_insn *insn);
+
+/* The mnemonic, for a failing test's message; "invalid" when there is none. Static storage. */
+const char *x86_oracle_name(const uint8_t *bytes, size_t n);
+
+#endif
