@@ -431,7 +431,7 @@ static bool start_of(const struct history *h, size_t i, uint64_t *start)
 {
 	const struct history_entry *before;
 
-	if (!i || i > h->count || h->entries[i - 1].kind > BT_BRANCH_ASYNC)
+	if (!i || i > h->count || !bt_branch_kind_is_branch(h->entries[i - 1].kind))
 		return false;
 	before = &h->entries[i - 1];
 	*start = i < h->count && is_restarted(before, &h->entries[i]) ? before->from : before->to;
@@ -441,7 +441,7 @@ static bool start_of(const struct history *h, size_t i, uint64_t *start)
 long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out)
 {
 	/* Nothing is known of what runs into a gap but where a snapshot before it stood. */
-	const struct history_entry *last = i < h->count && h->entries[i].kind <= BT_BRANCH_ASYNC ? &h->entries[i] : NULL;
+	const struct history_entry *last = i < h->count && bt_branch_kind_is_branch(h->entries[i].kind) ? &h->entries[i] : NULL;
 	struct code code = {.m = m, .space = h->space, .epoch = h->epoch};
 	struct insns v = {0};
 	struct bt_insn insn;

@@ -82,7 +82,8 @@ static void own(struct arena *a, struct bt_record *rec)
 /* Events are all kinds that begin with a seq. */
 static bool is_event(uint16_t kind)
 {
-	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_BRANCHES && kind != BT_RECORD_OBJECT;
+	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_BRANCHES && kind != BT_RECORD_OBJECT &&
+	       kind != BT_RECORD_BRANCH_WORDS;
 }
 
 static void add_event(struct loader *l, const struct trace_file *file, const struct bt_record *rec)
@@ -252,6 +253,7 @@ static loader_handler *const handlers[] = {
 	[BT_RECORD_UNMAP] = spaces_on_unmap,
 	[BT_RECORD_CODE] = spaces_on_code,
 	[BT_RECORD_EXIT] = tasks_on_exit,
+	[BT_RECORD_COMM] = tasks_on_comm,
 	[BT_RECORD_SNAPSHOT] = snapshots_on_snapshot,
 	[BT_RECORD_THREAD] = snapshots_on_thread,
 	[BT_RECORD_MEMORY] = snapshots_on_memory,

@@ -93,7 +93,7 @@ void tasks_collect(struct loader *l);
 void tasks_finish(struct loader *l);
 struct model_task *tasks_find(const struct model *m, uint32_t task); /* NULL: none */
 struct process *tasks_process(struct loader *l, uint32_t task); /* NULL: not begun */
-loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit;
+loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm;
 
 /* model_spaces.c */
 void spaces_collect(struct loader *l);

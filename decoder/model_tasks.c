@@ -99,6 +99,16 @@ void tasks_on_exec(struct loader *l, const struct model_event *e)
 		process->command = basename_of(l, e->rec.u.exec.path);
 }
 
+/* A process is called as its first thread is. */
+void tasks_on_comm(struct loader *l, const struct model_event *e)
+{
+	const struct model_task *t = tasks_find(l->m, e->rec.u.comm.task);
+	struct process *process = tasks_process(l, e->rec.u.comm.task);
+
+	if (process && t->how != BT_TASK_THREAD)
+		process->command = (const char *)e->rec.u.comm.comm.at;
+}
+
 void tasks_on_exit(struct loader *l, const struct model_event *e)
 {
 	struct model_task *t = tasks_find(l->m, e->rec.u.exit.task);

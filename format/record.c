@@ -137,6 +137,8 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_exit(t, f) F_ROW(exit, t, f)
 #define F_detach(t, f) F_ROW(detach, t, f)
 #define F_start(t, f) F_ROW(start, t, f)
+#define F_comm(t, f) F_ROW(comm, t, f)
+#define F_sched(t, f) F_ROW(sched, t, f)
 #define F_snapshot(t, f) F_ROW(snapshot, t, f)
 #define F_thread(t, f) F_ROW(thread, t, f)
 #define F_memory(t, f) F_ROW(memory, t, f)
@@ -146,6 +148,7 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_end(t, f) F_ROW(end, t, f)
 #define F_branches(t, f) F_ROW(branches, t, f)
 #define F_object(t, f) F_ROW(object, t, f)
+#define F_branch_words(t, f) F_ROW(branch_words, t, f)
 BT_RECORDS(R)
 #undef R
 

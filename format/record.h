@@ -51,6 +51,18 @@ enum bt_snapshot_kind {
 	BT_SNAPSHOT_KINDS
 };
 
+enum bt_sched {
+	BT_SCHED_IN,	  /* arrives */
+	BT_SCHED_OUT,	  /* departs: it blocks */
+	BT_SCHED_PREEMPT, /* departs, though it could run on */
+};
+
+/* What the words of a BRANCH_WORDS record are. */
+enum bt_branch_words {
+	BT_WORDS_FLAGS,	   /* perf's flags word of a branch entry, but for what the entry holds (FORMAT.md, section 7) */
+	BT_WORDS_COUNTERS, /* the counters that came with the entry */
+};
+
 /* Instruction classes that count as ticks (header.tick_classes). */
 enum bt_tick_class {
 	BT_TICK_JCC = 1,

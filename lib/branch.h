@@ -52,7 +52,8 @@ struct bt_branch_info {
 extern const struct bt_branch_info bt_branch_info[BT_BRANCH_KINDS];
 extern const struct bt_branch_info bt_gap_info[BT_GAP_REASONS];
 
-static inline bool bt_branch_is_branch(const struct bt_branch *b) { return b->kind <= BT_BRANCH_ASYNC; }
+static inline bool bt_branch_kind_is_branch(unsigned kind) { return kind <= BT_BRANCH_ASYNC || kind == BT_BRANCH_BRANCH; }
+static inline bool bt_branch_is_branch(const struct bt_branch *b) { return bt_branch_kind_is_branch(b->kind); }
 static inline bool bt_branch_taken(const struct bt_branch *b) { return b->flags & BT_BRANCH_TAKEN; }
 
 /* Encoder and decoder state: deltas run from the `to` of the entry before. Zero it at the start of a chunk. */

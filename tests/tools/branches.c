@@ -28,7 +28,7 @@ static void print_instructions(const struct history *h, const struct model *m, s
 
 static void print_entry(uint32_t task, const struct history_entry *e)
 {
-	bool taken = e->kind <= BT_BRANCH_ASYNC && (e->flags & BT_BRANCH_TAKEN);
+	bool taken = bt_branch_kind_is_branch(e->kind) && (e->flags & BT_BRANCH_TAKEN);
 
 	printf("%" PRIu32 " %" PRId64 " %s %d %" PRIx64 " %" PRIx64 "\n", task, (int64_t)e->tick, bt_branch_info[e->kind].name, taken,
 	       e->from, e->to);

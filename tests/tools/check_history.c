@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct check *c, const c
 
 static bool is_branch(const struct history_entry *e)
 {
-	return e->kind <= BT_BRANCH_ASYNC;
+	return bt_branch_kind_is_branch(e->kind);
 }
 
 static bool leads(const struct check *c, size_t i, uint64_t stop)
