@@ -8,6 +8,7 @@
 
 int btrec_run(int argc, char **argv);
 int btrec_snap(int argc, char **argv);
+int btrec_import(int argc, char **argv);
 int btrec_list(int argc, char **argv);
 int btrec_info(int argc, char **argv);
 int btrec_dump(int argc, char **argv);

@@ -112,7 +112,10 @@ static void print_counts(const struct model *m)
 		memory |= m->snapshots[i].memory_count > 0;
 	printf("%-12s%zu (processes: %zu)\n", "threads", m->task_count, processes);
 	printf("%-12s%zu\n%-12s%zu\n", "events", m->event_count, "snapshots", m->snapshot_count);
-	printf("%-12s%" PRIu64 " kept, at most %" PRIu64 " a thread\n", "branches", branches, m->trace->header.ring);
+	printf("%-12s%" PRIu64 " kept", "branches", branches);
+	if (m->trace->header.ring)
+		printf(", at most %" PRIu64 " a thread", m->trace->header.ring);
+	putchar('\n');
 	printf("%-12s%" PRIu64 " bytes\n", "size", directory_size(m->trace->path));
 	printf("%-12s%s\n", "privacy", memory ? "holds memory of the program (stacks at its snapshots), its arguments and paths"
 					      : "holds the program's arguments and paths, no memory");

@@ -14,6 +14,7 @@ struct command {
 static const struct command commands[] = {
 	{"run", "[OPTIONS] [--] PROGRAM [ARG...]", "record a program", btrec_run},
 	{"snap", "PID", "keep the present moment of a recorded process", btrec_snap},
+	{"import", "[OPTIONS] FILE|-", "make a trace of a capture of perf", btrec_import},
 	{"list", "", "list the traces", btrec_list},
 	{"info", "[TRACE]", "what a trace holds and how it was made", btrec_info},
 	{"dump", "[TRACE]", "print every record of a trace", btrec_dump},
@@ -23,7 +24,7 @@ static void help(FILE *to)
 {
 	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps the branches that led to a crash.\n\nCommands:\n", to);
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		fprintf(to, "  %-5s %-32s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
+		fprintf(to, "  %-6s %-32s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
 	fputs("\nOptions:\n      --help      show this\n      --version   show the version\n\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n", to);
 }
 

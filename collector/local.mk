@@ -30,9 +30,10 @@ bin_PROGRAMS += btrec
 btrec_SOURCES = \
 	collector/btrec_commands.h \
 	collector/btrec_dump.c \
+	collector/btrec_import.c \
 	collector/btrec_info.c \
 	collector/btrec_list.c \
 	collector/btrec_main.c \
 	collector/btrec_run.c \
 	collector/btrec_snap.c
-btrec_LDADD = collector/libcollector.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+btrec_LDADD = collector/libcollector.a import/libimport.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)

@@ -113,7 +113,7 @@ static void stream_flush(struct trace_writer *w, struct stream *s);
 static struct stream *stream_get(struct stream_list *l, enum bt_file_kind kind, uint32_t number)
 {
 	if (number >= l->count) {
-		size_t count = (size_t)number + 16;
+		size_t count = (size_t)number + 16 + l->count / 2;
 		struct stream **at = realloc(l->at, count * sizeof *at);
 
 		if (!at)
@@ -254,6 +254,11 @@ void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_ki
 void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b)
 {
 	stream_record(w, stream_get(&w->branches, BT_FILE_BRANCHES, b->task), BT_RECORD_BRANCHES, b);
+}
+
+void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words)
+{
+	stream_record(w, stream_get(&w->branches, BT_FILE_BRANCHES, words->task), BT_RECORD_BRANCH_WORDS, words);
 }
 
 /* FNV-1a over words, from two different bases: object identity inside one trace, not a defence against an attacker. */

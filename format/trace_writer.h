@@ -28,6 +28,9 @@ void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_ki
 /* Adds a chunk of branch history to the stream of b->task. Buffered. */
 void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b);
 
+/* The same for what a source told beyond a chunk: before the chunk. */
+void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words);
+
 /* Stores bytes once and gives their number (the same for the same bytes). Buffered. 0 without memory. */
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* btrec import: makes a trace of a capture that another tool recorded. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/btrec_commands.h"
+#include "collector/place.h"
+#include "config.h"
+#include "import/capture.h"
+
+enum {
+	NAMES_MAX = 100000,
+};
+
+struct arguments {
+	const char *output; /* NULL: a new name */
+	bool help, quiet;
+};
+
+static int set_output(void *target, const char *value, struct bt_error *err)
+{
+	(void)err;
+	((struct arguments *)target)->output = value;
+	return 0;
+}
+
+static int set_quiet(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct arguments *)target)->quiet = true;
+	return 0;
+}
+
+static int set_help(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct arguments *)target)->help = true;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{"output", 'o', "DIR", "the trace directory; it must not exist", set_output},
+	{"quiet", 'q', NULL, "say nothing when all is well", set_quiet},
+	{"help", 'h', NULL, "show this", set_help},
+};
+
+/* Where the trace will be. directory: where a new name was looked for. */
+static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX], char directory[BT_PATH_MAX], struct bt_error *err)
+{
+	const char *name = !strcmp(file, "-") ? "stdin" : file;
+	int rc;
+
+	if (a->output) {
+		snprintf(trace, BT_PATH_MAX, "%s", a->output);
+		return access(trace, F_OK) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already", trace);
+	}
+	rc = place_directory(directory, err);
+	if (!rc)
+		rc = place_prepare(directory, err);
+	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
+		place_candidate(trace, directory, name, n);
+		if (access(trace, F_OK))
+			return 0;
+	}
+	return rc ? rc : bt_fail(err, BT_E_EXISTS, 0, "%s: no name is left for a trace of %s", directory, name);
+}
+
+static void fill_header(struct importer *im, const struct capture *c)
+{
+	struct bt_record_header *h = importer_header(im);
+
+	h->started = c->modified;
+	h->backend = bt_str("import");
+	h->source = bt_str("none");
+	h->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
+	h->version = bt_str(PACKAGE_VERSION);
+}
+
+static int import_to(const char *file, const char *trace, bool quiet, struct bt_error *err)
+{
+	struct importer *im;
+	struct capture c;
+	uint64_t samples, branches;
+	int rc = capture_open(&c, file, err);
+
+	if (rc)
+		return rc;
+	rc = importer_new(&im, trace, err);
+	if (rc) {
+		capture_close(&c);
+		return rc;
+	}
+	fill_header(im, &c);
+	rc = capture_import(im, c.bytes, err);
+	samples = importer_samples(im);
+	branches = importer_branches(im);
+	if (rc)
+		importer_discard(im);
+	else
+		rc = importer_close(im, err);
+	capture_close(&c);
+	if (!rc && !quiet)
+		fprintf(stderr, "btrec: imported %" PRIu64 " samples with %" PRIu64 " branches; trace in %s\n", samples, branches, trace);
+	return rc;
+}
+
+static const char usage[] = "Usage: btrec import [OPTIONS] FILE|-\n"
+			    "Makes a trace of a capture that perf recorded; - reads standard input.";
+
+int btrec_import(int argc, char **argv)
+{
+	char trace[BT_PATH_MAX], directory[BT_PATH_MAX];
+	struct arguments a = {0};
+	struct bt_error err;
+	int at = options_parse(rows, sizeof rows / sizeof *rows, &a, argc, argv, &err), rc;
+
+	if (a.help) {
+		printf("%s\n\nOptions:\n", usage);
+		options_help(stdout, rows, sizeof rows / sizeof *rows);
+		return 0;
+	}
+	if (at < 0)
+		return btrec_complain(&err);
+	if (argc - at != 1) {
+		bt_fail(&err, BT_E_MISUSE, 0, "import: one FILE, or - for standard input");
+		return btrec_complain(&err);
+	}
+	rc = choose_trace(&a, argv[at], trace, directory, &err);
+	if (!rc)
+		rc = import_to(argv[at], trace, a.quiet, &err);
+	if (rc)
+		return btrec_complain(&err);
+	if (!a.output)
+		place_link_latest(directory, trace);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A foreign capture of whatever kind: finds out which, and imports it. */
+#ifndef BT_CAPTURE_H
+#define BT_CAPTURE_H
+
+#include "import/importer.h"
+
+/* The bytes of a capture: a regular file is mapped, anything else (a pipe) is copied to a temporary file first, because
+ * what is needed at the start may stand at the end. */
+struct capture {
+	struct slice bytes;
+	uint64_t modified; /* wall clock, ns since 1970 */
+	void *mapping;
+};
+
+/* Opens the file, or standard input for "-". Errors: BT_E_NO_TRACE (nothing there), BT_E_PERMISSION, BT_E_UNSUPPORTED (a directory),
+ * BT_E_IO, BT_E_NO_MEMORY. */
+int capture_open(struct capture *c, const char *path, struct bt_error *err) BT_MUST_USE;
+void capture_close(struct capture *c);
+
+/* Imports it. Errors: those of the format; BT_E_NOT_CAPTURE when it is of none. */
+int capture_import(struct importer *im, struct slice bytes, struct bt_error *err) BT_MUST_USE;
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the trace of an imported capture: threads, maps, samples as snapshots, their branches as runs. Used by every reader
+ * of a foreign format; knows none of them.
+ * A trace is made when the first record is written, so that a capture that is refused at once leaves nothing behind.
+ * Calls do not fail one by one: the first failure stops the writing, and importer_close tells it.
+ * Threads are known by pid and tid, as captures do; one that no sample names gets no task in the trace. */
+#ifndef BT_IMPORTER_H
+#define BT_IMPORTER_H
+
+#include "format/trace_writer.h"
+#include "lib/branch.h"
+
+struct importer;
+
+/* One entry of a branch record as perf has it (struct perf_branch_entry, include/uapi/linux/perf_event.h). */
+struct import_branch {
+	uint64_t from, to, flags;
+	uint64_t counters; /* PERF_SAMPLE_BRANCH_COUNTERS, else 0 */
+};
+
+/* Bits of import_branch.flags. */
+enum import_branch_flags {
+	IMPORT_MISPREDICTED = 1,
+	IMPORT_PREDICTED = 2,
+	IMPORT_IN_TX = 4,
+	IMPORT_ABORT = 8,
+	IMPORT_CYCLES_SHIFT = 4, /* 16 bits */
+	IMPORT_TYPE_SHIFT = 20,	 /* 4 bits */
+};
+
+struct import_thread_id {
+	uint32_t pid, tid;
+};
+
+struct import_map {
+	uint32_t pid;
+	uint64_t start, end, offset, dev, ino;
+	uint8_t prot;
+	bool shared;
+	struct slice path, build_id;
+};
+
+struct import_sample {
+	struct import_thread_id id;
+	uint64_t time;	   /* ns of the capture's clock, 0: unknown */
+	uint64_t ip;
+	uint32_t cpu;	   /* number + 1, 0: unknown */
+	struct slice event; /* its name */
+	uint64_t hw_index; /* + 1, 0: none */
+	bool has_branches; /* the event records branches, though there may be none */
+	const struct import_branch *branches; /* newest first */
+	size_t branch_count;
+	const struct bt_regs *regs; /* NULL: none */
+	struct slice stack;	    /* from regs->rsp on */
+};
+
+/* An importer that will make the trace directory dir (it must not exist, its parent must). */
+int importer_new(struct importer **out, const char *dir, struct bt_error *err) BT_MUST_USE;
+
+/* The header of the trace, to be filled before anything else is called. Its strings are borrowed until the first record. */
+struct bt_record_header *importer_header(struct importer *im);
+
+void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time, struct slice comm, bool exec);
+void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, uint64_t time);
+void importer_exit(struct importer *im, struct import_thread_id id, uint64_t time);
+void importer_map(struct importer *im, const struct import_map *map);
+void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu, enum bt_sched what);
+void importer_sample(struct importer *im, const struct import_sample *s);
+
+/* Records were lost here: the next sample of every thread stands behind a gap that says so. */
+void importer_lost(struct importer *im);
+
+/* A note about the capture, as printf. */
+void importer_note(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* For the readers: what was found so far, and whether going on is of any use. */
+uint64_t importer_samples(const struct importer *im);
+uint64_t importer_branches(const struct importer *im);
+bool importer_failed(const struct importer *im);
+
+/* The writer and the task of a thread, for readers with more to say than samples (core files); NULL when writing failed. */
+struct trace_writer *importer_writer(struct importer *im);
+uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space, uint32_t *epoch);
+
+/* Ends the trace and frees. Errors: those of trace_writer_open; BT_E_NO_MEMORY, BT_E_UNSUPPORTED (too many threads), BT_E_IO;
+ * nothing is left behind then. */
+int importer_close(struct importer *im, struct bt_error *err) BT_MUST_USE;
+
+/* Frees and leaves nothing behind. */
+void importer_discard(struct importer *im);
+
+#endif

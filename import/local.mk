@@ -1,0 +1,12 @@
+noinst_LIBRARIES += import/libimport.a
+import_libimport_a_SOURCES = \
+	import/capture.c import/capture.h \
+	import/importer.c import/importer.h \
+	import/perf_data.c import/perf_data.h \
+	import/perf_event.c import/perf_event.h \
+	import/perf_file.c \
+	import/perf_private.h \
+	import/perf_queue.c \
+	import/perf_unpack.c
+EXTRA_DIST += import/README.md
+IMPORT_LIBS = import/libimport.a $(FORMAT_LIBS)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the perf.data reader share. perf_file.c: header, features, attributes; perf_queue.c: records by time;
+ * perf_unpack.c: compressed records; perf_data.c: the records. */
+#ifndef BT_PERF_PRIVATE_H
+#define BT_PERF_PRIVATE_H
+
+#include <zstd.h>
+
+#include "import/perf_data.h"
+#include "import/perf_event.h"
+
+struct perf_record {
+	uint32_t type;
+	uint16_t misc;
+	struct slice body;
+	uint64_t offset; /* in the file, for errors */
+};
+
+/* A record that waits for its turn; the body is a copy where owned. */
+struct perf_queued {
+	uint64_t time, order;
+	struct perf_record record;
+	bool owned;
+};
+
+/* A heap: the oldest first, those of one time in the order in which they came. */
+struct perf_queue {
+	struct perf_queued *at;
+	size_t count, cap;
+	uint64_t order, bytes; /* bytes: of owned bodies */
+};
+
+bool perf_queue_put(struct perf_queue *q, uint64_t time, const struct perf_record *r, bool copy); /* false: no memory */
+struct perf_queued perf_queue_take(struct perf_queue *q); /* the oldest; free() its body where owned */
+void perf_queue_release(struct perf_queue *q);
+
+/* One zstd stream over all compressed records; rest: the beginning of a record whose end is in the next. */
+struct perf_unpack {
+	ZSTD_DStream *stream;
+	struct buf rest;
+	uint64_t in, out;
+};
+
+struct perf_id {
+	uint64_t id;
+	uint32_t attr;
+};
+
+struct perf_build_id {
+	struct slice path, id;
+};
+
+struct perf_reader {
+	struct importer *im;
+	struct slice file;
+	struct bt_error *err;
+	struct perf_attr *attrs;
+	size_t attr_count, attr_cap;
+	struct perf_id *ids;
+	size_t id_count, id_cap;
+	bool ids_unsorted;
+	struct perf_build_id *build_ids; /* sorted by path once the file is scanned */
+	size_t build_id_count, build_id_cap;
+	struct perf_queue queue;
+	uint64_t newest, flush_to; /* perf's rule for rounds: what is older than all of the last round can go */
+	struct perf_unpack unpack;
+	struct buf argv, cpu, kernel;
+	struct perf_fields fields; /* of the record being taken */
+	struct {
+		uint64_t lost, lost_samples, throttled, aux_bytes, aux_type, callchains;
+		bool aux, torn, unclosed;
+	} seen;
+};
+
+/* perf_file.c. Where the records are, in *data at *offset. */
+int perf_file_open(struct perf_reader *r, struct slice *data, uint64_t *offset);
+int perf_add_attr(struct perf_reader *r, struct slice *attr, struct slice ids, uint64_t offset);
+void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc);
+int perf_feature(struct perf_reader *r, unsigned feature, struct slice section);
+void perf_sort_tables(struct perf_reader *r);
+struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id);
+struct slice perf_find_build_id(const struct perf_reader *r, struct slice path);
+int perf_no_memory(struct perf_reader *r);
+
+/* Makes room for one more item in an array that grows. */
+bool perf_grow(void *array, size_t count, size_t *cap, size_t size);
+
+/* perf_unpack.c: gives the records that a compressed one holds to take, one by one. */
+typedef int perf_take(struct perf_reader *r, const struct perf_record *record, bool transient);
+int perf_unpack(struct perf_reader *r, struct slice packed, uint64_t offset, perf_take *take);
+void perf_unpack_release(struct perf_unpack *u);
+
+#endif
