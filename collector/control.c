@@ -13,14 +13,19 @@
 
 #include "collector/place.h"
 
+static void directory_of(char dir[108], const char *socket_path)
+{
+	snprintf(dir, 108, "%s", socket_path);
+	*strrchr(dir, '/') = '\0';
+}
+
 /* The directory of the socket, private to its user. */
 static bool make_private_directory(const char *socket_path)
 {
 	char dir[108];
 	struct stat st;
 
-	snprintf(dir, sizeof dir, "%s", socket_path);
-	*strrchr(dir, '/') = '\0';
+	directory_of(dir, socket_path);
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return false;
 	/* /tmp is everybody's: one that somebody else made is not used. */
@@ -35,18 +40,33 @@ static struct sockaddr_un address_of(const char *path)
 	return a;
 }
 
+enum {
+	BIND_TRIES = 5,
+};
+
+/* The directory goes with the last recorder that used it, which may be just now. */
+static bool bind_socket(const struct control *c)
+{
+	struct sockaddr_un a = address_of(c->path);
+
+	for (int i = 0; i < BIND_TRIES; i++) {
+		if (!bind(c->fd, (struct sockaddr *)&a, sizeof a))
+			return true;
+		if (errno != ENOENT || !make_private_directory(c->path))
+			return false;
+	}
+	return false;
+}
+
 int control_open(struct control *c, struct bt_error *err)
 {
-	struct sockaddr_un a;
-
 	place_control_socket(c->path, geteuid(), getpid());
-	a = address_of(c->path);
 	c->fd = -1;
 	if (!make_private_directory(c->path))
 		return bt_fail(err, BT_E_IO, errno, "no control socket: cannot use the directory of %s", c->path);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	unlink(c->path); /* of a dead recorder that had our pid */
-	if (c->fd < 0 || bind(c->fd, (struct sockaddr *)&a, sizeof a) || listen(c->fd, 8)) {
+	if (c->fd < 0 || !bind_socket(c) || listen(c->fd, 8)) {
 		int cause = errno;
 
 		control_close(c);
@@ -57,10 +77,14 @@ int control_open(struct control *c, struct bt_error *err)
 
 void control_close(struct control *c)
 {
+	char dir[108];
+
 	if (c->fd < 0)
 		return;
 	close(c->fd);
 	unlink(c->path);
+	directory_of(dir, c->path);
+	rmdir(dir); /* fails while another recorder has its socket there */
 	c->fd = -1;
 }
 

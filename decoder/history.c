@@ -426,8 +426,7 @@ static bool is_restarted(const struct history_entry *call, const struct history_
 	       next->from == call->from;
 }
 
-/* Where the code between entries i - 1 and i begins; false when that is not known. */
-static bool start_of(const struct history *h, size_t i, uint64_t *start)
+bool history_start(const struct history *h, size_t i, uint64_t *start)
 {
 	const struct history_entry *before;
 
@@ -446,7 +445,7 @@ long history_straight(const struct history *h, const struct model *m, size_t i, 
 	struct insns v = {0};
 	struct bt_insn insn;
 	uint64_t pc;
-	bool good = start_of(h, i, &pc);
+	bool good = history_start(h, i, &pc);
 
 	*out = NULL;
 	if (last)

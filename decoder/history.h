@@ -40,6 +40,9 @@ struct history_insn {
 	uint8_t bytes[BT_INSN_MAX];
 };
 
+/* Where the code between entries i-1 and i begins (i <= count). False when that is not known: behind a gap. */
+bool history_start(const struct history *h, size_t i, uint64_t *start);
+
 /* The instructions executed between entry i-1 and entry i, the branch instruction of entry i included. Where entry i is a
  * gap, or i == count: from entry i-1 up to and without stop, a snapshot's rip. *out is a new array (free() it). Returns their number, or
  * -BT_E_CORRUPT when the code bytes are missing or do not lead from one entry to the next (after a gap, for one);

@@ -12,6 +12,7 @@
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
 #include "decoder/text.h"
+#include "decoder/verdict.h"
 #include "lib/escape.h"
 
 struct json_report {
@@ -21,6 +22,8 @@ struct json_report {
 	const struct report_options *o;
 	struct focus focus;
 	size_t branches; /* written so far */
+	struct verdict verdict;
+	size_t reliable; /* branches written that lie before what the verdict is about */
 	bool failed;	 /* memory ran out */
 };
 
@@ -219,7 +222,7 @@ static json_t *json_registers(const struct bt_regs *regs)
 }
 
 /* The unwound frames, and those that only the branch history still knows. */
-static size_t take_frames(struct json_report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
+static size_t take_frames(struct json_report *r, const struct bt_record_thread *thread, struct stack_frame *frames, size_t *unwound)
 {
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
 	size_t n = symbols_unwind(r->s, r->focus.snap, thread, frames, REPORT_FRAMES_MAX, &complete);
@@ -228,6 +231,7 @@ static size_t take_frames(struct json_report *r, const struct bt_record_thread *
 	struct callstack calls;
 	struct stack_check check;
 
+	*unwound = n;
 	if (complete || (!is_focus && history_load(&own, r->m, thread->task, NULL)))
 		return n;
 	callstack_build(&calls, h, r->s, history_index(h, thread->position));
@@ -238,11 +242,11 @@ static size_t take_frames(struct json_report *r, const struct bt_record_thread *
 	return n;
 }
 
-static json_t *json_stack(struct json_report *r, const struct bt_record_thread *thread)
+static json_t *json_stack(struct json_report *r, const struct bt_record_thread *thread, size_t *unwound)
 {
 	struct stack_frame *frames = calloc(REPORT_FRAMES_MAX, sizeof *frames);
 	json_t *all = json_array();
-	size_t n = frames ? take_frames(r, thread, frames) : 0;
+	size_t n = frames ? take_frames(r, thread, frames, unwound) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, frames[i].pc, frames[i].is_return));
@@ -253,10 +257,12 @@ static json_t *json_stack(struct json_report *r, const struct bt_record_thread *
 static json_t *json_thread(struct json_report *r, const struct bt_record_thread *thread)
 {
 	const struct model_task *task = model_task(r->m, thread->task);
+	size_t unwound = 0;
+	json_t *stack = json_stack(r, thread, &unwound);
 
-	return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
+	return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:I}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
 			 (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick), "registers",
-			 json_registers(&thread->regs), "stack", json_stack(r, thread));
+			 json_registers(&thread->regs), "stack", stack, "unwound", (json_int_t)unwound);
 }
 
 static json_t *json_threads(struct json_report *r)
@@ -341,6 +347,7 @@ static void put_branches(struct json_report *r)
 			continue;
 		branch = json_branch(r, e);
 		r->failed |= !branch;
+		r->reliable += i < r->verdict.from;
 		fputs(r->branches++ ? ",\n" : "\n", r->to);
 		json_dumpf(branch, r->to, JSON_COMPACT | JSON_PRESERVE_ORDER);
 		json_decref(branch);
@@ -363,6 +370,14 @@ static json_t *json_missing(const struct json_report *r)
 	return all;
 }
 
+static json_t *json_verdict(const struct json_report *r)
+{
+	bool bad = r->verdict.state == VERDICT_INCONSISTENT;
+
+	return json_pack("{s:s, s:o, s:I}", "state", bad ? "inconsistent" : "consistent", "from",
+			 bad ? json_integer((json_int_t)r->reliable) : json_null(), "checked", (json_int_t)r->verdict.checked);
+}
+
 static void put_report(struct json_report *r)
 {
 	fputs("{\"schema\": \"btrec-report/1\"", r->to);
@@ -375,7 +390,7 @@ static void put_report(struct json_report *r)
 	put_branches(r);
 	/* what is missing comes last: looking things up finds it */
 	put_member(r, "missing", json_missing(r));
-	put_member(r, "verdict", json_pack("{s:s, s:n}", "state", "consistent", "from"));
+	put_member(r, "verdict", json_verdict(r));
 	fputs("}\n", r->to);
 }
 
@@ -384,6 +399,8 @@ int json_print(FILE *to, const struct model *m, struct symbols *s, const struct 
 	struct json_report r = {.to = to, .m = m, .s = s, .o = o};
 	int rc = focus_open(&r.focus, m, o, err);
 
+	if (!rc)
+		rc = verdict_find(&r.verdict, &r.focus.history, r.focus.end, m, r.focus.thread, err);
 	if (!rc) {
 		put_report(&r);
 		if (r.failed)

@@ -24,7 +24,8 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/syscalls.c decoder/syscalls.def decoder/syscalls.h \
 	decoder/text.c decoder/text.h \
-	decoder/unwind.c
+	decoder/unwind.c \
+	decoder/verdict.c decoder/verdict.h
 EXTRA_DIST += decoder/README.md
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
 DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(DEMANGLE_LIBS) $(FORMAT_SYSTEM_LIBS)

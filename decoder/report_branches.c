@@ -7,6 +7,7 @@
 #include "decoder/fold.h"
 #include "decoder/report_private.h"
 #include "decoder/syscalls.h"
+#include "decoder/verdict.h"
 
 enum {
 	INDENT_MAX = 20,
@@ -224,10 +225,37 @@ static void put_title(struct report *r, const struct branch_rows *b)
 	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->shown.count);
 }
 
+/* What the verdict is about: an entry of the history, or the moment behind all of them. */
+static void put_contradiction(struct report *r, const struct verdict *v)
+{
+	const struct history_entry *e = &r->focus.history.entries[v->from];
+
+	text_printf(&r->t, "  Inconsistent: ");
+	if (v->reason == VERDICT_NOT_THERE) {
+		text_printf(&r->t, "%s.\n", verdict_text(v->reason));
+		return;
+	}
+	text_printf(&r->t, "do not rely on branches from entry %" PRIu64, e->number);
+	if (e->tick != BT_TICKS_UNKNOWN)
+		text_printf(&r->t, ", tick %" PRIu64 ",", e->tick);
+	text_printf(&r->t, " on (%s at 0x%" PRIx64 "): %s.\n", bt_branch_info[e->kind].name, e->from, verdict_text(v->reason));
+}
+
+static void put_verdict(struct report *r, const struct verdict *v)
+{
+	if (v->state == VERDICT_INCONSISTENT)
+		put_contradiction(r, v);
+	else if (v->state == VERDICT_CONSISTENT)
+		text_printf(&r->t, "  Consistent: the recorded code leads from each to the next (%zu of %zu checked).\n", v->checked, v->count);
+}
+
 static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
 {
+	struct verdict verdict;
 	int rc = select_entries(r, b, err);
 
+	if (!rc)
+		rc = verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
 	if (!rc)
 		rc = fold_init(&b->fold, &b->shown, SIZE_MAX, true, err);
 	if (rc)
@@ -238,6 +266,7 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 		return rc;
 	measure_columns(r, b);
 	put_title(r, b);
+	put_verdict(r, &verdict);
 	put_rows(r, b);
 	if (!b->shown.count)
 		text_printf(&r->t, r->o->function ? "  none: no such function in this history\n" : "  none\n");

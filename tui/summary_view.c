@@ -6,6 +6,7 @@
 
 #include "decoder/fault.h"
 #include "decoder/signals.h"
+#include "decoder/verdict.h"
 #include "lib/escape.h"
 #include "tui/label.h"
 
@@ -176,12 +177,23 @@ static void add_fault(struct viewer *v, struct lines *l)
 static void add_history(struct viewer *v, struct lines *l)
 {
 	const struct history *h = &v->history;
+	struct verdict verdict;
 	struct row row;
 
 	begin(v, &row, "branches");
 	row_put(&row, STYLE_NORMAL, "%zu of task %" PRIu32, h->count, v->task);
 	if (h->count && h->entries[0].tick != BT_TICKS_UNKNOWN && h->entries[h->count - 1].tick != BT_TICKS_UNKNOWN)
 		row_put(&row, STYLE_NORMAL, ", from tick %" PRIu64 " to %" PRIu64, h->entries[0].tick, h->entries[h->count - 1].tick);
+	lines_add(l, &row, NULL);
+	if (verdict_find(&verdict, h, v->stop_index, v->m, v->snap ? viewer_thread(v, v->task) : NULL, NULL) || verdict.state == VERDICT_UNCHECKED)
+		return;
+	begin(v, &row, "");
+	if (verdict.state == VERDICT_CONSISTENT)
+		row_put(&row, STYLE_NORMAL, "consistent: the code leads from each to the next");
+	else if (verdict.reason == VERDICT_NOT_THERE)
+		row_put(&row, STYLE_GAP, "inconsistent: %s", verdict_text(verdict.reason));
+	else
+		row_put(&row, STYLE_GAP, "inconsistent from entry %" PRIu64 " on: %s", h->entries[verdict.from].number, verdict_text(verdict.reason));
 	lines_add(l, &row, NULL);
 }
 

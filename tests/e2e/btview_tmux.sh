@@ -270,6 +270,20 @@ screen summary
 coloured && fail "colours on a monochrome terminal"
 keys Q
 
+echo "== a history that the code contradicts"
+SCRIBBLE=1300 "$make_trace" "$work/scribbled" "$work/sample" 36 --fast input || exit 99
+run "$BTVIEW scribbled"
+wait_for "inconsistent from entry 1300 on: the code does not lead to it from the one before"
+keys q
+expect_status 0 "$BTVIEW" --stdio scribbled
+expect_text "$work/out" "Inconsistent: do not rely on branches from entry 1300, tick [0-9]+, on \(.* at 0x[0-9a-f]+\): the code does not lead to it"
+expect_status 0 "$BTVIEW" --json scribbled
+expect_text "$work/out" '"verdict": \{"state":"inconsistent","from":100,"checked":99\}'
+expect_status 0 "$BTVIEW" --json -n 10 scribbled
+expect_text "$work/out" '"verdict": \{"state":"inconsistent","from":0,'
+expect_status 0 "$BTVIEW" --json trace
+expect_text "$work/out" '"verdict": \{"state":"consistent","from":null,"checked":[1-9]'
+
 echo "== terminals that are none"
 for type in no-such-terminal dumb; do
 	run "TERM=$type $BTVIEW trace; echo status \$?"

@@ -264,6 +264,7 @@ def forget_recorder(pid):
     """Removes the control socket that a killed recorder leaves."""
     try:
         os.unlink("/tmp/btrec-%d/%d" % (os.geteuid(), pid))
+        os.rmdir("/tmp/btrec-%d" % os.geteuid())
     except OSError:
         pass
 

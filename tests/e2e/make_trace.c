@@ -40,6 +40,7 @@ struct walk {
 	struct buf entries;
 	uint64_t first;
 	struct bt_point chunk; /* where the chunk begins */
+	uint64_t scribble;     /* the number of an entry that something wrote on; 0: none */
 };
 
 static void die(const char *what)
@@ -66,6 +67,8 @@ static struct bt_insn insn_at(const struct walk *k, uint64_t addr)
 
 static void entry(struct walk *k, struct bt_branch b)
 {
+	if (k->scribble && k->position == k->scribble)
+		b.from ^= 1;
 	bt_branch_encode(&k->codec, &k->entries, &b);
 	k->position++;
 	if (b.kind == BT_BRANCH_JCC) {
@@ -344,6 +347,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: make_trace DIR PROGRAM [rounds [argument...]]\n");
 		return 2;
 	}
+	if (getenv("SCRIBBLE"))
+		k->scribble = strtoull(getenv("SCRIBBLE"), NULL, 10);
 	read_code(k, argv[2]);
 	buf_put(&args, "sample", sizeof "sample");
 	for (int i = 4; i < argc; i++)

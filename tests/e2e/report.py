@@ -44,6 +44,7 @@ def schema_fault():
     check(len(found["branches"]) > 1000, "all branches are there")
     equal(found["trace"]["command"][1:], ["null-write"], "command")
     equal([p["command"] for p in found["processes"]], ["faults"], "processes")
+    equal(found["verdict"], {"state": "consistent", "from": None, "checked": len(found["branches"]) - 1}, "verdict")
 
 
 @case("the JSON of a wild return fits its schema")

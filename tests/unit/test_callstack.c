@@ -12,13 +12,17 @@ struct world {
 	struct maker k;
 	struct model *m;
 	struct symbols *s;
+	struct callstack c;
 };
 
-static void setup(struct world *w)
+static int setup(void **state)
 {
+	struct world *w = calloc(1, sizeof *w);
 	uint8_t calls[4096];
 	struct bt_error err;
 
+	assert_non_null(w);
+	*state = w;
 	for (size_t i = 0; i < sizeof calls; i++)
 		calls[i] = i % 16 ? 0 : 0xe8;
 	maker_init(&w->k);
@@ -26,15 +30,22 @@ static void setup(struct world *w)
 	maker_add(&w->k, 0, MAP, map, .space = 1, .epoch = 1, .start = CODE, .end = CODE + 4096, .prot = 5, .path = bt_str("/nonexistent/x"));
 	maker_code(&w->k, 1, 1, CODE, 0, calls, sizeof calls);
 	w->m = maker_load(&w->k);
-	assert_int_equal(symbols_open(&w->s, w->m, &err), 0);
+	return symbols_open(&w->s, w->m, &err);
 }
 
-static void teardown(struct world *w)
+static int teardown(void **state)
 {
+	struct world *w = *state;
+
+	callstack_release(&w->c);
 	symbols_close(w->s);
 	model_free(w->m);
 	maker_release(&w->k);
+	free(w);
+	return 0;
 }
+
+#define WORLD_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 static struct history_entry entry(enum bt_branch_kind kind, uint64_t from, uint64_t to)
 {
@@ -45,180 +56,138 @@ static struct history_entry entry(enum bt_branch_kind kind, uint64_t from, uint6
 #define RET_OF(n) entry(BT_BRANCH_RET, CODE + 0xff0, CODE + 16 * (n) + 5)
 #define FRAME_OF(n) {.pc = CODE + 16 * (n) + 5, .is_return = true}
 
-static struct callstack build(struct world *w, struct history_entry *entries, size_t n)
+static void build(struct world *w, struct history_entry *entries, size_t n)
 {
 	struct history h = {.entries = entries, .count = n};
-	struct callstack c;
 
-	callstack_build(&c, &h, w->s, n);
-	return c;
+	callstack_release(&w->c);
+	callstack_build(&w->c, &h, w->s, n);
 }
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static void calls_that_returned_are_closed(void **state)
 {
+	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), RET_OF(1), CALL(2), CALL(3), RET_OF(3)};
-	struct world w;
-	struct callstack c;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, COUNT(e));
-	assert_int_equal(c.count, 2);
-	assert_int_equal(c.calls[0].ret, CODE + 5);
-	assert_int_equal(c.calls[1].ret, CODE + 16 * 2 + 5);
-	assert_int_equal(c.unmatched, 0);
-	callstack_release(&c);
-	teardown(&w);
+	build(w, e, COUNT(e));
+	assert_int_equal(w->c.count, 2);
+	assert_int_equal(w->c.calls[0].ret, CODE + 5);
+	assert_int_equal(w->c.calls[1].ret, CODE + 16 * 2 + 5);
+	assert_int_equal(w->c.unmatched, 0);
 }
 
 static void a_return_past_several_calls_closes_them(void **state)
 {
+	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2), RET_OF(0)};
-	struct world w;
-	struct callstack c;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, COUNT(e));
-	assert_int_equal(c.count, 0);
-	callstack_release(&c);
-	teardown(&w);
+	build(w, e, COUNT(e));
+	assert_int_equal(w->c.count, 0);
 }
 
 static void a_gap_forgets_what_was_open(void **state)
 {
+	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_GAP, 0, BT_GAP_OVERWRITTEN), CALL(4), RET_OF(7)};
-	struct world w;
-	struct callstack c;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, COUNT(e));
-	assert_int_equal(c.count, 1);
-	assert_int_equal(c.calls[0].from, CODE + 16 * 4);
-	callstack_release(&c);
-	teardown(&w);
+	build(w, e, COUNT(e));
+	assert_int_equal(w->c.count, 1);
+	assert_int_equal(w->c.calls[0].from, CODE + 16 * 4);
 }
 
 static void a_stack_that_the_history_made_agrees(void **state)
 {
+	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2)};
 	const struct stack_frame frames[] = {{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(1), FRAME_OF(0), FRAME_OF(30)};
-	struct world w;
-	struct callstack c;
 	struct stack_check check;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, COUNT(e));
-	check = callstack_check(&c, frames, COUNT(frames));
+	build(w, e, COUNT(e));
+	check = callstack_check(&w->c, frames, COUNT(frames));
 	assert_int_equal(check.verdict, STACK_AGREES);
 	assert_int_equal(check.checked, 3);
 	assert_int_equal(check.callers, 4);
 	assert_int_equal(check.left, 0);
-	callstack_release(&c);
-	teardown(&w);
 }
 
 static void calls_left_by_longjmp_are_counted(void **state)
 {
+	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2)};
 	const struct stack_frame frames[] = {{.pc = CODE + 0x800}, FRAME_OF(0)};
-	struct world w;
-	struct callstack c;
 	struct stack_check check;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, COUNT(e));
-	check = callstack_check(&c, frames, COUNT(frames));
+	build(w, e, COUNT(e));
+	check = callstack_check(&w->c, frames, COUNT(frames));
 	assert_int_equal(check.verdict, STACK_AGREES);
 	assert_int_equal(check.left, 2);
-	callstack_release(&c);
-	teardown(&w);
 }
 
 static void a_frame_that_nobody_called_disagrees(void **state)
 {
+	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2)};
 	const struct stack_frame frames[] = {{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(9), FRAME_OF(0)};
-	struct world w;
-	struct callstack c;
 	struct stack_check check;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, COUNT(e));
-	check = callstack_check(&c, frames, COUNT(frames));
+	build(w, e, COUNT(e));
+	check = callstack_check(&w->c, frames, COUNT(frames));
 	assert_int_equal(check.verdict, STACK_DISAGREES);
 	assert_int_equal(check.frame, 2);
-	callstack_release(&c);
-	teardown(&w);
 }
 
 static void a_handler_is_not_taken_for_a_call(void **state)
 {
+	struct world *w = *state;
 	/* called, interrupted, and the handler called too; then the same after the handler's sigreturn */
 	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_ASYNC, CODE + 16, CODE + 0x200), CALL(5),
 				    RET_OF(5), entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 16)};
 	const struct stack_frame frames[] = {
 		{.pc = CODE + 0x900}, FRAME_OF(5), {.pc = CODE + 0x2f9, .is_return = true}, {.pc = CODE + 16}, FRAME_OF(0)};
-	struct world w;
-	struct callstack c;
 	struct stack_check check;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, 3);
-	check = callstack_check(&c, frames, COUNT(frames));
+	build(w, e, 3);
+	check = callstack_check(&w->c, frames, COUNT(frames));
 	assert_int_equal(check.verdict, STACK_AGREES);
 	assert_int_equal(check.callers, 2);
 	assert_int_equal(check.checked, 2);
-	callstack_release(&c);
-	c = build(&w, e, COUNT(e));
-	assert_int_equal(c.count, 1);
-	callstack_release(&c);
-	teardown(&w);
+	build(w, e, COUNT(e));
+	assert_int_equal(w->c.count, 1);
 }
 
 static void a_stack_cut_short_goes_on_by_the_history(void **state)
 {
+	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2)};
 	struct stack_frame frames[8] = {{.pc = CODE + 0x800}, FRAME_OF(2)};
-	struct world w;
-	struct callstack c;
 	struct stack_check check;
-	(void)state;
 
-	setup(&w);
-	c = build(&w, e, COUNT(e));
-	check = callstack_check(&c, frames, 2);
+	build(w, e, COUNT(e));
+	check = callstack_check(&w->c, frames, 2);
 	assert_int_equal(check.outer, 2);
-	assert_int_equal(callstack_extend(&c, &check, frames, 2, 8), 4);
+	assert_int_equal(callstack_extend(&w->c, &check, frames, 2, 8), 4);
 	assert_int_equal(frames[2].pc, CODE + 16 + 5);
 	assert_true(frames[2].is_return);
 	assert_int_equal(frames[3].pc, CODE + 5);
-	assert_int_equal(callstack_extend(&c, &check, frames, 2, 3), 3);
+	assert_int_equal(callstack_extend(&w->c, &check, frames, 2, 3), 3);
 	frames[1].pc++;
-	check = callstack_check(&c, frames, 2);
-	assert_int_equal(callstack_extend(&c, &check, frames, 2, 8), 2);
-	callstack_release(&c);
-	teardown(&w);
+	check = callstack_check(&w->c, frames, 2);
+	assert_int_equal(callstack_extend(&w->c, &check, frames, 2, 8), 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_that_returned_are_closed),
-		cmocka_unit_test(a_return_past_several_calls_closes_them),
-		cmocka_unit_test(a_gap_forgets_what_was_open),
-		cmocka_unit_test(a_stack_that_the_history_made_agrees),
-		cmocka_unit_test(calls_left_by_longjmp_are_counted),
-		cmocka_unit_test(a_frame_that_nobody_called_disagrees),
-		cmocka_unit_test(a_handler_is_not_taken_for_a_call),
-		cmocka_unit_test(a_stack_cut_short_goes_on_by_the_history),
+		WORLD_TEST(calls_that_returned_are_closed),
+		WORLD_TEST(a_return_past_several_calls_closes_them),
+		WORLD_TEST(a_gap_forgets_what_was_open),
+		WORLD_TEST(a_stack_that_the_history_made_agrees),
+		WORLD_TEST(calls_left_by_longjmp_are_counted),
+		WORLD_TEST(a_frame_that_nobody_called_disagrees),
+		WORLD_TEST(a_handler_is_not_taken_for_a_call),
+		WORLD_TEST(a_stack_cut_short_goes_on_by_the_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,16 +4,6 @@
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
-static struct bt_branch branch(enum bt_branch_kind kind, uint64_t from, uint64_t to)
-{
-	return (struct bt_branch){.kind = kind, .from = from, .to = to, .flags = kind <= BT_BRANCH_ASYNC ? BT_BRANCH_TAKEN : 0};
-}
-
-static struct bt_branch not_taken(uint64_t from, uint64_t to)
-{
-	return (struct bt_branch){.kind = BT_BRANCH_JCC, .from = from, .to = to};
-}
-
 /* n jumps whose addresses tell their numbers. */
 static void jumps(struct maker *k, uint64_t first, size_t n)
 {
@@ -22,23 +12,6 @@ static void jumps(struct maker *k, uint64_t first, size_t n)
 	for (size_t i = 0; i < n; i++)
 		b[i] = branch(BT_BRANCH_JMP, first + i, first + i + 1);
 	maker_branches(k, (struct bt_record_branches){.task = 1, .first = first, .tick = first, .space = 1}, b, n);
-}
-
-static struct history load(const struct model *m, uint32_t task)
-{
-	struct history h;
-	struct bt_error err;
-
-	if (history_load(&h, m, task, &err))
-		fail_msg("%s", err.text);
-	return h;
-}
-
-static void finish(struct maker *k, struct model *m, struct history *h)
-{
-	history_release(h);
-	model_free(m);
-	maker_release(k);
 }
 
 static void expect_gap(const struct history_entry *e, uint64_t number, uint64_t missing, enum bt_gap_reason reason)
@@ -51,275 +24,203 @@ static void expect_gap(const struct history_entry *e, uint64_t number, uint64_t 
 
 static void a_task_without_branches_has_an_empty_history(void **state)
 {
+	struct made *t = *state;
 	struct history_insn *insns;
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	m = maker_load(&k);
-	h = load(m, 5);
-	assert_int_equal(h.count, 0);
-	assert_int_equal(history_index(&h, 100), 0);
-	assert_int_equal(history_straight(&h, m, 0, 0x1000, &insns), -BT_E_CORRUPT);
+	made_history(t, 5);
+	assert_int_equal(t->h.count, 0);
+	assert_int_equal(history_index(&t->h, 100), 0);
+	assert_int_equal(history_straight(&t->h, t->m, 0, 0x1000, &insns), -BT_E_CORRUPT);
 	assert_null(insns);
-	finish(&k, m, &h);
 }
 
 static void ticks_and_transfers_are_counted_from_the_chunk_on(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {
 		branch(BT_BRANCH_CALL, 0x10, 0x20), not_taken(0x20, 0x22), branch(BT_BRANCH_RET, 0x22, 0x15),
 		branch(BT_BRANCH_SYSCALL, 0x17, 0x19), branch(BT_BRANCH_ASYNC, 0x19, 0x40), branch(BT_BRANCH_JCC, 0x40, 0x30),
 	};
 	static const uint64_t ticks[] = {7, 8, 8, 8, 8, 9}, transfers[] = {4, 0, 1, 2, 3, 0};
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .tick = 7, .transfers = 3, .space = 4, .epoch = 2}, b, 6);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 6);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .tick = 7, .transfers = 3, .space = 4, .epoch = 2}, b, 6);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 6);
 	for (size_t i = 0; i < 6; i++) {
-		assert_int_equal(h.entries[i].number, i);
-		assert_int_equal(h.entries[i].tick, ticks[i]);
-		assert_int_equal(h.entries[i].transfers, transfers[i]);
-		assert_int_equal(h.entries[i].kind, b[i].kind);
-		assert_int_equal(h.entries[i].from, b[i].from);
-		assert_int_equal(h.entries[i].to, b[i].to);
-		assert_int_equal(h.entries[i].space, 4);
-		assert_int_equal(h.entries[i].epoch, 2);
+		assert_int_equal(t->h.entries[i].number, i);
+		assert_int_equal(t->h.entries[i].tick, ticks[i]);
+		assert_int_equal(t->h.entries[i].transfers, transfers[i]);
+		assert_int_equal(t->h.entries[i].kind, b[i].kind);
+		assert_int_equal(t->h.entries[i].from, b[i].from);
+		assert_int_equal(t->h.entries[i].to, b[i].to);
+		assert_int_equal(t->h.entries[i].space, 4);
+		assert_int_equal(t->h.entries[i].epoch, 2);
 	}
-	assert_false(h.entries[1].flags & BT_BRANCH_TAKEN);
-	finish(&k, m, &h);
+	assert_false(t->h.entries[1].flags & BT_BRANCH_TAKEN);
 }
 
 static void unknown_ticks_stay_unknown(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {branch(BT_BRANCH_JCC, 0x10, 0x20), branch(BT_BRANCH_JMP, 0x10, 0x20)};
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .tick = BT_TICKS_UNKNOWN}, b, 2);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_true(h.entries[0].tick == BT_TICKS_UNKNOWN && h.entries[1].tick == BT_TICKS_UNKNOWN);
-	finish(&k, m, &h);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .tick = BT_TICKS_UNKNOWN}, b, 2);
+	made_history(t, 1);
+	assert_true(t->h.entries[0].tick == BT_TICKS_UNKNOWN && t->h.entries[1].tick == BT_TICKS_UNKNOWN);
 }
 
 static void only_counted_classes_are_ticks(void **state)
 {
+	struct made *t = *state;
 	static const uint8_t code[] = {0x75, 0x00, 0xe3, 0x00, 0x67, 0xe3, 0x00, 0xe2, 0xf7};
 	const struct bt_branch b[] = {not_taken(0x1000, 0x1002), not_taken(0x1002, 0x1004), not_taken(0x1004, 0x1007),
 		branch(BT_BRANCH_JCC, 0x1007, 0x1000), branch(BT_BRANCH_JCC, 0x9000, 0x1000)};
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	k.header.tick_classes = BT_TICK_JCC | BT_TICK_LOOP;
-	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.entries[0].tick, 1);
-	assert_int_equal(h.entries[1].tick, 1);
-	assert_int_equal(h.entries[2].tick, 1);
-	assert_int_equal(h.entries[3].tick, 2);
+	t->k.header.tick_classes = BT_TICK_JCC | BT_TICK_LOOP;
+	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
+	made_history(t, 1);
+	assert_int_equal(t->h.entries[0].tick, 1);
+	assert_int_equal(t->h.entries[1].tick, 1);
+	assert_int_equal(t->h.entries[2].tick, 1);
+	assert_int_equal(t->h.entries[3].tick, 2);
 	/* Code that is not there: most likely a Jcc. */
-	assert_int_equal(h.entries[4].tick, 3);
-	finish(&k, m, &h);
+	assert_int_equal(t->h.entries[4].tick, 3);
 }
 
 static void epochs_are_folded_into_the_entries_behind_them(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 1, 2), branch(BT_BRANCH_EPOCH, 0, 7), branch(BT_BRANCH_JMP, 2, 3),
 		branch(BT_BRANCH_EPOCH, 9, 1), branch(BT_BRANCH_JMP, 3, 4), branch(BT_BRANCH_EPOCH, 0, 2)};
 	static const uint32_t spaces[] = {5, 5, 9}, epochs[] = {6, 7, 1}, numbers[] = {10, 12, 14};
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	jumps(&k, 0, 10);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 10, .space = 5, .epoch = 6}, b, 6);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 13);
+	jumps(&t->k, 0, 10);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 10, .space = 5, .epoch = 6}, b, 6);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 13);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(h.entries[10 + i].number, numbers[i]);
-		assert_int_equal(h.entries[10 + i].space, spaces[i]);
-		assert_int_equal(h.entries[10 + i].epoch, epochs[i]);
+		assert_int_equal(t->h.entries[10 + i].number, numbers[i]);
+		assert_int_equal(t->h.entries[10 + i].space, spaces[i]);
+		assert_int_equal(t->h.entries[10 + i].epoch, epochs[i]);
 	}
-	assert_int_equal(h.space, 9);
-	assert_int_equal(h.epoch, 2);
+	assert_int_equal(t->h.space, 9);
+	assert_int_equal(t->h.epoch, 2);
 	/* Positions count EPOCH entries too. */
-	assert_int_equal(history_index(&h, 11), 11);
-	assert_int_equal(history_index(&h, 12), 11);
-	assert_int_equal(history_index(&h, 13), 12);
-	assert_int_equal(history_index(&h, 16), 13);
-	finish(&k, m, &h);
+	assert_int_equal(history_index(&t->h, 11), 11);
+	assert_int_equal(history_index(&t->h, 12), 11);
+	assert_int_equal(history_index(&t->h, 13), 12);
+	assert_int_equal(history_index(&t->h, 16), 13);
 }
 
 static void chunks_are_put_in_order_and_overlaps_trimmed(void **state)
 {
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	jumps(&k, 50, 50);
-	jumps(&k, 20, 40);
-	jumps(&k, 0, 25);
-	jumps(&k, 30, 5);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 100);
+	jumps(&t->k, 50, 50);
+	jumps(&t->k, 20, 40);
+	jumps(&t->k, 0, 25);
+	jumps(&t->k, 30, 5);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 100);
 	for (uint64_t i = 0; i < 100; i++) {
-		assert_int_equal(h.entries[i].number, i);
-		assert_int_equal(h.entries[i].from, i);
+		assert_int_equal(t->h.entries[i].number, i);
+		assert_int_equal(t->h.entries[i].from, i);
 	}
-	assert_int_equal(h.entries[26].transfers, 7);
-	finish(&k, m, &h);
+	assert_int_equal(t->h.entries[26].transfers, 7);
 }
 
 static void holes_are_gaps(void **state)
 {
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	k.header.ring = 5;
-	jumps(&k, 300, 5);
-	jumps(&k, 100, 10);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 17);
-	expect_gap(&h.entries[0], 0, 100, BT_GAP_OVERWRITTEN);
-	assert_int_equal(h.entries[0].tick, 100);
-	assert_int_equal(h.entries[1].number, 100);
-	expect_gap(&h.entries[11], 110, 190, BT_GAP_OVERWRITTEN);
-	assert_int_equal(h.entries[11].tick, 300);
-	assert_int_equal(h.entries[11].space, 1);
-	assert_int_equal(h.entries[12].number, 300);
-	assert_int_equal(history_index(&h, 100), 1);
-	assert_int_equal(history_index(&h, 110), 11);
-	assert_int_equal(history_index(&h, 300), 12);
-	finish(&k, m, &h);
+	t->k.header.ring = 5;
+	jumps(&t->k, 300, 5);
+	jumps(&t->k, 100, 10);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 17);
+	expect_gap(&t->h.entries[0], 0, 100, BT_GAP_OVERWRITTEN);
+	assert_int_equal(t->h.entries[0].tick, 100);
+	assert_int_equal(t->h.entries[1].number, 100);
+	expect_gap(&t->h.entries[11], 110, 190, BT_GAP_OVERWRITTEN);
+	assert_int_equal(t->h.entries[11].tick, 300);
+	assert_int_equal(t->h.entries[11].space, 1);
+	assert_int_equal(t->h.entries[12].number, 300);
+	assert_int_equal(history_index(&t->h, 100), 1);
+	assert_int_equal(history_index(&t->h, 110), 11);
+	assert_int_equal(history_index(&t->h, 300), 12);
 }
 
 static void what_was_still_in_the_ring_was_not_overwritten(void **state)
 {
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	k.header.ring = 100;
-	jumps(&k, 100, 10);
-	jumps(&k, 300, 10);
-	jumps(&k, 350, 10);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 33);
-	expect_gap(&h.entries[0], 0, 100, BT_GAP_OVERWRITTEN);
-	expect_gap(&h.entries[11], 110, 190, BT_GAP_NOT_KEPT);
-	expect_gap(&h.entries[22], 310, 40, BT_GAP_NOT_KEPT);
-	finish(&k, m, &h);
+	t->k.header.ring = 100;
+	jumps(&t->k, 100, 10);
+	jumps(&t->k, 300, 10);
+	jumps(&t->k, 350, 10);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 33);
+	expect_gap(&t->h.entries[0], 0, 100, BT_GAP_OVERWRITTEN);
+	expect_gap(&t->h.entries[11], 110, 190, BT_GAP_NOT_KEPT);
+	expect_gap(&t->h.entries[22], 310, 40, BT_GAP_NOT_KEPT);
 }
 
 static void gaps_that_were_recorded_are_kept(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {branch(BT_BRANCH_GAP, 0, BT_GAP_START), branch(BT_BRANCH_JCC, 0x10, 0x20),
 		branch(BT_BRANCH_GAP, 40, BT_GAP_NOT_KEPT), branch(BT_BRANCH_JCC, 0x10, 0x20)};
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_branches(&k, (struct bt_record_branches){.task = 1}, b, 4);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 4);
-	expect_gap(&h.entries[0], 0, 0, BT_GAP_START);
-	assert_int_equal(h.entries[1].tick, 1);
-	expect_gap(&h.entries[2], 2, 40, BT_GAP_NOT_KEPT);
-	assert_true(h.entries[3].tick == BT_TICKS_UNKNOWN);
-	finish(&k, m, &h);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1}, b, 4);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 4);
+	expect_gap(&t->h.entries[0], 0, 0, BT_GAP_START);
+	assert_int_equal(t->h.entries[1].tick, 1);
+	expect_gap(&t->h.entries[2], 2, 40, BT_GAP_NOT_KEPT);
+	assert_true(t->h.entries[3].tick == BT_TICKS_UNKNOWN);
 }
 
 static void damage_is_told_from_overwriting(void **state)
 {
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
 	for (uint64_t i = 0; i < 3; i++) {
 		if (i == 1)
-			k.seq = k.files[MAKER_STREAMS + 1].len;
-		jumps(&k, i * 100, 100);
-		maker_flush(&k, MAKER_STREAMS + 1);
+			t->k.seq = t->k.files[MAKER_STREAMS + 1].len;
+		jumps(&t->k, i * 100, 100);
+		maker_flush(&t->k, MAKER_STREAMS + 1);
 	}
-	k.files[MAKER_STREAMS + 1].data[k.seq + BT_BLOCK_HEADER_SIZE + 3] ^= 1;
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 201);
-	expect_gap(&h.entries[100], 100, 100, BT_GAP_DAMAGED);
-	finish(&k, m, &h);
+	t->k.files[MAKER_STREAMS + 1].data[t->k.seq + BT_BLOCK_HEADER_SIZE + 3] ^= 1;
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 201);
+	expect_gap(&t->h.entries[100], 100, 100, BT_GAP_DAMAGED);
 }
 
 static void a_chunk_that_promises_too_much_is_damaged(void **state)
 {
+	struct made *t = *state;
 	struct bt_branch b = branch(BT_BRANCH_JMP, 1, 2);
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 0, .count = 50}, &b, 1);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 20, .count = UINT64_MAX}, &b, 1);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = UINT64_MAX}, &b, 1);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 4);
-	expect_gap(&h.entries[1], 1, 19, BT_GAP_DAMAGED);
-	expect_gap(&h.entries[3], 21, 0, BT_GAP_DAMAGED);
-	finish(&k, m, &h);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 0, .count = 50}, &b, 1);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 20, .count = UINT64_MAX}, &b, 1);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = UINT64_MAX}, &b, 1);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 4);
+	expect_gap(&t->h.entries[1], 1, 19, BT_GAP_DAMAGED);
+	expect_gap(&t->h.entries[3], 21, 0, BT_GAP_DAMAGED);
 }
 
 static void a_file_that_is_all_damage_is_one_gap(void **state)
 {
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	jumps(&k, 0, 100);
-	maker_flush(&k, MAKER_STREAMS + 1);
-	memset(k.files[MAKER_STREAMS + 1].data, 7, k.files[MAKER_STREAMS + 1].len);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 1);
-	expect_gap(&h.entries[0], 0, 0, BT_GAP_DAMAGED);
-	finish(&k, m, &h);
+	jumps(&t->k, 0, 100);
+	maker_flush(&t->k, MAKER_STREAMS + 1);
+	memset(t->k.files[MAKER_STREAMS + 1].data, 7, t->k.files[MAKER_STREAMS + 1].len);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 1);
+	expect_gap(&t->h.entries[0], 0, 0, BT_GAP_DAMAGED);
 }
 
 /* 1000: nop; nop; jne 1008; nop; jmp 1010 ... 1010: call 1020; 1015: syscall; 1017: nop; 1018: ud2 */
@@ -331,6 +232,7 @@ static const uint8_t code[] = {
 
 static void straight_line_code_is_every_instruction(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {
 		branch(BT_BRANCH_JMP, 0x5000, 0x1000), not_taken(0x1002, 0x1004),     branch(BT_BRANCH_JMP, 0x1005, 0x1010),
 		branch(BT_BRANCH_CALL, 0x1010, 0x1020), branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
@@ -338,102 +240,78 @@ static void straight_line_code_is_every_instruction(void **state)
 	};
 	static const long counts[] = {-BT_E_CORRUPT, 3, 2, 1, 2, 1, 1};
 	struct history_insn *insns;
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 7);
-	m = maker_load(&k);
-	h = load(m, 1);
+	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, b, 7);
+	made_history(t, 1);
 	for (size_t i = 0; i < 7; i++) {
-		assert_int_equal(history_straight(&h, m, i, 0, &insns), counts[i]);
+		assert_int_equal(history_straight(&t->h, t->m, i, 0, &insns), counts[i]);
 		free(insns);
 	}
-	assert_int_equal(history_straight(&h, m, 1, 0, &insns), 3);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 0, &insns), 3);
 	assert_int_equal(insns[0].addr, 0x1000);
 	assert_int_equal(insns[2].addr, 0x1002);
 	assert_int_equal(insns[2].len, 2);
 	assert_memory_equal(insns[2].bytes, "\x75\x04", 2);
 	free(insns);
-	assert_int_equal(history_straight(&h, m, 7, 0x1023, &insns), 1);
+	assert_int_equal(history_straight(&t->h, t->m, 7, 0x1023, &insns), 1);
 	assert_int_equal(insns[0].addr, 0x1020);
 	free(insns);
-	assert_int_equal(history_straight(&h, m, 7, 0x1020, &insns), 0);
+	assert_int_equal(history_straight(&t->h, t->m, 7, 0x1020, &insns), 0);
 	free(insns);
-	finish(&k, m, &h);
 }
 
 static void a_system_call_that_has_not_returned_is_the_last_instruction(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b = branch(BT_BRANCH_RET, 0x1023, 0x1015);
 	struct history_insn *insns;
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, &b, 1);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(history_straight(&h, m, 1, 0x1017, &insns), 1);
+	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, &b, 1);
+	made_history(t, 1);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 0x1017, &insns), 1);
 	assert_int_equal(insns[0].addr, 0x1015);
 	free(insns);
-	assert_int_equal(history_straight(&h, m, 1, 0x1018, &insns), -BT_E_CORRUPT);
-	finish(&k, m, &h);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 0x1018, &insns), -BT_E_CORRUPT);
 }
 
 static void a_restarted_system_call_is_executed_again(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
 		branch(BT_BRANCH_ASYNC, 0x1015, 0x1020), branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017)};
 	static const long counts[] = {1, 0, 2, 1};
 	struct history_insn *insns;
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
-	m = maker_load(&k);
-	h = load(m, 1);
+	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
+	made_history(t, 1);
 	for (size_t i = 1; i < 5; i++) {
-		assert_int_equal(history_straight(&h, m, i, 0, &insns), counts[i - 1]);
+		assert_int_equal(history_straight(&t->h, t->m, i, 0, &insns), counts[i - 1]);
 		free(insns);
 	}
-	finish(&k, m, &h);
 }
 
 static void before_a_gap_code_goes_up_to_the_stop(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {branch(BT_BRANCH_RET, 0x1023, 0x1000), branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT)};
 	struct history_insn *insns;
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 2);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(history_straight(&h, m, 1, 0x1002, &insns), 2);
+	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, b, 2);
+	made_history(t, 1);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 0x1002, &insns), 2);
 	assert_int_equal(insns[1].addr, 0x1001);
 	free(insns);
-	assert_int_equal(history_straight(&h, m, 1, 0, &insns), -BT_E_CORRUPT);
-	assert_int_equal(history_straight(&h, m, 2, 0x1002, &insns), -BT_E_CORRUPT);
-	finish(&k, m, &h);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 0, &insns), -BT_E_CORRUPT);
+	assert_int_equal(history_straight(&t->h, t->m, 2, 0x1002, &insns), -BT_E_CORRUPT);
 }
 
 static void code_that_does_not_lead_there_is_an_error(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {
 		branch(BT_BRANCH_JMP, 0x5000, 0x1000), /* to nop; nop; jne */
 		branch(BT_BRANCH_JMP, 0x1005, 0x1010), /* the jne is missing */
@@ -444,97 +322,78 @@ static void code_that_does_not_lead_there_is_an_error(void **state)
 		branch(BT_BRANCH_JMP, 0x1005, 0x1000),
 	};
 	struct history_insn *insns;
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 0, 0x1000, 0, code, sizeof code);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 7);
-	m = maker_load(&k);
-	h = load(m, 1);
+	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, b, 7);
+	made_history(t, 1);
 	for (size_t i = 0; i < 9; i++) {
-		assert_int_equal(history_straight(&h, m, i, 0x1003, &insns), -BT_E_CORRUPT);
+		assert_int_equal(history_straight(&t->h, t->m, i, 0x1003, &insns), -BT_E_CORRUPT);
 		assert_null(insns);
 	}
-	finish(&k, m, &h);
 }
 
 static void code_is_read_in_the_epoch_of_the_entry(void **state)
 {
+	struct made *t = *state;
 	const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x5000, 0x1000), branch(BT_BRANCH_JMP, 0x1001, 0x1000),
 		branch(BT_BRANCH_EPOCH, 2, 5), branch(BT_BRANCH_JMP, 0x1002, 0x1000), branch(BT_BRANCH_EPOCH, 0, 6)};
 	struct history_insn *insns;
-	struct history h;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 0, 0x1000, 0, "\x90\xeb\xfd", 3);
-	maker_code(&k, 2, 5, 0x1000, 0, "\x90\x90\xeb\xfc", 4);
-	maker_code(&k, 2, 6, 0x1000, 0, "\x90\x90\x90\x90\x90", 5);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(h.count, 3);
-	assert_int_equal(history_straight(&h, m, 1, 0, &insns), 2);
+	maker_code(&t->k, 1, 0, 0x1000, 0, "\x90\xeb\xfd", 3);
+	maker_code(&t->k, 2, 5, 0x1000, 0, "\x90\x90\xeb\xfc", 4);
+	maker_code(&t->k, 2, 6, 0x1000, 0, "\x90\x90\x90\x90\x90", 5);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 3);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 0, &insns), 2);
 	free(insns);
-	assert_int_equal(history_straight(&h, m, 2, 0, &insns), 3);
+	assert_int_equal(history_straight(&t->h, t->m, 2, 0, &insns), 3);
 	free(insns);
-	assert_int_equal(history_straight(&h, m, 3, 0x1005, &insns), 5);
+	assert_int_equal(history_straight(&t->h, t->m, 3, 0x1005, &insns), 5);
 	free(insns);
-	finish(&k, m, &h);
 }
 
 static void endless_code_is_not_followed_for_ever(void **state)
 {
+	struct made *t = *state;
 	struct bt_branch b = branch(BT_BRANCH_JMP, 1, 0);
 	struct history_insn *insns;
 	uint8_t nops[4096];
-	struct history h;
-	struct maker k;
-	struct model *m;
 	uint64_t object;
-	(void)state;
 
-	maker_init(&k);
 	memset(nops, 0x90, sizeof nops);
-	object = maker_object(&k, nops, sizeof nops);
+	object = maker_object(&t->k, nops, sizeof nops);
 	for (uint64_t page = 0; page < 1000; page++)
-		maker_add(&k, 0, CODE, code, .space = 1, .addr = page * 4096, .object = object);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .space = 1}, &b, 1);
-	m = maker_load(&k);
-	h = load(m, 1);
-	assert_int_equal(history_straight(&h, m, 1, 1000 * 4096 - 1, &insns), -BT_E_CORRUPT);
-	assert_int_equal(history_straight(&h, m, 1, 100 * 4096, &insns), 100 * 4096);
+		maker_add(&t->k, 0, CODE, code, .space = 1, .addr = page * 4096, .object = object);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, &b, 1);
+	made_history(t, 1);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 1000 * 4096 - 1, &insns), -BT_E_CORRUPT);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 100 * 4096, &insns), 100 * 4096);
 	free(insns);
-	finish(&k, m, &h);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_task_without_branches_has_an_empty_history),
-		cmocka_unit_test(ticks_and_transfers_are_counted_from_the_chunk_on),
-		cmocka_unit_test(unknown_ticks_stay_unknown),
-		cmocka_unit_test(only_counted_classes_are_ticks),
-		cmocka_unit_test(epochs_are_folded_into_the_entries_behind_them),
-		cmocka_unit_test(chunks_are_put_in_order_and_overlaps_trimmed),
-		cmocka_unit_test(holes_are_gaps),
-		cmocka_unit_test(what_was_still_in_the_ring_was_not_overwritten),
-		cmocka_unit_test(gaps_that_were_recorded_are_kept),
-		cmocka_unit_test(damage_is_told_from_overwriting),
-		cmocka_unit_test(a_chunk_that_promises_too_much_is_damaged),
-		cmocka_unit_test(a_file_that_is_all_damage_is_one_gap),
-		cmocka_unit_test(straight_line_code_is_every_instruction),
-		cmocka_unit_test(a_system_call_that_has_not_returned_is_the_last_instruction),
-		cmocka_unit_test(a_restarted_system_call_is_executed_again),
-		cmocka_unit_test(before_a_gap_code_goes_up_to_the_stop),
-		cmocka_unit_test(code_that_does_not_lead_there_is_an_error),
-		cmocka_unit_test(code_is_read_in_the_epoch_of_the_entry),
-		cmocka_unit_test(endless_code_is_not_followed_for_ever),
+		MADE_TEST(a_task_without_branches_has_an_empty_history),
+		MADE_TEST(ticks_and_transfers_are_counted_from_the_chunk_on),
+		MADE_TEST(unknown_ticks_stay_unknown),
+		MADE_TEST(only_counted_classes_are_ticks),
+		MADE_TEST(epochs_are_folded_into_the_entries_behind_them),
+		MADE_TEST(chunks_are_put_in_order_and_overlaps_trimmed),
+		MADE_TEST(holes_are_gaps),
+		MADE_TEST(what_was_still_in_the_ring_was_not_overwritten),
+		MADE_TEST(gaps_that_were_recorded_are_kept),
+		MADE_TEST(damage_is_told_from_overwriting),
+		MADE_TEST(a_chunk_that_promises_too_much_is_damaged),
+		MADE_TEST(a_file_that_is_all_damage_is_one_gap),
+		MADE_TEST(straight_line_code_is_every_instruction),
+		MADE_TEST(a_system_call_that_has_not_returned_is_the_last_instruction),
+		MADE_TEST(a_restarted_system_call_is_executed_again),
+		MADE_TEST(before_a_gap_code_goes_up_to_the_stop),
+		MADE_TEST(code_that_does_not_lead_there_is_an_error),
+		MADE_TEST(code_is_read_in_the_epoch_of_the_entry),
+		MADE_TEST(endless_code_is_not_followed_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,12 +13,6 @@ static void map(struct maker *k, uint32_t space, uint32_t epoch, uint64_t start,
 	maker_add(k, 0, MAP, map, .space = space, .epoch = epoch, .start = start, .end = end, .prot = 5, .path = bt_str(path));
 }
 
-static void finish(struct maker *k, struct model *m)
-{
-	model_free(m);
-	maker_release(k);
-}
-
 static void expect_map(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr, const char *path, uint64_t start)
 {
 	const struct model_map *map_at = model_map_at(m, space, epoch, addr);
@@ -31,136 +25,112 @@ static void expect_map(const struct model *m, uint32_t space, uint32_t epoch, ui
 
 static void events_of_all_units_are_in_order(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
 	for (uint32_t i = 0; i < 30; i++)
-		maker_add(&k, i * 7 % 3, NOTE, note, .task = i, .text = bt_str("text"));
-	m = maker_load(&k);
-	assert_int_equal(m->event_count, 30);
+		maker_add(&t->k, i * 7 % 3, NOTE, note, .task = i, .text = bt_str("text"));
+	made_load(t);
+	assert_int_equal(t->m->event_count, 30);
 	for (uint32_t i = 0; i < 30; i++) {
-		assert_int_equal(m->events[i].rec.u.note.task, i);
-		assert_int_equal(m->events[i].seq, i + 1);
-		assert_int_equal(m->events[i].unit, i * 7 % 3);
-		assert_string_equal((const char *)m->events[i].rec.u.note.text.at, "text");
+		assert_int_equal(t->m->events[i].rec.u.note.task, i);
+		assert_int_equal(t->m->events[i].seq, i + 1);
+		assert_int_equal(t->m->events[i].unit, i * 7 % 3);
+		assert_string_equal((const char *)t->m->events[i].rec.u.note.text.at, "text");
 	}
-	assert_null(m->end);
-	assert_int_equal(m->damage_count, 0);
-	finish(&k, m);
+	assert_null(t->m->end);
+	assert_int_equal(t->m->damage_count, 0);
 }
 
 static void an_empty_trace_is_a_model(void **state)
 {
+	struct made *t = *state;
 	const struct model_map **maps;
-	struct maker k;
-	struct model *m;
 	uint8_t byte;
-	(void)state;
 
-	maker_init(&k);
-	m = maker_load(&k);
-	assert_int_equal(m->event_count + m->task_count + m->snapshot_count + m->damage_count, 0);
-	assert_null(model_final_snapshot(m));
-	assert_null(model_task(m, 1));
-	assert_null(model_map_at(m, 1, 0, 0));
-	assert_int_equal(model_maps(m, 1, 0, &maps), 0);
-	assert_int_equal(model_code(m, 1, 0, 0x1000, &byte, 1), 0);
+	made_load(t);
+	assert_int_equal(t->m->event_count + t->m->task_count + t->m->snapshot_count + t->m->damage_count, 0);
+	assert_null(model_final_snapshot(t->m));
+	assert_null(model_task(t->m, 1));
+	assert_null(model_map_at(t->m, 1, 0, 0));
+	assert_int_equal(model_maps(t->m, 1, 0, &maps), 0);
+	assert_int_equal(model_code(t->m, 1, 0, 0x1000, &byte, 1), 0);
 	free(maps);
-	finish(&k, m);
 }
 
 static void a_mapping_over_another_splits_it_from_its_epoch_on(void **state)
 {
+	struct made *t = *state;
 	const struct model_map **maps;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_add(&k, 0, SPACE, space, .space = 1);
-	map(&k, 1, 1, 0x1000, 0x9000, "a");
-	map(&k, 1, 2, 0x3000, 0x5000, "b");
-	m = maker_load(&k);
-	expect_map(m, 1, 1, 0x4000, "a", 0x1000);
-	expect_map(m, 1, 2, 0x2fff, "a", 0x1000);
-	expect_map(m, 1, 2, 0x3000, "b", 0x3000);
-	expect_map(m, 1, 2, 0x4fff, "b", 0x3000);
-	expect_map(m, 1, 2, 0x5000, "a", 0x5000);
-	assert_int_equal(model_map_at(m, 1, 2, 0x5000)->offset, 0x4000);
-	assert_int_equal(model_map_at(m, 1, 2, 0x2000)->end, 0x3000);
-	assert_null(model_map_at(m, 1, 0, 0x4000));
-	assert_null(model_map_at(m, 1, 2, 0x9000));
-	assert_null(model_map_at(m, 1, 2, 0xfff));
-	assert_null(model_map_at(m, 2, 2, 0x4000));
-	assert_int_equal(model_maps(m, 1, 2, &maps), 3);
+	maker_add(&t->k, 0, SPACE, space, .space = 1);
+	map(&t->k, 1, 1, 0x1000, 0x9000, "a");
+	map(&t->k, 1, 2, 0x3000, 0x5000, "b");
+	made_load(t);
+	expect_map(t->m, 1, 1, 0x4000, "a", 0x1000);
+	expect_map(t->m, 1, 2, 0x2fff, "a", 0x1000);
+	expect_map(t->m, 1, 2, 0x3000, "b", 0x3000);
+	expect_map(t->m, 1, 2, 0x4fff, "b", 0x3000);
+	expect_map(t->m, 1, 2, 0x5000, "a", 0x5000);
+	assert_int_equal(model_map_at(t->m, 1, 2, 0x5000)->offset, 0x4000);
+	assert_int_equal(model_map_at(t->m, 1, 2, 0x2000)->end, 0x3000);
+	assert_null(model_map_at(t->m, 1, 0, 0x4000));
+	assert_null(model_map_at(t->m, 1, 2, 0x9000));
+	assert_null(model_map_at(t->m, 1, 2, 0xfff));
+	assert_null(model_map_at(t->m, 2, 2, 0x4000));
+	assert_int_equal(model_maps(t->m, 1, 2, &maps), 3);
 	assert_int_equal(maps[0]->start, 0x1000);
 	assert_int_equal(maps[1]->start, 0x3000);
 	assert_int_equal(maps[2]->start, 0x5000);
 	free(maps);
-	finish(&k, m);
 }
 
 static void unmapping_ends_a_range_only(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	map(&k, 1, 1, 0x1000, 0x3000, "a");
-	map(&k, 1, 1, 0x3000, 0x5000, "b");
-	map(&k, 1, 1, 0x5000, 0x7000, "c");
-	maker_add(&k, 0, UNMAP, unmap, .space = 1, .epoch = 4, .start = 0x2000, .end = 0x6000);
-	m = maker_load(&k);
-	expect_map(m, 1, 3, 0x3000, "b", 0x3000);
-	expect_map(m, 1, 4, 0x1fff, "a", 0x1000);
-	assert_null(model_map_at(m, 1, 4, 0x2000));
-	assert_null(model_map_at(m, 1, 4, 0x4000));
-	expect_map(m, 1, 4, 0x6000, "c", 0x6000);
-	finish(&k, m);
+	map(&t->k, 1, 1, 0x1000, 0x3000, "a");
+	map(&t->k, 1, 1, 0x3000, 0x5000, "b");
+	map(&t->k, 1, 1, 0x5000, 0x7000, "c");
+	maker_add(&t->k, 0, UNMAP, unmap, .space = 1, .epoch = 4, .start = 0x2000, .end = 0x6000);
+	made_load(t);
+	expect_map(t->m, 1, 3, 0x3000, "b", 0x3000);
+	expect_map(t->m, 1, 4, 0x1fff, "a", 0x1000);
+	assert_null(model_map_at(t->m, 1, 4, 0x2000));
+	assert_null(model_map_at(t->m, 1, 4, 0x4000));
+	expect_map(t->m, 1, 4, 0x6000, "c", 0x6000);
 }
 
 static void a_copied_space_has_the_mappings_of_its_parent_then(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	map(&k, 1, 1, 0x1000, 0x2000, "old");
-	map(&k, 1, 2, 0x1000, 0x2000, "new");
-	maker_add(&k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 1);
-	maker_add(&k, 0, SPACE, space, .space = 3, .parent = 1, .parent_epoch = 2);
-	map(&k, 1, 3, 0x1000, 0x2000, "newest");
-	map(&k, 3, 5, 0x1000, 0x2000, "own");
-	m = maker_load(&k);
-	expect_map(m, 2, 0, 0x1000, "old", 0x1000);
-	expect_map(m, 3, 4, 0x1000, "new", 0x1000);
-	expect_map(m, 3, 5, 0x1000, "own", 0x1000);
-	expect_map(m, 1, 9, 0x1000, "newest", 0x1000);
-	finish(&k, m);
+	map(&t->k, 1, 1, 0x1000, 0x2000, "old");
+	map(&t->k, 1, 2, 0x1000, 0x2000, "new");
+	maker_add(&t->k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 1);
+	maker_add(&t->k, 0, SPACE, space, .space = 3, .parent = 1, .parent_epoch = 2);
+	map(&t->k, 1, 3, 0x1000, 0x2000, "newest");
+	map(&t->k, 3, 5, 0x1000, 0x2000, "own");
+	made_load(t);
+	expect_map(t->m, 2, 0, 0x1000, "old", 0x1000);
+	expect_map(t->m, 3, 4, 0x1000, "new", 0x1000);
+	expect_map(t->m, 3, 5, 0x1000, "own", 0x1000);
+	expect_map(t->m, 1, 9, 0x1000, "newest", 0x1000);
 }
 
 static void an_epoch_that_runs_backwards_counts_as_the_newest(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	map(&k, 1, 5, 0x1000, 0x2000, "a");
-	map(&k, 1, 2, 0x1000, 0x2000, "b");
-	map(&k, 1, UINT32_MAX, 0x4000, 0x5000, "c");
-	map(&k, 1, 6, 0x5000, 0x5000, "empty");
-	map(&k, 1, 6, 0x6000, 0x5000, "inside out");
-	m = maker_load(&k);
-	assert_null(model_map_at(m, 1, 4, 0x1000));
-	expect_map(m, 1, 5, 0x1000, "b", 0x1000);
-	expect_map(m, 1, UINT32_MAX - 1, 0x4000, "c", 0x4000);
-	assert_null(model_map_at(m, 1, UINT32_MAX - 1, 0x5000));
-	finish(&k, m);
+	map(&t->k, 1, 5, 0x1000, 0x2000, "a");
+	map(&t->k, 1, 2, 0x1000, 0x2000, "b");
+	map(&t->k, 1, UINT32_MAX, 0x4000, 0x5000, "c");
+	map(&t->k, 1, 6, 0x5000, 0x5000, "empty");
+	map(&t->k, 1, 6, 0x6000, 0x5000, "inside out");
+	made_load(t);
+	assert_null(model_map_at(t->m, 1, 4, 0x1000));
+	expect_map(t->m, 1, 5, 0x1000, "b", 0x1000);
+	expect_map(t->m, 1, UINT32_MAX - 1, 0x4000, "c", 0x4000);
+	assert_null(model_map_at(t->m, 1, UINT32_MAX - 1, 0x5000));
 }
 
 /* The plain way: the last operation at or before the epoch that covers the address. */
@@ -182,15 +152,13 @@ static long expected_at(const struct operation *ops, size_t n, uint32_t epoch, u
 
 static void mappings_agree_with_a_plain_account(void **state)
 {
-	(void)state;
+	struct made *t = *state;
+
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct operation ops[120];
 		uint64_t random = seed;
 		uint32_t epoch = 0;
-		struct maker k;
-		struct model *m;
 
-		maker_init(&k);
 		for (size_t i = 0; i < 120; i++) {
 			uint64_t start = unit_random(&random) % 64, len = 1 + unit_random(&random) % 20;
 			char path[16];
@@ -199,17 +167,17 @@ static void mappings_agree_with_a_plain_account(void **state)
 			ops[i] = (struct operation){start, start + len, epoch, unit_random(&random) % 4 != 0};
 			snprintf(path, sizeof path, "%zu", i);
 			if (ops[i].mapped)
-				map(&k, 1, epoch, start, start + len, path);
+				map(&t->k, 1, epoch, start, start + len, path);
 			else
-				maker_add(&k, 0, UNMAP, unmap, .space = 1, .epoch = epoch, .start = start, .end = start + len);
+				maker_add(&t->k, 0, UNMAP, unmap, .space = 1, .epoch = epoch, .start = start, .end = start + len);
 		}
-		m = maker_load(&k);
+		made_load(t);
 		for (uint32_t e = 0; e <= epoch + 1; e++) {
 			const struct model_map **maps;
-			size_t count = model_maps(m, 1, e, &maps), at = 0;
+			size_t count = model_maps(t->m, 1, e, &maps), at = 0;
 
 			for (uint64_t addr = 0; addr < 90; addr++) {
-				const struct model_map *got = model_map_at(m, 1, e, addr);
+				const struct model_map *got = model_map_at(t->m, 1, e, addr);
 				long want = expected_at(ops, 120, e, addr);
 
 				while (at < count && maps[at]->end <= addr)
@@ -225,212 +193,181 @@ static void mappings_agree_with_a_plain_account(void **state)
 			}
 			free(maps);
 		}
-		finish(&k, m);
+		made_clear(t);
 	}
 }
 
 static void many_mappings_stay_fast(void **state)
 {
+	struct made *t = *state;
 	enum {
 		COUNT = 30000
 	};
 	clock_t begin;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
 	/* All alive, in an order that is bad for a sorted array; then each cut in two, then one over all, again and again. */
 	for (uint64_t i = COUNT; i-- > 0;)
-		map(&k, 1, 1, i * 0x10000, i * 0x10000 + 0x4000, "a");
+		map(&t->k, 1, 1, i * 0x10000, i * 0x10000 + 0x4000, "a");
 	for (uint64_t i = 0; i < COUNT; i++)
-		map(&k, 1, 2 + (uint32_t)i, i * 0x10000 + 0x1000, i * 0x10000 + 0x2000, "b");
+		map(&t->k, 1, 2 + (uint32_t)i, i * 0x10000 + 0x1000, i * 0x10000 + 0x2000, "b");
 	for (uint32_t i = 0; i < COUNT; i++)
-		map(&k, 1, 40000 + i, 0, (uint64_t)COUNT * 0x10000, "c");
+		map(&t->k, 1, 40000 + i, 0, (uint64_t)COUNT * 0x10000, "c");
 	for (uint32_t i = 0; i < 1000; i++)
-		maker_add(&k, 0, SPACE, space, .space = i + 2, .parent = 1, .parent_epoch = 39999);
+		maker_add(&t->k, 0, SPACE, space, .space = i + 2, .parent = 1, .parent_epoch = 39999);
 	begin = clock();
-	m = maker_load(&k);
+	made_load(t);
 	for (uint64_t i = 0; i < COUNT; i++) {
-		expect_map(m, 1, 39999, i * 0x10000 + 0x1000, "b", i * 0x10000 + 0x1000);
-		expect_map(m, 1, 40000 + (uint32_t)i, i * 0x10000 + 0x8000, "c", 0);
+		expect_map(t->m, 1, 39999, i * 0x10000 + 0x1000, "b", i * 0x10000 + 0x1000);
+		expect_map(t->m, 1, 40000 + (uint32_t)i, i * 0x10000 + 0x8000, "c", 0);
 	}
 	/* Only a blow-up by orders of magnitude fails here. */
 	assert_true(clock() - begin < 60 * CLOCKS_PER_SEC);
-	finish(&k, m);
 }
 
 static void code_is_that_of_its_epoch(void **state)
 {
+	struct made *t = *state;
 	uint8_t out[32];
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 3, 0x1000, 0, "three", 5);
-	maker_code(&k, 1, 7, 0x1000, 0, "seven", 5);
-	maker_add(&k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 5);
-	maker_code(&k, 2, 2, 0x1000, 0, "child", 5);
-	m = maker_load(&k);
-	assert_int_equal(model_code(m, 1, 1, 0x1000, out, 5), 5);
+	maker_code(&t->k, 1, 3, 0x1000, 0, "three", 5);
+	maker_code(&t->k, 1, 7, 0x1000, 0, "seven", 5);
+	maker_add(&t->k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 5);
+	maker_code(&t->k, 2, 2, 0x1000, 0, "child", 5);
+	made_load(t);
+	assert_int_equal(model_code(t->m, 1, 1, 0x1000, out, 5), 5);
 	assert_memory_equal(out, "three", 5);
-	assert_int_equal(model_code(m, 1, 6, 0x1000, out, 5), 5);
+	assert_int_equal(model_code(t->m, 1, 6, 0x1000, out, 5), 5);
 	assert_memory_equal(out, "three", 5);
-	assert_int_equal(model_code(m, 1, 7, 0x1002, out, 3), 3);
+	assert_int_equal(model_code(t->m, 1, 7, 0x1002, out, 3), 3);
 	assert_memory_equal(out, "ven", 3);
-	assert_int_equal(model_code(m, 2, 1, 0x1000, out, 5), 5);
+	assert_int_equal(model_code(t->m, 2, 1, 0x1000, out, 5), 5);
 	assert_memory_equal(out, "three", 5);
-	assert_int_equal(model_code(m, 2, 2, 0x1000, out, 5), 5);
+	assert_int_equal(model_code(t->m, 2, 2, 0x1000, out, 5), 5);
 	assert_memory_equal(out, "child", 5);
-	finish(&k, m);
 }
 
 static void code_goes_on_across_pages_until_one_is_missing(void **state)
 {
+	struct made *t = *state;
 	uint8_t out[8192];
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_code(&k, 1, 0, 0x1000, 4090, "first!", 6);
-	maker_code(&k, 1, 0, 0x2000, 0, "second", 6);
-	maker_add(&k, 0, CODE, code, .space = 1, .addr = 0x4000, .object = maker_object(&k, "short", 5));
-	m = maker_load(&k);
-	assert_int_equal(model_code(m, 1, 0, 0x1ffa, out, 12), 12);
+	maker_code(&t->k, 1, 0, 0x1000, 4090, "first!", 6);
+	maker_code(&t->k, 1, 0, 0x2000, 0, "second", 6);
+	maker_add(&t->k, 0, CODE, code, .space = 1, .addr = 0x4000, .object = maker_object(&t->k, "short", 5));
+	made_load(t);
+	assert_int_equal(model_code(t->m, 1, 0, 0x1ffa, out, 12), 12);
 	assert_memory_equal(out, "first!second", 12);
-	assert_int_equal(model_code(m, 1, 0, 0x2ffe, out, 12), 2);
-	assert_int_equal(model_code(m, 1, 0, 0x1000, out, 8192), 8192);
-	assert_int_equal(model_code(m, 1, 0, 0x4001, out, 12), 4);
+	assert_int_equal(model_code(t->m, 1, 0, 0x2ffe, out, 12), 2);
+	assert_int_equal(model_code(t->m, 1, 0, 0x1000, out, 8192), 8192);
+	assert_int_equal(model_code(t->m, 1, 0, 0x4001, out, 12), 4);
 	assert_memory_equal(out, "hort", 4);
-	assert_int_equal(model_code(m, 1, 0, 0x4005, out, 12), 0);
-	assert_int_equal(model_code(m, 1, 0, 0xfff, out, 12), 0);
-	assert_int_equal(model_code(m, 1, 0, UINT64_MAX, out, 12), 0);
-	finish(&k, m);
+	assert_int_equal(model_code(t->m, 1, 0, 0x4005, out, 12), 0);
+	assert_int_equal(model_code(t->m, 1, 0, 0xfff, out, 12), 0);
+	assert_int_equal(model_code(t->m, 1, 0, UINT64_MAX, out, 12), 0);
 }
 
 static void code_without_its_bytes_is_damage(void **state)
 {
+	struct made *t = *state;
 	uint8_t out[4];
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_add(&k, 0, CODE, code, .space = 1, .addr = 0x1000, .object = 99);
-	m = maker_load(&k);
-	assert_int_equal(model_code(m, 1, 0, 0x1000, out, 4), 0);
-	assert_int_equal(m->damage_count, 1);
-	assert_false(m->damage[0].torn);
-	finish(&k, m);
+	maker_add(&t->k, 0, CODE, code, .space = 1, .addr = 0x1000, .object = 99);
+	made_load(t);
+	assert_int_equal(model_code(t->m, 1, 0, 0x1000, out, 4), 0);
+	assert_int_equal(t->m->damage_count, 1);
+	assert_false(t->m->damage[0].torn);
 }
 
 static void processes_know_what_they_ran_last(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	maker_add(&k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL, .space = 1, .pid = 10, .tid = 10);
-	maker_add(&k, 0, EXEC, exec, .task = 1, .space = 1, .path = bt_str("/bin/sh"));
-	maker_add(&k, 0, TASK, task, .task = 9, .parent = 1, .how = BT_TASK_FORK, .space = 2, .pid = 11, .tid = 11);
-	maker_add(&k, 0, TASK, task, .task = 4, .parent = 9, .how = BT_TASK_THREAD, .space = 2, .pid = 11, .tid = 12);
-	maker_add(&k, 0, TASK, task, .task = 5, .parent = 1, .how = BT_TASK_VFORK, .space = 1, .pid = 13, .tid = 13);
-	maker_add(&k, 0, EXEC, exec, .task = 4, .space = 3, .path = bt_str("/usr/bin/worker"));
-	maker_add(&k, 0, EXIT, exit, .task = 9, .kind = BT_EXIT_STATUS, .status = 3);
-	maker_add(&k, 0, END, end, .kind = BT_EXIT_STATUS);
-	m = maker_load(&k);
-	assert_int_equal(m->task_count, 4);
-	assert_string_equal(model_task(m, 1)->command, "sh");
-	assert_string_equal(model_task(m, 9)->command, "worker");
-	assert_string_equal(model_task(m, 4)->command, "worker");
-	assert_string_equal(model_task(m, 5)->command, "sh");
-	assert_null(model_task(m, 2));
-	assert_int_equal(model_task(m, 9)->exit->status, 3);
-	assert_null(model_task(m, 1)->exit);
-	assert_non_null(m->end);
-	finish(&k, m);
+	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL, .space = 1, .pid = 10, .tid = 10);
+	maker_add(&t->k, 0, EXEC, exec, .task = 1, .space = 1, .path = bt_str("/bin/sh"));
+	maker_add(&t->k, 0, TASK, task, .task = 9, .parent = 1, .how = BT_TASK_FORK, .space = 2, .pid = 11, .tid = 11);
+	maker_add(&t->k, 0, TASK, task, .task = 4, .parent = 9, .how = BT_TASK_THREAD, .space = 2, .pid = 11, .tid = 12);
+	maker_add(&t->k, 0, TASK, task, .task = 5, .parent = 1, .how = BT_TASK_VFORK, .space = 1, .pid = 13, .tid = 13);
+	maker_add(&t->k, 0, EXEC, exec, .task = 4, .space = 3, .path = bt_str("/usr/bin/worker"));
+	maker_add(&t->k, 0, EXIT, exit, .task = 9, .kind = BT_EXIT_STATUS, .status = 3);
+	maker_add(&t->k, 0, END, end, .kind = BT_EXIT_STATUS);
+	made_load(t);
+	assert_int_equal(t->m->task_count, 4);
+	assert_string_equal(model_task(t->m, 1)->command, "sh");
+	assert_string_equal(model_task(t->m, 9)->command, "worker");
+	assert_string_equal(model_task(t->m, 4)->command, "worker");
+	assert_string_equal(model_task(t->m, 5)->command, "sh");
+	assert_null(model_task(t->m, 2));
+	assert_int_equal(model_task(t->m, 9)->exit->status, 3);
+	assert_null(model_task(t->m, 1)->exit);
+	assert_non_null(t->m->end);
 }
 
 static void impossible_tasks_are_survived(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	maker_add(&k, 0, TASK, task, .task = 3, .parent = 3, .how = BT_TASK_THREAD);
-	maker_add(&k, 0, TASK, task, .task = 4, .parent = 5, .how = BT_TASK_THREAD);
-	maker_add(&k, 0, TASK, task, .task = 5, .parent = 4, .how = BT_TASK_THREAD, .pid = 1);
-	maker_add(&k, 0, TASK, task, .task = 5, .parent = 77, .how = 200, .pid = 2);
-	maker_add(&k, 0, EXEC, exec, .task = 1000, .path = bt_str("x"));
-	maker_add(&k, 0, EXIT, exit, .task = 1000);
-	m = maker_load(&k);
-	assert_int_equal(m->task_count, 3);
-	assert_int_equal(model_task(m, 5)->pid, 1);
-	finish(&k, m);
+	maker_add(&t->k, 0, TASK, task, .task = 3, .parent = 3, .how = BT_TASK_THREAD);
+	maker_add(&t->k, 0, TASK, task, .task = 4, .parent = 5, .how = BT_TASK_THREAD);
+	maker_add(&t->k, 0, TASK, task, .task = 5, .parent = 4, .how = BT_TASK_THREAD, .pid = 1);
+	maker_add(&t->k, 0, TASK, task, .task = 5, .parent = 77, .how = 200, .pid = 2);
+	maker_add(&t->k, 0, EXEC, exec, .task = 1000, .path = bt_str("x"));
+	maker_add(&t->k, 0, EXIT, exit, .task = 1000);
+	made_load(t);
+	assert_int_equal(t->m->task_count, 3);
+	assert_int_equal(model_task(t->m, 5)->pid, 1);
 }
 
 static void a_snapshot_has_its_own_thread_first_and_its_memory(void **state)
 {
+	struct made *t = *state;
 	const struct model_snapshot *s;
 	uint8_t out[16];
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_add(&k, 0, SIGNAL, signal, .task = 2, .signo = 11);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2, .space = 1, .kind = BT_SNAPSHOT_FAULT, .event = 1);
-	maker_add(&k, 0, THREAD, thread, .snapshot = 1, .task = 1);
-	maker_add(&k, 0, THREAD, thread, .snapshot = 1, .task = 2);
-	maker_add(&k, 0, THREAD, thread, .snapshot = 2, .task = 7);
-	maker_add(&k, 0, THREAD, thread, .snapshot = 1, .task = 3);
-	maker_add(&k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1008, .bytes = bt_str("89abcdef"));
-	maker_add(&k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1000, .bytes = bt_str("01234567"));
-	maker_add(&k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1002, .bytes = bt_str("23"));
-	maker_add(&k, 0, MEMORY, memory, .snapshot = 1, .space = 2, .addr = 0x2000, .bytes = bt_str("elsewhere"));
-	maker_add(&k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = UINT64_MAX - 2, .bytes = bt_str("around the end"));
-	m = maker_load(&k);
-	assert_int_equal(m->snapshot_count, 1);
-	s = &m->snapshots[0];
-	assert_ptr_equal(s, model_final_snapshot(m));
+	maker_add(&t->k, 0, SIGNAL, signal, .task = 2, .signo = 11);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2, .space = 1, .kind = BT_SNAPSHOT_FAULT, .event = 1);
+	maker_add(&t->k, 0, THREAD, thread, .snapshot = 1, .task = 1);
+	maker_add(&t->k, 0, THREAD, thread, .snapshot = 1, .task = 2);
+	maker_add(&t->k, 0, THREAD, thread, .snapshot = 2, .task = 7);
+	maker_add(&t->k, 0, THREAD, thread, .snapshot = 1, .task = 3);
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1008, .bytes = bt_str("89abcdef"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1000, .bytes = bt_str("01234567"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1002, .bytes = bt_str("23"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 2, .addr = 0x2000, .bytes = bt_str("elsewhere"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = UINT64_MAX - 2, .bytes = bt_str("around the end"));
+	made_load(t);
+	assert_int_equal(t->m->snapshot_count, 1);
+	s = &t->m->snapshots[0];
+	assert_ptr_equal(s, model_final_snapshot(t->m));
 	assert_int_equal(s->signal->signo, 11);
 	assert_int_equal(s->thread_count, 3);
 	assert_int_equal(s->threads[0]->task, 2);
 	assert_int_equal(s->threads[1]->task, 1);
 	assert_int_equal(s->threads[2]->task, 3);
-	assert_int_equal(model_memory(m, s, 0x1002, out, 12), 12);
+	assert_int_equal(model_memory(t->m, s, 0x1002, out, 12), 12);
 	assert_memory_equal(out, "23456789abcd", 12);
-	assert_int_equal(model_memory(m, s, 0x100e, out, 12), 2);
-	assert_int_equal(model_memory(m, s, 0x1010, out, 12), 0);
-	assert_int_equal(model_memory(m, s, 0xfff, out, 12), 0);
-	assert_int_equal(model_memory(m, s, 0x2000, out, 12), 0);
-	assert_int_equal(model_memory(m, s, UINT64_MAX, out, 12), 0);
-	finish(&k, m);
+	assert_int_equal(model_memory(t->m, s, 0x100e, out, 12), 2);
+	assert_int_equal(model_memory(t->m, s, 0x1010, out, 12), 0);
+	assert_int_equal(model_memory(t->m, s, 0xfff, out, 12), 0);
+	assert_int_equal(model_memory(t->m, s, 0x2000, out, 12), 0);
+	assert_int_equal(model_memory(t->m, s, UINT64_MAX, out, 12), 0);
 }
 
 static void snapshots_do_not_mix(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
 	for (uint32_t i = 6; i-- > 1;) {
-		maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = i, .task = i, .space = 1);
+		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = i, .task = i, .space = 1);
 		for (uint32_t n = 0; n < i; n++) {
-			maker_add(&k, 0, THREAD, thread, .snapshot = i, .task = n);
-			maker_add(&k, 0, MEMORY, memory, .snapshot = i, .space = 1, .addr = n * 16, .bytes = bt_str("memory"));
+			maker_add(&t->k, 0, THREAD, thread, .snapshot = i, .task = n);
+			maker_add(&t->k, 0, MEMORY, memory, .snapshot = i, .space = 1, .addr = n * 16, .bytes = bt_str("memory"));
 		}
 	}
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 99, .space = 1);
-	m = maker_load(&k);
-	assert_int_equal(m->snapshot_count, 6);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 99, .space = 1);
+	made_load(t);
+	assert_int_equal(t->m->snapshot_count, 6);
 	for (uint32_t i = 0; i < 5; i++) {
-		const struct model_snapshot *s = &m->snapshots[i];
+		const struct model_snapshot *s = &t->m->snapshots[i];
 
 		assert_int_equal(s->rec->snapshot, 5 - i);
 		assert_int_equal(s->thread_count, 5 - i);
@@ -439,145 +376,117 @@ static void snapshots_do_not_mix(void **state)
 			assert_int_equal(s->threads[n]->snapshot, 5 - i);
 	}
 	/* A second one of the same number can only be damage. */
-	assert_int_equal(m->snapshots[5].thread_count + m->snapshots[5].memory_count, 0);
-	finish(&k, m);
+	assert_int_equal(t->m->snapshots[5].thread_count + t->m->snapshots[5].memory_count, 0);
 }
 
 static void a_recording_that_stopped_says_why(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	maker_add(&k, 0, STOPPED, stopped, .os_errno = 28, .text = bt_str("No space left on device"));
-	maker_add(&k, 0, STOPPED, stopped, .os_errno = 5);
-	m = maker_load(&k);
-	assert_int_equal(m->stopped->os_errno, 28);
-	assert_string_equal((const char *)m->stopped->text.at, "No space left on device");
-	finish(&k, m);
+	maker_add(&t->k, 0, STOPPED, stopped, .os_errno = 28, .text = bt_str("No space left on device"));
+	maker_add(&t->k, 0, STOPPED, stopped, .os_errno = 5);
+	made_load(t);
+	assert_int_equal(t->m->stopped->os_errno, 28);
+	assert_string_equal((const char *)t->m->stopped->text.at, "No space left on device");
 }
 
 static void the_end_is_explained_by_the_initial_process(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	maker_add(&k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
-	maker_add(&k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
-	maker_add(&k, 0, TASK, task, .task = 3, .parent = 1, .how = BT_TASK_THREAD);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2, .kind = BT_SNAPSHOT_FATAL);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 1, .kind = BT_SNAPSHOT_FAULT);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 3, .kind = BT_SNAPSHOT_FATAL);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 4, .task = 1, .kind = BT_SNAPSHOT_EXIT);
-	m = maker_load(&k);
-	assert_int_equal(model_final_snapshot(m)->rec->snapshot, 3);
-	finish(&k, m);
+	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
+	maker_add(&t->k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
+	maker_add(&t->k, 0, TASK, task, .task = 3, .parent = 1, .how = BT_TASK_THREAD);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2, .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 1, .kind = BT_SNAPSHOT_FAULT);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 3, .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 4, .task = 1, .kind = BT_SNAPSHOT_EXIT);
+	made_load(t);
+	assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, 3);
 }
 
 static void without_it_by_the_first_in_the_tree_that_died(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	maker_add(&k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
-	maker_add(&k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FAULT);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 2, .kind = BT_SNAPSHOT_FATAL);
-	maker_add(&k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 5, .kind = BT_SNAPSHOT_FATAL);
-	m = maker_load(&k);
-	assert_int_equal(model_final_snapshot(m)->rec->snapshot, 2);
-	finish(&k, m);
+	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
+	maker_add(&t->k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FAULT);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 2, .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 5, .kind = BT_SNAPSHOT_FATAL);
+	made_load(t);
+	assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, 2);
 }
 
 static void damage_is_listed_and_the_rest_is_read(void **state)
 {
+	struct made *t = *state;
 	size_t offset = 0;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
 	for (int block = 0; block < 3; block++) {
 		if (block == 1)
-			offset = k.files[1].len;
-		maker_add(&k, 1, NOTE, note, .task = 1, .text = bt_str("a note long enough to be found in its block, block, block"));
-		maker_flush(&k, 1);
+			offset = t->k.files[1].len;
+		maker_add(&t->k, 1, NOTE, note, .task = 1, .text = bt_str("a note long enough to be found in its block, block, block"));
+		maker_flush(&t->k, 1);
 	}
-	k.files[1].data[offset + BT_BLOCK_HEADER_SIZE + 5] ^= 1;
-	m = maker_load(&k);
-	assert_int_equal(m->event_count, 2);
-	assert_true(m->damage_count >= 1);
-	assert_string_equal(m->damage[0].file, "events-1");
-	assert_int_equal(m->damage[0].offset, offset);
-	assert_false(m->damage[0].torn);
-	finish(&k, m);
+	t->k.files[1].data[offset + BT_BLOCK_HEADER_SIZE + 5] ^= 1;
+	made_load(t);
+	assert_int_equal(t->m->event_count, 2);
+	assert_true(t->m->damage_count >= 1);
+	assert_string_equal(t->m->damage[0].file, "events-1");
+	assert_int_equal(t->m->damage[0].offset, offset);
+	assert_false(t->m->damage[0].torn);
 }
 
 static void a_torn_tail_is_told_from_damage(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
-	maker_add(&k, 1, NOTE, note, .task = 1);
-	maker_flush(&k, 1);
-	maker_add(&k, 1, NOTE, note, .task = 1);
-	maker_flush(&k, 1);
-	k.files[1].len -= 3;
-	m = maker_load(&k);
-	assert_int_equal(m->event_count, 1);
-	assert_int_equal(m->damage_count, 1);
-	assert_true(m->damage[0].torn);
-	finish(&k, m);
+	maker_add(&t->k, 1, NOTE, note, .task = 1);
+	maker_flush(&t->k, 1);
+	maker_add(&t->k, 1, NOTE, note, .task = 1);
+	maker_flush(&t->k, 1);
+	t->k.files[1].len -= 3;
+	made_load(t);
+	assert_int_equal(t->m->event_count, 1);
+	assert_int_equal(t->m->damage_count, 1);
+	assert_true(t->m->damage[0].torn);
 }
 
 static void the_list_of_damage_ends(void **state)
 {
-	struct maker k;
-	struct model *m;
-	(void)state;
+	struct made *t = *state;
 
-	maker_init(&k);
 	for (int block = 0; block < 3000; block++) {
-		size_t at = k.files[1].len ? k.files[1].len : BT_FILE_HEADER_SIZE;
+		size_t at = t->k.files[1].len ? t->k.files[1].len : BT_FILE_HEADER_SIZE;
 
-		maker_add(&k, 1, NOTE, note, .task = 1);
-		maker_flush(&k, 1);
+		maker_add(&t->k, 1, NOTE, note, .task = 1);
+		maker_flush(&t->k, 1);
 		if (block % 2)
-			k.files[1].data[at + BT_BLOCK_HEADER_SIZE] ^= 1;
+			t->k.files[1].data[at + BT_BLOCK_HEADER_SIZE] ^= 1;
 	}
-	m = maker_load(&k);
-	assert_int_equal(m->event_count, 1500);
-	assert_true(m->damage_count < 300);
-	assert_non_null(strstr(m->damage[m->damage_count - 1].text, "more"));
-	finish(&k, m);
+	made_load(t);
+	assert_int_equal(t->m->event_count, 1500);
+	assert_true(t->m->damage_count < 300);
+	assert_non_null(strstr(t->m->damage[t->m->damage_count - 1].text, "more"));
 }
 
 static void block_headers_without_end_are_given_up(void **state)
 {
+	struct made *t = *state;
 	enum {
 		COUNT = 60000
 	};
 	clock_t begin;
-	struct maker k;
-	struct model *m;
-	(void)state;
 
 	/* Each header is right and promises all that follows; its payload's checksum is wrong. */
-	maker_init(&k);
 	for (uint32_t i = 0; i < COUNT; i++) {
-		size_t at = k.files[1].len ? k.files[1].len : BT_FILE_HEADER_SIZE;
+		size_t at = t->k.files[1].len ? t->k.files[1].len : BT_FILE_HEADER_SIZE;
 		uint32_t rest = (COUNT - 1 - i) * BT_BLOCK_HEADER_SIZE, crc;
 		uint8_t *header;
 
-		maker_flush(&k, 1);
-		header = k.files[1].data + at;
+		maker_flush(&t->k, 1);
+		header = t->k.files[1].data + at;
 		for (unsigned byte = 0; byte < 4; byte++)
 			header[8 + byte] = (uint8_t)(rest >> 8 * byte);
 		header[24] ^= 1;
@@ -586,81 +495,72 @@ static void block_headers_without_end_are_given_up(void **state)
 			header[28 + byte] = (uint8_t)(crc >> 8 * byte);
 	}
 	begin = clock();
-	m = maker_load(&k);
-	assert_true(m->damage_count > 100);
+	made_load(t);
+	assert_true(t->m->damage_count > 100);
 	/* Some 30 seconds without a limit, with this many headers; 16 times that with four times as many. */
 	assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
-	finish(&k, m);
 }
 
 static void a_bomb_is_not_unpacked(void **state)
 {
+	struct made *t = *state;
 	size_t len = 15u << 20;
 	uint8_t *zeros = calloc(1, len);
-	struct maker k;
-	struct model *m;
-	(void)state;
 
 	/* Half a gigabyte of zeros in a few kilobytes of file, 30 times over in two streams. */
-	maker_init(&k);
 	for (int i = 0; i < 30; i++) {
-		maker_add(&k, 1, MEMORY, memory, .snapshot = 1, .bytes = slice_of(zeros, len));
-		maker_flush(&k, 1);
+		maker_add(&t->k, 1, MEMORY, memory, .snapshot = 1, .bytes = slice_of(zeros, len));
+		maker_flush(&t->k, 1);
 	}
-	m = maker_load(&k);
-	assert_true(m->event_count > 5 && m->event_count < 25);
-	assert_int_equal(m->damage_count, 1);
+	made_load(t);
+	assert_true(t->m->event_count > 5 && t->m->event_count < 25);
+	assert_int_equal(t->m->damage_count, 1);
 	free(zeros);
-	finish(&k, m);
 }
 
 static void branches_are_counted_with_their_gaps(void **state)
 {
+	struct made *t = *state;
 	static const struct bt_branch some[10] = {{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
-	struct maker k;
-	struct model *m;
-	(void)state;
 
-	maker_init(&k);
-	maker_add(&k, 0, TASK, task, .task = 1);
-	maker_add(&k, 0, TASK, task, .task = 2);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 100}, some, 10);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 0}, some, 10);
-	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 105}, some, 10);
-	maker_branches(&k, (struct bt_record_branches){.task = 2, .first = UINT64_MAX - 3}, some, 10);
-	m = maker_load(&k);
-	assert_int_equal(model_task(m, 1)->branch_count, 10 + 1 + 15);
-	assert_int_equal(model_task(m, 2)->branch_count, 0);
-	finish(&k, m);
+	maker_add(&t->k, 0, TASK, task, .task = 1);
+	maker_add(&t->k, 0, TASK, task, .task = 2);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100}, some, 10);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 0}, some, 10);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 105}, some, 10);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 2, .first = UINT64_MAX - 3}, some, 10);
+	made_load(t);
+	assert_int_equal(model_task(t->m, 1)->branch_count, 10 + 1 + 15);
+	assert_int_equal(model_task(t->m, 2)->branch_count, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_of_all_units_are_in_order),
-		cmocka_unit_test(an_empty_trace_is_a_model),
-		cmocka_unit_test(a_mapping_over_another_splits_it_from_its_epoch_on),
-		cmocka_unit_test(unmapping_ends_a_range_only),
-		cmocka_unit_test(a_copied_space_has_the_mappings_of_its_parent_then),
-		cmocka_unit_test(an_epoch_that_runs_backwards_counts_as_the_newest),
-		cmocka_unit_test(mappings_agree_with_a_plain_account),
-		cmocka_unit_test(many_mappings_stay_fast),
-		cmocka_unit_test(code_is_that_of_its_epoch),
-		cmocka_unit_test(code_goes_on_across_pages_until_one_is_missing),
-		cmocka_unit_test(code_without_its_bytes_is_damage),
-		cmocka_unit_test(processes_know_what_they_ran_last),
-		cmocka_unit_test(impossible_tasks_are_survived),
-		cmocka_unit_test(a_snapshot_has_its_own_thread_first_and_its_memory),
-		cmocka_unit_test(snapshots_do_not_mix),
-		cmocka_unit_test(a_recording_that_stopped_says_why),
-		cmocka_unit_test(the_end_is_explained_by_the_initial_process),
-		cmocka_unit_test(without_it_by_the_first_in_the_tree_that_died),
-		cmocka_unit_test(damage_is_listed_and_the_rest_is_read),
-		cmocka_unit_test(a_torn_tail_is_told_from_damage),
-		cmocka_unit_test(the_list_of_damage_ends),
-		cmocka_unit_test(block_headers_without_end_are_given_up),
-		cmocka_unit_test(a_bomb_is_not_unpacked),
-		cmocka_unit_test(branches_are_counted_with_their_gaps),
+		MADE_TEST(events_of_all_units_are_in_order),
+		MADE_TEST(an_empty_trace_is_a_model),
+		MADE_TEST(a_mapping_over_another_splits_it_from_its_epoch_on),
+		MADE_TEST(unmapping_ends_a_range_only),
+		MADE_TEST(a_copied_space_has_the_mappings_of_its_parent_then),
+		MADE_TEST(an_epoch_that_runs_backwards_counts_as_the_newest),
+		MADE_TEST(mappings_agree_with_a_plain_account),
+		MADE_TEST(many_mappings_stay_fast),
+		MADE_TEST(code_is_that_of_its_epoch),
+		MADE_TEST(code_goes_on_across_pages_until_one_is_missing),
+		MADE_TEST(code_without_its_bytes_is_damage),
+		MADE_TEST(processes_know_what_they_ran_last),
+		MADE_TEST(impossible_tasks_are_survived),
+		MADE_TEST(a_snapshot_has_its_own_thread_first_and_its_memory),
+		MADE_TEST(snapshots_do_not_mix),
+		MADE_TEST(a_recording_that_stopped_says_why),
+		MADE_TEST(the_end_is_explained_by_the_initial_process),
+		MADE_TEST(without_it_by_the_first_in_the_tree_that_died),
+		MADE_TEST(damage_is_listed_and_the_rest_is_read),
+		MADE_TEST(a_torn_tail_is_told_from_damage),
+		MADE_TEST(the_list_of_damage_ends),
+		MADE_TEST(block_headers_without_end_are_given_up),
+		MADE_TEST(a_bomb_is_not_unpacked),
+		MADE_TEST(branches_are_counted_with_their_gaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,14 +150,34 @@ static void trace(struct sample *p)
 	assert_int_equal(symbols_open(&p->s, p->m, &err), 0);
 }
 
-static void finish(struct sample *p)
+/* For another sample in the same test. */
+static void clear(struct sample *p)
 {
 	symbols_close(p->s);
 	model_free(p->m);
 	maker_release(&p->k);
-	dlclose(p->handle);
-	assert_true(shell("rm -rf %s", p->dir));
+	if (p->handle)
+		dlclose(p->handle);
+	if (*p->dir)
+		assert_true(shell("rm -rf %s", p->dir));
+	*p = (struct sample){.handle = NULL};
 }
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct sample));
+	return *state ? 0 : -1;
+}
+
+/* Also of a test that failed: nothing is left behind. */
+static int teardown(void **state)
+{
+	clear(*state);
+	free(*state);
+	return 0;
+}
+
+#define SAMPLE_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 static struct location look(struct sample *p, uint64_t addr, bool is_return)
 {
@@ -218,52 +238,47 @@ static void plain(struct sample *p, const char *flags)
 
 static void functions_lines_and_inlined_frames_are_found(void **state)
 {
-	struct sample p;
+	struct sample *p = *state;
 	struct location loc;
 	size_t count;
-	(void)state;
 
-	plain(&p, "");
-	expect_entry(&p);
-	expect_lines(&p);
-	loc = look(&p, p.ret, false);
-	assert_int_equal(loc.offset, p.ret - p.entry);
-	assert_int_equal(strlen(loc.build_id), 2 * p.build_id_len);
-	symbols_missing(p.s, &count);
+	plain(p, "");
+	expect_entry(p);
+	expect_lines(p);
+	loc = look(p, p->ret, false);
+	assert_int_equal(loc.offset, p->ret - p->entry);
+	assert_int_equal(strlen(loc.build_id), 2 * p->build_id_len);
+	symbols_missing(p->s, &count);
 	assert_int_equal(count, 0);
-	finish(&p);
 }
 
 /* Where a source lies below the directory of its compilation, clang names it in another place of the line table: as file 0. */
 static void a_source_named_from_the_directory_of_its_compilation_is_found(void **state)
 {
+	struct sample *p = *state;
 	static const char *const formats[] = {"-gdwarf-4", "-gdwarf-5"};
-	struct sample p;
-	(void)state;
 
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-		write_source(&p);
-		assert_true(shell("cd %s && %s " FLAGS " %s -o sample.so sample.c", p.dir, compiler(), formats[i]));
-		read_build_id(&p);
-		load(&p);
-		trace(&p);
-		expect_entry(&p);
-		expect_lines(&p);
-		finish(&p);
+		write_source(p);
+		assert_true(shell("cd %s && %s " FLAGS " %s -o sample.so sample.c", p->dir, compiler(), formats[i]));
+		read_build_id(p);
+		load(p);
+		trace(p);
+		expect_entry(p);
+		expect_lines(p);
+		clear(p);
 	}
 }
 
 static void names_are_demangled(void **state)
 {
-	struct sample p;
-	(void)state;
+	struct sample *p = *state;
 
-	plain(&p, "");
-	assert_string_equal(look(&p, p.total, false).function, "shop::total(int)");
-	assert_int_equal(symbols_address(p.s, 1, 1, "shop::total"), p.total);
-	assert_int_equal(symbols_address(p.s, 1, 1, "sample_entry"), p.entry);
-	assert_int_equal(symbols_address(p.s, 1, 1, "nothing of that name"), 0);
-	finish(&p);
+	plain(p, "");
+	assert_string_equal(look(p, p->total, false).function, "shop::total(int)");
+	assert_int_equal(symbols_address(p->s, 1, 1, "shop::total"), p->total);
+	assert_int_equal(symbols_address(p->s, 1, 1, "sample_entry"), p->entry);
+	assert_int_equal(symbols_address(p->s, 1, 1, "nothing of that name"), 0);
 }
 
 /* The load segment that holds the code has p_vaddr != p_offset. */
@@ -286,129 +301,112 @@ static bool is_shifted(const char *lib)
 
 static void segments_that_lie_elsewhere_in_the_file_are_placed_right(void **state)
 {
-	struct sample p;
-	(void)state;
+	struct sample *p = *state;
 
-	plain(&p, "-Wl,-z,separate-code -Wl,--section-start=.init=0x40000");
-	if (!is_shifted(p.lib)) {
-		finish(&p);
+	plain(p, "-Wl,-z,separate-code -Wl,--section-start=.init=0x40000");
+	if (!is_shifted(p->lib)) {
 		skip();
 	}
-	expect_entry(&p);
-	expect_lines(&p);
-	finish(&p);
+	expect_entry(p);
+	expect_lines(p);
 }
 
 static void units_without_aranges_are_found(void **state)
 {
-	struct sample p;
-	(void)state;
+	struct sample *p = *state;
 
-	build(&p, "");
-	assert_true(shell("objcopy --remove-section .debug_aranges %s", p.lib));
-	read_build_id(&p);
-	load(&p);
-	trace(&p);
-	expect_lines(&p);
-	finish(&p);
+	build(p, "");
+	assert_true(shell("objcopy --remove-section .debug_aranges %s", p->lib));
+	read_build_id(p);
+	load(p);
+	trace(p);
+	expect_lines(p);
 }
 
 static void a_debug_link_is_followed(void **state)
 {
-	struct sample p;
-	(void)state;
+	struct sample *p = *state;
 
-	build(&p, "");
+	build(p, "");
 	assert_true(shell("mkdir %s/.debug && objcopy --only-keep-debug %s %s/.debug/sample.debug && strip %s && cd %s/.debug && "
 			  "objcopy --add-gnu-debuglink=sample.debug %s",
-			  p.dir, p.lib, p.dir, p.lib, p.dir, p.lib));
-	read_build_id(&p);
-	load(&p);
-	trace(&p);
-	expect_entry(&p);
-	expect_lines(&p);
-	finish(&p);
+			  p->dir, p->lib, p->dir, p->lib, p->dir, p->lib));
+	read_build_id(p);
+	load(p);
+	trace(p);
+	expect_entry(p);
+	expect_lines(p);
 }
 
 static void of_a_stripped_library_the_exported_names_remain(void **state)
 {
-	struct sample p;
+	struct sample *p = *state;
 	struct location loc;
-	(void)state;
 
-	build(&p, "");
-	assert_true(shell("strip %s", p.lib));
-	read_build_id(&p);
-	load(&p);
-	trace(&p);
-	expect_entry(&p);
-	loc = look(&p, p.ret, true);
+	build(p, "");
+	assert_true(shell("strip %s", p->lib));
+	read_build_id(p);
+	load(p);
+	trace(p);
+	expect_entry(p);
+	loc = look(p, p->ret, true);
 	assert_string_equal(loc.function, "sample_entry");
 	assert_int_equal(loc.line, 0);
 	assert_int_equal(loc.inlined_count, 0);
-	expect_missing(&p, MISSING_SYMBOLS);
-	finish(&p);
+	expect_missing(p, MISSING_SYMBOLS);
 }
 
 static void what_has_no_debug_information_is_named(void **state)
 {
-	struct sample p;
-	(void)state;
+	struct sample *p = *state;
 
-	plain(&p, "-g0");
-	expect_entry(&p);
-	expect_missing(&p, MISSING_DEBUG);
-	finish(&p);
+	plain(p, "-g0");
+	expect_entry(p);
+	expect_missing(p, MISSING_DEBUG);
 }
 
 static void symbols_of_another_build_are_not_used(void **state)
 {
-	struct sample p;
+	struct sample *p = *state;
 	struct location loc;
 	uint8_t byte;
-	(void)state;
 
-	build(&p, "");
-	read_build_id(&p);
-	p.build_id[0] ^= 1;
-	load(&p);
-	trace(&p);
-	loc = look(&p, p.entry, false);
+	build(p, "");
+	read_build_id(p);
+	p->build_id[0] ^= 1;
+	load(p);
+	trace(p);
+	loc = look(p, p->entry, false);
 	assert_string_equal(loc.function, "");
-	assert_string_equal(loc.module, p.lib);
-	look(&p, p.ret, true);
-	expect_missing(&p, MISSING_CHANGED);
-	assert_int_equal(symbols_code(p.s, 1, 1, p.entry, &byte, 1), 0);
-	finish(&p);
+	assert_string_equal(loc.module, p->lib);
+	look(p, p->ret, true);
+	expect_missing(p, MISSING_CHANGED);
+	assert_int_equal(symbols_code(p->s, 1, 1, p->entry, &byte, 1), 0);
 }
 
 static void a_file_that_is_gone_is_named_once(void **state)
 {
-	struct sample p;
-	(void)state;
+	struct sample *p = *state;
 
-	build(&p, "");
-	read_build_id(&p);
-	load(&p);
-	trace(&p);
-	assert_int_equal(unlink(p.lib), 0);
-	assert_string_equal(look(&p, p.entry, false).function, "");
-	look(&p, p.total, false);
-	expect_missing(&p, MISSING_FILE);
-	finish(&p);
+	build(p, "");
+	read_build_id(p);
+	load(p);
+	trace(p);
+	assert_int_equal(unlink(p->lib), 0);
+	assert_string_equal(look(p, p->entry, false).function, "");
+	look(p, p->total, false);
+	expect_missing(p, MISSING_FILE);
 }
 
 static void code_that_did_not_run_comes_from_the_file(void **state)
 {
-	struct sample p;
+	struct sample *p = *state;
 	uint8_t bytes[64];
-	(void)state;
 
-	plain(&p, "");
-	assert_int_equal(symbols_code(p.s, 1, 1, p.entry, bytes, 16), 16);
-	assert_memory_equal(bytes, (const void *)(uintptr_t)p.entry, 16);
-	assert_int_equal(symbols_code(p.s, 1, 1, 0x1000, bytes, 16), 0);
-	finish(&p);
+	plain(p, "");
+	assert_int_equal(symbols_code(p->s, 1, 1, p->entry, bytes, 16), 16);
+	assert_memory_equal(bytes, (const void *)(uintptr_t)p->entry, 16);
+	assert_int_equal(symbols_code(p->s, 1, 1, 0x1000, bytes, 16), 0);
 }
 
 static GElf_Addr section_address(const char *lib, const char *name)
@@ -431,50 +429,46 @@ static GElf_Addr section_address(const char *lib, const char *name)
 
 static void stubs_are_named_for_what_they_call(void **state)
 {
-	struct sample p;
+	struct sample *p = *state;
 	struct location loc;
 	uint64_t bias;
-	(void)state;
 
-	plain(&p, "-fplt -Wl,-z,lazy -fcf-protection=none");
-	bias = p.entry - look(&p, p.entry, false).vaddr;
+	plain(p, "-fplt -Wl,-z,lazy -fcf-protection=none");
+	bias = p->entry - look(p, p->entry, false).vaddr;
 	/* behind the first entry, which enters the dynamic linker */
-	loc = look(&p, bias + section_address(p.lib, ".plt") + 16, false);
+	loc = look(p, bias + section_address(p->lib, ".plt") + 16, false);
 	assert_string_equal(loc.function, "rand@plt");
 	assert_int_equal(loc.offset, 0);
-	finish(&p);
 }
 
 static void nothing_is_known_of_what_is_not_mapped(void **state)
 {
-	struct sample p;
+	struct sample *p = *state;
 	struct location loc;
-	(void)state;
 
-	plain(&p, "");
-	loc = look(&p, 0x10, false);
+	plain(p, "");
+	loc = look(p, 0x10, false);
 	assert_string_equal(loc.module, "");
 	assert_string_equal(loc.function, "");
 	assert_int_equal(loc.vaddr, 0);
-	finish(&p);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_lines_and_inlined_frames_are_found),
-		cmocka_unit_test(a_source_named_from_the_directory_of_its_compilation_is_found),
-		cmocka_unit_test(names_are_demangled),
-		cmocka_unit_test(segments_that_lie_elsewhere_in_the_file_are_placed_right),
-		cmocka_unit_test(units_without_aranges_are_found),
-		cmocka_unit_test(a_debug_link_is_followed),
-		cmocka_unit_test(of_a_stripped_library_the_exported_names_remain),
-		cmocka_unit_test(what_has_no_debug_information_is_named),
-		cmocka_unit_test(symbols_of_another_build_are_not_used),
-		cmocka_unit_test(a_file_that_is_gone_is_named_once),
-		cmocka_unit_test(code_that_did_not_run_comes_from_the_file),
-		cmocka_unit_test(stubs_are_named_for_what_they_call),
-		cmocka_unit_test(nothing_is_known_of_what_is_not_mapped),
+		SAMPLE_TEST(functions_lines_and_inlined_frames_are_found),
+		SAMPLE_TEST(a_source_named_from_the_directory_of_its_compilation_is_found),
+		SAMPLE_TEST(names_are_demangled),
+		SAMPLE_TEST(segments_that_lie_elsewhere_in_the_file_are_placed_right),
+		SAMPLE_TEST(units_without_aranges_are_found),
+		SAMPLE_TEST(a_debug_link_is_followed),
+		SAMPLE_TEST(of_a_stripped_library_the_exported_names_remain),
+		SAMPLE_TEST(what_has_no_debug_information_is_named),
+		SAMPLE_TEST(symbols_of_another_build_are_not_used),
+		SAMPLE_TEST(a_file_that_is_gone_is_named_once),
+		SAMPLE_TEST(code_that_did_not_run_comes_from_the_file),
+		SAMPLE_TEST(stubs_are_named_for_what_they_call),
+		SAMPLE_TEST(nothing_is_known_of_what_is_not_mapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,9 @@
 #ifndef BT_TRACE_MAKER_H
 #define BT_TRACE_MAKER_H
 
-#include "decoder/model.h"
+#include <stdlib.h>
+
+#include "decoder/history.h"
 #include "lib/branch.h"
 #include "tests/unit/unit.h"
 
@@ -122,6 +124,72 @@ static inline struct model *maker_load(struct maker *k)
 	if (trace_open_memory(&t, files, n, &err) || model_load(&m, t, &err))
 		fail_msg("%s", err.text);
 	return m;
+}
+
+/* A trace being made and what was loaded of it: a test's state, ready for records when the test begins. */
+struct made {
+	struct maker k;
+	struct model *m;
+	struct history h;
+};
+
+static inline int made_setup(void **state)
+{
+	struct made *t = calloc(1, sizeof *t);
+
+	if (!t)
+		return -1;
+	maker_init(&t->k);
+	*state = t;
+	return 0;
+}
+
+/* For another trace in the same test. */
+static inline void made_clear(struct made *t)
+{
+	history_release(&t->h);
+	model_free(t->m);
+	maker_release(&t->k);
+	t->m = NULL;
+	maker_init(&t->k);
+}
+
+static inline int made_teardown(void **state)
+{
+	struct made *t = *state;
+
+	made_clear(t);
+	maker_release(&t->k);
+	free(t);
+	return 0;
+}
+
+#define MADE_TEST(test) cmocka_unit_test_setup_teardown(test, made_setup, made_teardown)
+
+/* Nothing is recorded any more. */
+static inline void made_load(struct made *t)
+{
+	t->m = maker_load(&t->k);
+}
+
+/* The same, and the history of a task. */
+static inline void made_history(struct made *t, uint32_t task)
+{
+	struct bt_error err;
+
+	made_load(t);
+	if (history_load(&t->h, t->m, task, &err))
+		fail_msg("%s", err.text);
+}
+
+static inline struct bt_branch branch(enum bt_branch_kind kind, uint64_t from, uint64_t to)
+{
+	return (struct bt_branch){.kind = kind, .from = from, .to = to, .flags = bt_branch_kind_is_branch(kind) ? BT_BRANCH_TAKEN : 0};
+}
+
+static inline struct bt_branch not_taken(uint64_t from, uint64_t to)
+{
+	return (struct bt_branch){.kind = BT_BRANCH_JCC, .from = from, .to = to};
 }
 
 #endif
