@@ -38,13 +38,15 @@ static unsigned registers(const struct decoded *d)
 	for (unsigned i = 0; i < d->z.operand_count; i++) {
 		const ZydisDecodedOperand *o = &d->operands[i];
 
-		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && d->z.mnemonic != ZYDIS_MNEMONIC_NOP)
 			set |= register_bit(o->reg.value);
 		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY)
 			set |= register_bit(o->mem.base) | register_bit(o->mem.index);
 	}
 	if (repeated(&d->z))
 		set |= X86_BIT(X86_RCX);
+	if (d->z.mnemonic == ZYDIS_MNEMONIC_MWAITX) /* Zydis 4.0 forgets the timeout */
+		set |= X86_BIT(X86_RBX);
 	return set;
 }
 
@@ -52,6 +54,37 @@ static unsigned flag_set(ZydisAccessedFlagsMask mask)
 {
 	return (mask & ZYDIS_CPUFLAG_CF ? X86_CF : 0) | (mask & ZYDIS_CPUFLAG_PF ? X86_PF : 0) | (mask & ZYDIS_CPUFLAG_AF ? X86_AF : 0) |
 	       (mask & ZYDIS_CPUFLAG_ZF ? X86_ZF : 0) | (mask & ZYDIS_CPUFLAG_SF ? X86_SF : 0) | (mask & ZYDIS_CPUFLAG_OF ? X86_OF : 0);
+}
+
+/* What Zydis calls undefined counts as written, except of instructions that leave it alone on one processor or other: there only what
+ * all processors define does. */
+static unsigned written(const ZydisDecodedInstruction *z)
+{
+	const ZydisAccessedFlags *f = z->cpu_flags;
+	unsigned defined = flag_set(f->modified | f->set_0 | f->set_1);
+
+	switch (z->mnemonic) {
+	case ZYDIS_MNEMONIC_MUL:
+	case ZYDIS_MNEMONIC_IMUL:
+	case ZYDIS_MNEMONIC_DIV:
+	case ZYDIS_MNEMONIC_IDIV:
+	case ZYDIS_MNEMONIC_BT:
+	case ZYDIS_MNEMONIC_BTC:
+	case ZYDIS_MNEMONIC_BTR:
+	case ZYDIS_MNEMONIC_BTS:
+		return defined;
+	case ZYDIS_MNEMONIC_BSF:
+	case ZYDIS_MNEMONIC_BSR:
+	case ZYDIS_MNEMONIC_LZCNT: /* a bsr or bsf to older ones */
+	case ZYDIS_MNEMONIC_TZCNT:
+		return defined & X86_ZF;
+	case ZYDIS_MNEMONIC_VPTEST: /* Zydis 4.0 forgets the flags that they clear */
+	case ZYDIS_MNEMONIC_VTESTPD:
+	case ZYDIS_MNEMONIC_VTESTPS:
+		return X86_ARITHMETIC;
+	default:
+		return defined | flag_set(f->undefined);
+	}
 }
 
 /* A count of zero leaves the flags alone; which of them another count writes depends on it in rotates. */
@@ -114,7 +147,6 @@ static bool outside_by_category(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_TSX_LDTRK:
 	case ZYDIS_CATEGORY_UINTR:
 	case ZYDIS_CATEGORY_VTX:
-	case ZYDIS_CATEGORY_XOP:
 		return true;
 	default:
 		break;
@@ -136,9 +168,14 @@ static bool outside_by_category(const ZydisDecodedInstruction *z)
 static bool outside_by_mnemonic(const struct decoded *d)
 {
 	switch (d->z.mnemonic) {
+	case ZYDIS_MNEMONIC_CLI:
 	case ZYDIS_MNEMONIC_CLRSSBSY:
 	case ZYDIS_MNEMONIC_FEMMS:
+	case ZYDIS_MNEMONIC_LGDT:
+	case ZYDIS_MNEMONIC_LIDT:
 	case ZYDIS_MNEMONIC_LMSW:
+	case ZYDIS_MNEMONIC_MCOMMIT:
+	case ZYDIS_MNEMONIC_RDPRU:
 	case ZYDIS_MNEMONIC_POPF:
 	case ZYDIS_MNEMONIC_POPFQ:
 	case ZYDIS_MNEMONIC_RDGSBASE:
@@ -150,6 +187,7 @@ static bool outside_by_mnemonic(const struct decoded *d)
 	case ZYDIS_MNEMONIC_SIDT:
 	case ZYDIS_MNEMONIC_SLDT:
 	case ZYDIS_MNEMONIC_SMSW:
+	case ZYDIS_MNEMONIC_STI:
 	case ZYDIS_MNEMONIC_STR:
 	case ZYDIS_MNEMONIC_SWAPGS:
 	case ZYDIS_MNEMONIC_UD0:
@@ -189,7 +227,7 @@ static bool outside(const struct decoded *d, const struct x86_insn *insn)
 		return true;
 	if (is_branch(insn->class) && insn->prefix_66)
 		return true;
-	if (d->gs && z->mnemonic != ZYDIS_MNEMONIC_NOP && (touches_memory(d) || !is_branch(insn->class)))
+	if (d->gs && (z->mnemonic != ZYDIS_MNEMONIC_NOP || (z->opcode != 0x90 && z->opcode != 0x1f)) && (touches_memory(d) || !is_branch(insn->class)))
 		return true;
 	return insn->traits & X86_RIP_RELATIVE && insn->traits & X86_ADDRESS32;
 }
@@ -263,10 +301,10 @@ static void take_parts(const ZydisDecodedInstruction *z, struct x86_insn *insn)
 		insn->imm_at = z->raw.imm[0].offset;
 		insn->imm_size = z->raw.imm[0].size / 8;
 	}
-	if (insn->modrm_at && z->raw.modrm.mod == 0 && z->raw.modrm.rm == 5) {
+	if (insn->modrm_at && insn->disp_size && z->raw.modrm.mod == 0 && z->raw.modrm.rm == 5) {
 		insn->traits |= X86_RIP_RELATIVE;
 		insn->displacement = z->raw.disp.value;
-	} else if (z->raw.imm[0].is_relative) {
+	} else if (z->raw.imm[0].is_relative && insn->class != BT_INSN_PLAIN) { /* xbegin is no branch here */
 		insn->displacement = z->raw.imm[0].value.s;
 	}
 }
@@ -283,7 +321,17 @@ static int decode(const uint8_t *bytes, size_t n, struct decoded *d)
 	status = ZydisDecoderDecodeFull(&decoder, bytes, n, &d->z, d->operands);
 	if (status == ZYDIS_STATUS_NO_MORE_DATA)
 		return -BT_E_TRUNCATED;
-	return ZYAN_FAILED(status) ? -BT_E_CORRUPT : 0;
+	if (ZYAN_FAILED(status))
+		return -BT_E_CORRUPT;
+	/* no 64-bit Linux ran on Knights Corner, whose opcodes are free elsewhere */
+	switch (d->z.meta.isa_ext) {
+	case ZYDIS_ISA_EXT_KNC:
+	case ZYDIS_ISA_EXT_KNCE:
+	case ZYDIS_ISA_EXT_KNCV:
+		return -BT_E_CORRUPT;
+	default:
+		return 0;
+	}
 }
 
 int x86_oracle(const uint8_t *bytes, size_t n, struct x86_insn *insn)
@@ -304,9 +352,10 @@ int x86_oracle(const uint8_t *bytes, size_t n, struct x86_insn *insn)
 	insn->regs = (uint16_t)registers(&d);
 	flags = d.z.cpu_flags;
 	if (flags) {
-		insn->flags_read = (uint8_t)flag_set(flags->tested);
+		/* the ZF that REPE looks at is its own */
+		insn->flags_read = repeated(&d.z) ? 0 : (uint8_t)flag_set(flags->tested);
 		if (writes_flags_for_sure(&d))
-			insn->flags_written = (uint8_t)flag_set(flags->modified | flags->set_0 | flags->set_1 | flags->undefined);
+			insn->flags_written = (uint8_t)written(&d.z);
 	}
 	if (outside(&d, insn))
 		touch_everything(insn);
