@@ -491,16 +491,6 @@ static uint8_t kind_of_type(unsigned type)
 	return kinds[type & 15] ? kinds[type & 15] - 1 : BT_BRANCH_BRANCH;
 }
 
-/* What FORMAT.md, section 6, says that the entry says of the flags word. */
-static uint64_t flags_of_entry(const struct bt_branch *b)
-{
-	uint64_t flags = (uint64_t)b->cycles << IMPORT_CYCLES_SHIFT;
-
-	if (b->flags & BT_BRANCH_PREDICTION_KNOWN)
-		flags |= b->flags & BT_BRANCH_MISPREDICTED ? IMPORT_MISPREDICTED : IMPORT_PREDICTED;
-	return flags;
-}
-
 static void put_branch(struct thread *t, const struct import_branch *in, uint64_t slots)
 {
 	struct bt_branch b = {.from = in->from, .to = in->to, .cycles = (uint16_t)(in->flags >> IMPORT_CYCLES_SHIFT)};
@@ -515,7 +505,7 @@ static void put_branch(struct thread *t, const struct import_branch *in, uint64_
 		b.kind = kind_of_type((unsigned)(in->flags >> IMPORT_TYPE_SHIFT));
 		b.flags |= BT_BRANCH_TAKEN;
 	}
-	put_entry(t, &b, in->flags ^ flags_of_entry(&b), in->counters);
+	put_entry(t, &b, in->flags ^ bt_branch_perf_flags(&b), in->counters);
 }
 
 static bool is_empty(const struct import_branch *b)

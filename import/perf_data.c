@@ -310,7 +310,7 @@ static int take_round(struct perf_reader *r, const struct perf_record *record)
 }
 
 static take_record *const user_records[] = {
-	[PERF_HEADER_ATTR - PERF_USER_FIRST] = take_attr, [PERF_FINISHED_ROUND - PERF_USER_FIRST] = take_round,
+	[PERF_FINISHED_ROUND - PERF_USER_FIRST] = take_round,
 	[PERF_AUXTRACE_INFO - PERF_USER_FIRST] = take_auxtrace_info, [PERF_EVENT_UPDATE - PERF_USER_FIRST] = take_update,
 	[PERF_COMPRESSED - PERF_USER_FIRST] = take_compressed, [PERF_COMPRESSED2 - PERF_USER_FIRST] = take_compressed,
 };
@@ -396,26 +396,39 @@ static int next_record(struct perf_reader *r, struct slice *in, struct perf_reco
 	return 1;
 }
 
-/* What a pipe says of the whole stands anywhere in it, build-ids even at its end, and is needed first. */
+/* What a pipe says of the whole: events, sections, build-ids (these even at its end). All of it is needed first. */
+static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice *event_names)
+{
+	struct slice body = record->body;
+	uint64_t feature;
+
+	if (record->type == PERF_HEADER_ATTR)
+		return take_attr(r, record);
+	if (record->type == PERF_HEADER_BUILD_ID)
+		perf_add_build_id(r, body, record->misc);
+	if (record->type != PERF_HEADER_FEATURE)
+		return 0;
+	feature = slice_u64(&body);
+	if (feature == PERF_FEATURE_EVENT_DESC) {
+		*event_names = body;
+		return 0;
+	}
+	return body.bad || feature > UINT8_MAX ? 0 : perf_feature(r, (unsigned)feature, body);
+}
+
 static int scan(struct perf_reader *r, struct slice in, uint64_t end)
 {
+	struct slice event_names = {0};
 	struct perf_record record;
 	int rc;
 
 	while ((rc = next_record(r, &in, &record, end)) == 1) {
-		if (record.type == PERF_HEADER_BUILD_ID) {
-			perf_add_build_id(r, record.body, record.misc);
-		} else if (record.type == PERF_HEADER_FEATURE) {
-			struct slice body = record.body;
-			uint64_t feature = slice_u64(&body);
-
-			rc = body.bad || feature > 255 ? 0 : perf_feature(r, (unsigned)feature, body);
-			if (rc)
-				return rc;
-		}
+		rc = scan_record(r, &record, &event_names);
+		if (rc)
+			return rc;
 	}
 	r->seen.aux_bytes = 0; /* counted when they are read in earnest */
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : perf_feature(r, PERF_FEATURE_EVENT_DESC, event_names);
 }
 
 static void fill_header(struct perf_reader *r)
@@ -431,34 +444,14 @@ static void fill_header(struct perf_reader *r)
 			h->source = bt_str("lbr");
 }
 
-/* In a pipe the events are described before the first record of the kernel's. */
-static int take_descriptions(struct perf_reader *r, struct slice in, uint64_t end)
+static int take_all(struct perf_reader *r, struct slice in, uint64_t end)
 {
 	struct perf_record record;
 	int rc = 0;
 
-	while (!rc && next_record(r, &in, &record, end) == 1 && record.type >= PERF_USER_FIRST && record.type != PERF_COMPRESSED &&
-	       record.type != PERF_COMPRESSED2)
-		if (record.type == PERF_HEADER_ATTR)
-			rc = take_attr(r, &record);
-	r->seen.aux_bytes = 0;
-	return rc;
-}
-
-static int take_all(struct perf_reader *r, struct slice in, uint64_t end, bool pipe)
-{
-	size_t described = r->attr_count;
-	struct perf_record record;
-	int rc = pipe ? take_descriptions(r, in, end) : 0;
-
 	fill_header(r);
-	described = r->attr_count - described;
-	while (!rc && !importer_failed(r->im) && (rc = next_record(r, &in, &record, end)) == 1) {
-		bool again = record.type == PERF_HEADER_ATTR && described;
-
-		described -= again;
-		rc = again ? 0 : take_any(r, &record, false);
-	}
+	while (!rc && !importer_failed(r->im) && (rc = next_record(r, &in, &record, end)) == 1)
+		rc = take_any(r, &record, false);
 	return rc ? rc : finish_all(r);
 }
 
@@ -512,7 +505,7 @@ int perf_data_import(struct importer *im, struct slice file, struct bt_error *er
 		rc = scan(r, data, offset + data.len);
 	perf_sort_tables(r);
 	if (!rc)
-		rc = take_all(r, data, offset + data.len, pipe);
+		rc = take_all(r, data, offset + data.len);
 	if (!rc) {
 		importer_writer(im); /* also of a capture without records; the header's strings are ours */
 		note_all(r);

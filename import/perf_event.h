@@ -46,6 +46,7 @@ enum perf_misc {
 };
 
 enum {
+	PERF_FEATURE_EVENT_DESC = 12, /* the section with the events' names */
 	PERF_NAME_MAX = 96,
 	/* A record has at most 65535 bytes. */
 	PERF_BRANCHES_MAX = 65536 / 24,

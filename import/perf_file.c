@@ -22,7 +22,6 @@ enum feature {
 	FEATURE_OSRELEASE = 4,
 	FEATURE_CPUDESC = 8,
 	FEATURE_CMDLINE = 11,
-	FEATURE_EVENT_DESC = 12,
 };
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP", magic_old[] = "PERFFILE";
@@ -250,7 +249,7 @@ int perf_feature(struct perf_reader *r, unsigned feature, struct slice in)
 	case FEATURE_CMDLINE:
 		take_arguments(r, in);
 		break;
-	case FEATURE_EVENT_DESC:
+	case PERF_FEATURE_EVENT_DESC:
 		take_event_names(r, in);
 		break;
 	default:

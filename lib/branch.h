@@ -56,6 +56,16 @@ static inline bool bt_branch_kind_is_branch(unsigned kind) { return kind <= BT_B
 static inline bool bt_branch_is_branch(const struct bt_branch *b) { return bt_branch_kind_is_branch(b->kind); }
 static inline bool bt_branch_taken(const struct bt_branch *b) { return b->flags & BT_BRANCH_TAKEN; }
 
+/* What an entry says of the flags word of Linux's struct perf_branch_entry; BRANCH_WORDS records hold the rest (FORMAT.md, section 6). */
+static inline uint64_t bt_branch_perf_flags(const struct bt_branch *b)
+{
+	uint64_t flags = (uint64_t)b->cycles << 4;
+
+	if (b->flags & BT_BRANCH_PREDICTION_KNOWN)
+		flags |= b->flags & BT_BRANCH_MISPREDICTED ? 1 : 2;
+	return flags;
+}
+
 /* Encoder and decoder state: deltas run from the `to` of the entry before. Zero it at the start of a chunk. */
 struct bt_branch_codec {
 	uint64_t last;

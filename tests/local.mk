@@ -177,6 +177,7 @@ PYTHON_TESTS = \
 	tests/e2e/behaviour.py \
 	tests/e2e/signals.py \
 	tests/e2e/begin.py \
+	tests/e2e/import_fixtures.py \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py \

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/export.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
 #include "lib/escape.h"
@@ -20,6 +21,7 @@ enum view {
 	VIEW_TERMINAL,
 	VIEW_TEXT,
 	VIEW_JSON,
+	VIEW_EXPORT,
 };
 
 enum {
@@ -33,6 +35,7 @@ struct arguments {
 	enum view view;
 	struct report_options report;
 	bool count_given;
+	const struct export_kind *export; /* of VIEW_EXPORT */
 	const char *trace; /* NULL: the latest */
 };
 
@@ -60,6 +63,13 @@ static bool take_json(struct arguments *a, const char *value)
 	(void)value;
 	a->view = VIEW_JSON;
 	return true;
+}
+
+static bool take_export(struct arguments *a, const char *value)
+{
+	a->view = VIEW_EXPORT;
+	a->export = export_find(value);
+	return a->export;
 }
 
 static bool take_count(struct arguments *a, const char *value)
@@ -99,6 +109,7 @@ struct option_row {
 static const struct option_row rows[] = {
 	{0, "stdio", NULL, "print a report as text, as without a terminal", take_text},
 	{0, "json", NULL, "print a report as JSON (schema btrec-report/1)", take_json},
+	{0, "export", "KIND", "print the trace in the form of another tool (listed below)", take_export},
 	{'n', NULL, "N", "show the last N branches (40; with --json all)", take_count},
 	{0, "thread", "TASK", "show the branches of this task, or thread id", take_thread},
 	{0, "function", "NAME", "show only branches from or to this function", take_function},
@@ -125,7 +136,10 @@ static void print_help(void)
 		snprintf(left, sizeof left, "%-3s %s%s%s", letter, name, o->argument ? (o->name ? "=" : "") : "", o->argument ? o->argument : "");
 		printf("  %-22s %s\n", left, o->help);
 	}
-	puts("\nWithout --stdio or --json the trace is shown in the terminal; h lists its keys there.\n"
+	puts("\nExports:");
+	for (const struct export_kind *k = export_kinds; k->name; k++)
+		printf("  %-22s %s\n", k->name, k->help);
+	puts("\nWithout --stdio, --json or --export the trace is shown in the terminal; h lists its keys there.\n"
 	     "Exit status: 0 done, 1 a filter matched nothing, 2 usage, 66 no such trace, 74 I/O error,\n"
 	     "76 not a trace or damaged (what is readable is shown), 77 no permission.");
 }
@@ -270,6 +284,28 @@ static int tell_damage(const struct model *m)
 	return damaged ? bt_error_exit_status(BT_E_CORRUPT) : 0;
 }
 
+/* Reads the files of the trace in one pass, without the model. */
+static int export_trace(const struct arguments *a, const char *path)
+{
+	struct bt_error err = {0};
+	struct trace *t;
+	int rc = trace_open(&t, path, &err);
+
+	if (rc)
+		return fail(&err);
+	rc = a->export->print(stdout, t, &err);
+	trace_close(t);
+	if (rc < 0)
+		return fail(&err);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "btview: cannot write: %s\n", strerror(errno));
+		return bt_error_exit_status(BT_E_IO);
+	}
+	if (rc)
+		fprintf(stderr, "btview: the trace is damaged: what is readable is shown\n");
+	return rc ? bt_error_exit_status(BT_E_CORRUPT) : 0;
+}
+
 static int view_trace(const struct arguments *a, const char *path)
 {
 	struct bt_error err = {0};
@@ -312,7 +348,7 @@ int main(int argc, char **argv)
 		fputs("btview: no trace named, and none of BTREC_TRACE_DIR, XDG_DATA_HOME and HOME is set\n", stderr);
 		return bt_error_exit_status(BT_E_NO_TRACE);
 	}
-	status = view_trace(&a, a.trace);
+	status = a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);
 	free(latest);
 	return status;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace in the form of other tools. Reads the files of the trace one after the other, without the model: an export of millions of
+ * branches needs little memory. */
+#ifndef BT_EXPORT_H
+#define BT_EXPORT_H
+
+#include <stdio.h>
+
+#include "format/trace_reader.h"
+
+struct export_kind {
+	const char *name, *help;
+	/* Returns 0; 1 when something of the trace could not be read (the rest is written); -BT_E_NO_MEMORY. */
+	int (*print)(FILE *to, const struct trace *t, struct bt_error *err);
+};
+
+/* The kinds, ended by one without a name. */
+extern const struct export_kind export_kinds[];
+
+const struct export_kind *export_find(const char *name); /* NULL: no such kind */
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What the exports share: the events of a trace in order, and the runs of branches before its snapshots, in one pass. */
+#ifndef BT_EXPORT_PRIVATE_H
+#define BT_EXPORT_PRIVATE_H
+
+#include "decoder/export.h"
+#include "lib/branch.h"
+
+/* The events of all units by seq. */
+struct event_stream {
+	struct trace_cursor cursor;
+	struct bt_record rec;
+	bool has;
+};
+
+struct event_merge {
+	struct event_stream *streams;
+	size_t count;
+	size_t current; /* stream of the newest event given */
+	bool begun, damaged;
+};
+
+int event_merge_open(struct event_merge *e, const struct trace *t, struct bt_error *err) BT_MUST_USE;
+void event_merge_close(struct event_merge *e);
+/* The next event; it lives until the next call. NULL at the end. */
+const struct bt_record *event_merge_next(struct event_merge *e);
+
+/* A taken branch, or an empty slot (0 to 0), with the flags word of struct perf_branch_entry. */
+struct run_entry {
+	uint64_t from, to, flags;
+};
+
+/* Pairs of BRANCH_WORDS on their way. */
+struct run_words {
+	struct buf bytes;
+	struct slice in;
+	uint64_t first, left, word; /* left: of the pair */
+};
+
+/* Reads the branches of one task from the oldest on. */
+struct run_reader {
+	struct trace_cursor cursor;
+	bool opened, imported, damaged;
+	struct slice in; /* of the chunk */
+	struct bt_branch_codec codec;
+	uint64_t number, end; /* of the next entry; of the chunk */
+	struct run_words flags;
+	struct run_entry *at; /* the run: entries since the last gap or snapshot, oldest first */
+	size_t count, cap;
+};
+
+/* Reads up to a position and leaves the run before it in at[0 .. count). False without memory. */
+bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t task, uint64_t position);
+void run_reader_release(struct run_reader *r);
+
+int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err);
+
+#endif

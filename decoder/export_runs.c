@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/export_private.h"
+
+enum {
+	/* Empty slots of a run that are believed: no processor has so many. */
+	SLOTS_MAX = 4096,
+	/* A run is a snapshot's history; of a longer one the newest part is kept. */
+	RUN_MAX = 1 << 20,
+};
+
+/* --- events --- */
+
+static void step(struct event_merge *e, struct event_stream *s)
+{
+	int rc;
+
+	while ((rc = trace_cursor_next(&s->cursor, &s->rec, NULL)) < 0)
+		e->damaged |= rc != -BT_E_TRUNCATED;
+	s->has = rc == 1;
+}
+
+int event_merge_open(struct event_merge *e, const struct trace *t, struct bt_error *err)
+{
+	*e = (struct event_merge){.streams = calloc(t->file_count + 1, sizeof *e->streams)};
+	if (!e->streams)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+	for (size_t i = 0; i < t->file_count; i++)
+		if (t->files[i].kind == BT_FILE_EVENTS)
+			trace_cursor_init(&e->streams[e->count++].cursor, t, &t->files[i]);
+	for (size_t i = 0; i < e->count; i++)
+		step(e, &e->streams[i]);
+	return 0;
+}
+
+void event_merge_close(struct event_merge *e)
+{
+	for (size_t i = 0; i < e->count; i++)
+		trace_cursor_release(&e->streams[i].cursor);
+	free(e->streams);
+}
+
+const struct bt_record *event_merge_next(struct event_merge *e)
+{
+	size_t least = SIZE_MAX;
+
+	if (e->begun)
+		step(e, &e->streams[e->current]);
+	for (size_t i = 0; i < e->count; i++)
+		/* seq is the first member of every event */
+		if (e->streams[i].has && (least == SIZE_MAX || e->streams[i].rec.u.end.seq < e->streams[least].rec.u.end.seq))
+			least = i;
+	e->begun = least != SIZE_MAX;
+	e->current = least;
+	return e->begun ? &e->streams[least].rec : NULL;
+}
+
+/* --- runs --- */
+
+static const struct trace_file *branch_file(const struct trace *t, uint32_t task)
+{
+	for (size_t i = 0; i < t->file_count; i++)
+		if (t->files[i].kind == BT_FILE_BRANCHES && t->files[i].number == task)
+			return &t->files[i];
+	return NULL;
+}
+
+static uint64_t next_word(struct run_words *w)
+{
+	while (!w->left && w->in.len && !w->in.bad) {
+		w->left = slice_leb(&w->in);
+		w->word = slice_leb(&w->in);
+	}
+	if (!w->left)
+		return 0;
+	w->left--;
+	return w->word;
+}
+
+static void take_words(struct run_words *w, const struct bt_record_branch_words *r)
+{
+	buf_reset(&w->bytes);
+	buf_put(&w->bytes, r->words.at, r->words.len);
+	w->in = slice_of(w->bytes.data, w->bytes.failed ? 0 : w->bytes.len);
+	w->first = r->first;
+	w->left = 0;
+}
+
+static void take_chunk(struct run_reader *r, const struct bt_record_branches *b)
+{
+	if (b->first < r->number)
+		return; /* damaged: each entry is in a trace once */
+	if (b->first > r->number)
+		r->count = 0;
+	if (r->flags.first != b->first)
+		r->flags.in = (struct slice){0};
+	r->in = b->entries;
+	r->codec = (struct bt_branch_codec){0};
+	r->number = b->first;
+	r->end = b->count > UINT64_MAX - b->first ? UINT64_MAX : b->first + b->count;
+}
+
+/* The next chunk of the task. False when there is none. */
+static bool next_chunk(struct run_reader *r)
+{
+	struct bt_record rec;
+	int rc;
+
+	while ((rc = trace_cursor_next(&r->cursor, &rec, NULL)) != 0) {
+		if (rc < 0) {
+			r->damaged |= rc != -BT_E_TRUNCATED;
+			continue;
+		}
+		if (rec.kind == BT_RECORD_BRANCH_WORDS && rec.u.branch_words.what == BT_WORDS_FLAGS)
+			take_words(&r->flags, &rec.u.branch_words);
+		if (rec.kind != BT_RECORD_BRANCHES)
+			continue;
+		take_chunk(r, &rec.u.branches);
+		return true;
+	}
+	return false;
+}
+
+static bool push(struct run_reader *r, const struct run_entry *e)
+{
+	if (r->count == 2 * RUN_MAX) {
+		memcpy(r->at, r->at + RUN_MAX, RUN_MAX * sizeof *r->at);
+		r->count = RUN_MAX;
+	}
+	if (r->count == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 64;
+		struct run_entry *at = realloc(r->at, cap * sizeof *at);
+
+		if (!at)
+			return false;
+		r->at = at;
+		r->cap = cap;
+	}
+	r->at[r->count++] = *e;
+	return true;
+}
+
+/* perf's type of a branch whose kind we know and the source did not tell. */
+static uint64_t type_of(const struct bt_branch *b)
+{
+	static const uint8_t types[BT_BRANCH_KINDS] = {
+		[BT_BRANCH_JCC] = 1,  [BT_BRANCH_JMP] = 2,   [BT_BRANCH_IJMP] = 3,   [BT_BRANCH_CALL] = 4,
+		[BT_BRANCH_ICALL] = 5, [BT_BRANCH_RET] = 6,   [BT_BRANCH_SYSCALL] = 7, [BT_BRANCH_ASYNC] = 12,
+	};
+
+	return (uint64_t)types[b->kind] << 20;
+}
+
+static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t word)
+{
+	struct run_entry e = {.from = b->from, .to = b->to, .flags = word ^ bt_branch_perf_flags(b)};
+
+	if (bt_branch_is_branch(b)) {
+		if (!r->imported)
+			e.flags |= type_of(b);
+		return !bt_branch_taken(b) || push(r, &e);
+	}
+	if (b->kind != BT_BRANCH_GAP)
+		return true;
+	if (b->to != BT_GAP_EMPTY)
+		r->count = 0;
+	e.from = e.to = 0;
+	for (uint64_t i = 0; b->to == BT_GAP_EMPTY && i < b->from && i < SLOTS_MAX; i++)
+		if (!push(r, &e))
+			return false;
+	return true;
+}
+
+static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t task)
+{
+	const struct trace_file *file = branch_file(t, task);
+
+	if (r->opened || !file)
+		return r->opened;
+	trace_cursor_init(&r->cursor, t, file);
+	r->opened = true;
+	r->imported = t->header.backend.len == 6 && !memcmp(t->header.backend.at, "import", 6);
+	return true;
+}
+
+bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t task, uint64_t position)
+{
+	r->count = 0;
+	if (!open_reader(r, t, task))
+		return true;
+	while (r->number < position) {
+		struct bt_branch b;
+
+		if (r->number >= r->end && !next_chunk(r))
+			return true;
+		/* What is not there was not kept, or a chunk begins behind the position. */
+		if (r->number >= position)
+			break;
+		if (r->number >= r->end)
+			continue;
+		if (bt_branch_decode(&r->codec, &r->in, &b) != 1) {
+			r->damaged |= true;
+			r->number = r->end;
+			r->count = 0;
+			continue;
+		}
+		r->number++;
+		if (!take_entry(r, &b, r->flags.in.at ? next_word(&r->flags) : 0))
+			return false;
+	}
+	return true;
+}
+
+void run_reader_release(struct run_reader *r)
+{
+	if (r->opened)
+		trace_cursor_release(&r->cursor);
+	buf_release(&r->flags.bytes);
+	free(r->at);
+}
