@@ -15,6 +15,10 @@
 #include "decoder/verdict.h"
 #include "lib/escape.h"
 
+enum {
+	FRAMES_MAX = 4096, /* of one stack */
+};
+
 struct json_report {
 	FILE *to;
 	const struct model *m;
@@ -225,7 +229,7 @@ static json_t *json_registers(const struct bt_regs *regs)
 static size_t take_frames(struct json_report *r, const struct bt_record_thread *thread, struct stack_frame *frames, size_t *unwound)
 {
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
-	size_t n = symbols_unwind(r->s, r->focus.snap, thread, frames, REPORT_FRAMES_MAX, &complete);
+	size_t n = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
 	struct history own = {0};
 	const struct history *h = is_focus ? &r->focus.history : &own;
 	struct callstack calls;
@@ -236,7 +240,7 @@ static size_t take_frames(struct json_report *r, const struct bt_record_thread *
 		return n;
 	callstack_build(&calls, h, r->s, history_index(h, thread->position));
 	check = callstack_check(&calls, frames, n);
-	n = callstack_extend(&calls, &check, frames, n, REPORT_FRAMES_MAX);
+	n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
 	callstack_release(&calls);
 	history_release(&own);
 	return n;
@@ -244,7 +248,7 @@ static size_t take_frames(struct json_report *r, const struct bt_record_thread *
 
 static json_t *json_stack(struct json_report *r, const struct bt_record_thread *thread, size_t *unwound)
 {
-	struct stack_frame *frames = calloc(REPORT_FRAMES_MAX, sizeof *frames);
+	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
 	json_t *all = json_array();
 	size_t n = frames ? take_frames(r, thread, frames, unwound) : 0;
 

@@ -6,10 +6,6 @@
 #include "decoder/focus.h"
 #include "decoder/text.h"
 
-enum {
-	REPORT_FRAMES_MAX = 4096, /* unwound */
-};
-
 struct report {
 	struct text t;
 	const struct model *m;

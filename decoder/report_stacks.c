@@ -8,6 +8,7 @@
 #include "decoder/report_private.h"
 
 enum {
+	FRAMES_MAX = 1 << 16,
 	FRAMES_HEAD = 40, /* shown of a long stack: its innermost and outermost frames */
 	FRAMES_TAIL = 10,
 	RECURSION_PERIOD_MAX = 8, /* functions that call each other in turn */
@@ -50,18 +51,19 @@ static size_t find_recursion(const struct stack_frame *frames, size_t count, siz
 	return 0;
 }
 
-static void put_recursion(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t i,
+static void put_recursion(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t number,
 			  size_t period, size_t rounds)
 {
 	for (size_t k = 0; k < period; k++)
-		put_frame(r, thread, &frames[i + k], i + k);
+		put_frame(r, thread, &frames[k], number + k);
 	if (period == 1)
 		text_printf(&r->t, "  ...  the same frame %zu times\n", rounds);
 	else
 		text_printf(&r->t, "  ...  the same %zu frames %zu times\n", period, rounds);
 }
 
-static void put_frames(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t count)
+/* first: the number of the first one. */
+static void put_frames(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t count, size_t first)
 {
 	size_t lines = 0, rounds, period;
 
@@ -70,12 +72,12 @@ static void put_frames(struct report *r, const struct bt_record_thread *thread, 
 
 		period = shown ? find_recursion(frames, count, i, &rounds) : 0;
 		if (period) {
-			put_recursion(r, thread, frames, i, period, rounds);
+			put_recursion(r, thread, &frames[i], first + i, period, rounds);
 			i += period * rounds;
 			continue;
 		}
 		if (shown)
-			put_frame(r, thread, &frames[i], i);
+			put_frame(r, thread, &frames[i], first + i);
 		else if (lines == FRAMES_HEAD)
 			text_printf(&r->t, "  ...\n");
 		i++;
@@ -120,13 +122,10 @@ static void put_check(struct report *r, const struct bt_record_thread *thread, c
 	callstack_build(&calls, h, r->s, history_index(h, thread->position));
 	check = callstack_check(&calls, frames, count);
 	put_verdict(r, &check);
-	extended = complete ? count : callstack_extend(&calls, &check, frames, count, REPORT_FRAMES_MAX);
+	extended = complete ? count : callstack_extend(&calls, &check, frames, count, FRAMES_MAX);
 	if (extended > count) {
 		text_printf(&r->t, "  It could not be unwound further. By the branch history it goes on:\n");
-		for (size_t i = count; i < extended && i < count + OPEN_CALLS_SHOWN; i++)
-			put_frame(r, thread, &frames[i], i);
-		if (extended > count + OPEN_CALLS_SHOWN)
-			text_printf(&r->t, "  ...  and %zu more\n", extended - count - OPEN_CALLS_SHOWN);
+		put_frames(r, thread, frames + count, extended - count, count);
 	} else if (!complete) {
 		text_printf(&r->t, "  It could not be unwound further.\n");
 	}
@@ -140,13 +139,13 @@ static void put_thread(struct report *r, const struct bt_record_thread *thread, 
 	const struct model_task *task = model_task(r->m, thread->task);
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
 	struct history h = {0};
-	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, REPORT_FRAMES_MAX, &complete);
+	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
 
 	text_printf(&r->t, "\nStack of task %u", thread->task);
 	if (task)
 		text_printf(&r->t, " (thread %u of process %u%s)", task->tid, task->pid, thread->in_syscall ? ", in a system call" : "");
 	text_printf(&r->t, "\n");
-	put_frames(r, thread, frames, count);
+	put_frames(r, thread, frames, count, 0);
 	if (is_focus)
 		put_check(r, thread, &r->focus.history, frames, count, complete);
 	else if (!history_load(&h, r->m, thread->task, NULL))
@@ -157,7 +156,7 @@ static void put_thread(struct report *r, const struct bt_record_thread *thread, 
 void report_stacks(struct report *r)
 {
 	const struct model_snapshot *snap = r->focus.snap;
-	struct stack_frame *frames = calloc(REPORT_FRAMES_MAX, sizeof *frames);
+	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
 
 	if (r->focus.thread && frames)
 		put_thread(r, r->focus.thread, frames);

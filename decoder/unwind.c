@@ -19,6 +19,7 @@ struct unwind_context {
 	struct bt_regs regs; /* of the frame to begin with */
 	struct stack_frame *frames;
 	size_t count, max;
+	bool cut; /* memory that the newest frame's caller would be read from is not in the trace */
 };
 
 static bool read_word(struct unwind_context *u, uint64_t addr, uint64_t *value)
@@ -56,8 +57,12 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 	uint64_t value;
 
 	(void)dwfl;
-	if (!im->unwinding || !read_word(im->unwinding, addr, &value))
+	if (!im->unwinding)
 		return false;
+	if (!read_word(im->unwinding, addr, &value)) {
+		im->unwinding->cut = true;
+		return false;
+	}
 	*result = value;
 	return true;
 }
@@ -87,6 +92,7 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	Dwarf_Word sp;
 	bool activation;
 
+	u->cut = false; /* asking for a frame's pc reads its caller's */
 	if (u->count == u->max || !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
 	/* A frame's CFA is the stack pointer of its caller. */
@@ -116,7 +122,8 @@ static bool unwind_from(struct unwind_context *u)
 	im->unwinding = u;
 	rc = dwfl_getthread_frames(im->dwfl, TASK_ID, add_frame, u);
 	im->unwinding = NULL;
-	return !rc;
+	/* libdwfl calls a stack whose return address it cannot read the end of it. */
+	return !rc && !u->cut;
 }
 
 static bool is_code(const struct unwind_context *u, uint64_t addr)

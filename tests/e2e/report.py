@@ -47,6 +47,19 @@ def schema_fault():
     equal(found["verdict"], {"state": "consistent", "from": None, "checked": len(found["branches"]) - 1}, "verdict")
 
 
+@case("a stack longer than the memory that is kept goes on by the branch history, and the JSON tells which frames")
+def long_stack():
+    trace = crash("stack-overflow")
+    found = report(trace, "-n", "10")
+    validate(found)
+    thread = found["threads"][0]
+    check(100 < thread["unwound"] < len(thread["stack"]), "unwound %d of %d" % (thread["unwound"], len(thread["stack"])))
+    check("By the branch history it goes on:\n  #%d " % thread["unwound"] in text(trace), text(trace))
+    check(re.search(r"#[0-9]+ +main\+", text(trace)), "main is not in the report's stack")
+    short_one = report(crash("null-write"), "-n", "10")["threads"][0]
+    equal(short_one["unwound"], len(short_one["stack"]), "frames that unwinding gave")
+
+
 @case("the JSON of a wild return fits its schema")
 def schema_wild():
     validate(report(crash("ret-unmapped"), "-n", "50"))
