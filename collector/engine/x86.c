@@ -7,7 +7,8 @@
 #include "lib/error.h"
 
 enum {
-	/* What is looked at before the length is compared with the limit: 14 prefixes, then opcode, ModRM, SIB, 4 bytes of a displacement, 8 more. */
+	/* What may be looked at before the length is compared with the limit: 15 prefixes, 5 bytes of EVEX and opcode, ModRM, SIB and
+	 * displacement. */
 	LOOKAHEAD = 32
 };
 
@@ -23,8 +24,8 @@ enum prefix {
 };
 
 static const uint8_t prefixes[256] = {
-	[0x26] = P_IGNORED, [0x2e] = P_IGNORED, [0x36] = P_IGNORED, [0x3e] = P_IGNORED, [0x40 ... 0x4f] = P_REX, [0x64] = P_FS, [0x65] = P_GS,
-	[0x66] = P_66, [0x67] = P_67, [0xf0] = P_LOCK, [0xf2] = P_REPEAT, [0xf3] = P_REPEAT,
+	[0x26] = P_IGNORED, [0x2e] = P_IGNORED, [0x36] = P_IGNORED, [0x3e] = P_IGNORED, [0x40 ... 0x4f] = P_REX, [0x64] = P_FS,
+	[0x65] = P_GS,	    [0x66] = P_66,	[0x67] = P_67,	    [0xf0] = P_LOCK,	[0xf2] = P_REPEAT,	 [0xf3] = P_REPEAT,
 };
 
 /* Bytes of the first immediate, and of all. */
@@ -82,18 +83,21 @@ static int32_t signed_32(const uint8_t *bytes)
 /* A REX byte counts only right before the opcode. */
 static void take_prefixes(struct scan *s, struct x86_insn *insn)
 {
-	unsigned kind;
+	unsigned kind, byte = s->bytes[0], rex = 0;
 
-	while (s->at < BT_INSN_MAX && (kind = prefixes[s->bytes[s->at]])) {
+	while ((kind = prefixes[byte])) {
 		s->prefixes |= kind;
-		insn->rex = kind == P_REX ? s->bytes[s->at] : 0;
+		rex = kind == P_REX ? byte : 0;
 		if (kind == P_REPEAT)
-			insn->prefix_f2_f3 = s->bytes[s->at];
-		s->at++;
+			insn->prefix_f2_f3 = (uint8_t)byte;
+		if (++s->at == BT_INSN_MAX)
+			break;
+		byte = s->bytes[s->at];
 	}
-	s->extend = insn->rex & 15;
-	s->pp = insn->prefix_f2_f3 ? (insn->prefix_f2_f3 == 0xf3 ? PP_F3 : PP_F2) : s->prefixes & P_66 ? PP_66 : PP_NONE;
-	insn->prefix_66 = s->prefixes & P_66 ? 1 : 0;
+	insn->rex = (uint8_t)rex;
+	s->extend = rex & 15;
+	if (s->prefixes & (P_REPEAT | P_66))
+		s->pp = insn->prefix_f2_f3 ? (insn->prefix_f2_f3 == 0xf3 ? PP_F3 : PP_F2) : PP_66;
 }
 
 static void take_opcode(struct scan *s, struct x86_insn *insn, unsigned map)
@@ -341,16 +345,33 @@ static bool must_run_outside(const struct scan *s, const struct x86_insn *insn, 
 	return s->prefixes & P_GS && gs_matters(insn, modrm);
 }
 
-static void take_flags(const struct scan *s, struct x86_insn *insn)
+static void take_prefix_traits(const struct scan *s, struct x86_insn *insn)
 {
-	insn->flags_read = s->form.reads;
-	insn->flags_written = s->form.writes;
-	if (insn->traits & X86_REPEATED) {
+	insn->prefix_66 = s->prefixes & P_66 ? 1 : 0;
+	if (s->prefixes & P_67)
+		insn->traits |= X86_ADDRESS32;
+	if (s->prefixes & P_FS)
+		insn->traits |= X86_SEGMENT;
+	if (s->form.what & FORM_STRING && s->prefixes & P_REPEAT) {
+		insn->traits |= X86_REPEATED;
 		insn->flags_written = 0;
 		insn->regs |= X86_BIT(X86_RCX);
 	}
+}
+
+/* What most instructions have nothing of. */
+static void take_the_rest(struct scan *s, struct x86_insn *insn, unsigned modrm)
+{
+	take_prefix_traits(s, insn);
 	if (s->form.what & FORM_SHIFT && !(s->bytes[insn->imm_at] & (s->extend & REX_W && !(s->form.what & FORM_BYTE_RM) ? 63 : 31)))
 		insn->flags_written = 0;
+	if (must_run_outside(s, insn, modrm)) {
+		/* nothing is said of it: it may touch everything */
+		insn->traits |= X86_OUTSIDE;
+		insn->regs = 0xffff;
+		insn->flags_read = X86_ARITHMETIC;
+		insn->flags_written = 0;
+	}
 }
 
 /* Returns false when it is no instruction. */
@@ -369,21 +390,11 @@ static bool scan(struct scan *s, struct x86_insn *insn)
 	if (s->form.what & FORM_QUIRK)
 		take_quirk(s, insn, modrm);
 	insn->len = (uint8_t)s->at;
-	if (s->prefixes & P_67)
-		insn->traits |= X86_ADDRESS32;
-	if (s->prefixes & P_FS)
-		insn->traits |= X86_SEGMENT;
-	if (s->form.what & FORM_STRING && s->prefixes & P_REPEAT)
-		insn->traits |= X86_REPEATED;
 	insn->regs = (uint16_t)(regs | s->form.regs);
-	take_flags(s, insn);
-	if (must_run_outside(s, insn, modrm)) {
-		/* nothing is said of it: it may touch everything */
-		insn->traits |= X86_OUTSIDE;
-		insn->regs = 0xffff;
-		insn->flags_read = X86_ARITHMETIC;
-		insn->flags_written = 0;
-	}
+	insn->flags_read = s->form.reads;
+	insn->flags_written = s->form.writes;
+	if (s->prefixes & ~(unsigned)P_REX || s->form.what & (FORM_OUTSIDE | FORM_SHIFT))
+		take_the_rest(s, insn, modrm);
 	return true;
 }
 

@@ -161,6 +161,7 @@ extern const struct x86_form x86_vector_forms[];
 #define EG (E | G)				       /* r/m, reg */
 #define EBGB (EB | G | FORM_BYTE_REG)		       /* both of eight bits */
 #define OUTSIDE_E (E | FORM_OUTSIDE)
+#define JUST(what) {what, 0, 0, 0}
 #define BY_REG(row) {FORM_VALID | FORM_MODRM | FORM_BY_REG, REG_##row, 0, 0}
 #define BY_REG_SPLIT(row) {FORM_VALID | FORM_MODRM | FORM_BY_REG | FORM_SPLIT, REG_##row, 0, 0}
 #define BY_PREFIX(row) {FORM_VALID | FORM_MODRM | FORM_BY_PREFIX, PREFIX_##row, 0, 0}

@@ -227,7 +227,8 @@ static bool outside(const struct decoded *d, const struct x86_insn *insn)
 		return true;
 	if (is_branch(insn->class) && insn->prefix_66)
 		return true;
-	if (d->gs && (z->mnemonic != ZYDIS_MNEMONIC_NOP || (z->opcode != 0x90 && z->opcode != 0x1f)) && (touches_memory(d) || !is_branch(insn->class)))
+	if (d->gs && !(z->mnemonic == ZYDIS_MNEMONIC_NOP && (z->opcode == 0x90 || z->opcode == 0x1f)) &&
+	    (touches_memory(d) || !is_branch(insn->class)))
 		return true;
 	return insn->traits & X86_RIP_RELATIVE && insn->traits & X86_ADDRESS32;
 }
