@@ -166,6 +166,10 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 			return NULL;
 		}
 	}
+	if (parent && parent->extension) {
+		s->extension_ops = parent->extension_ops;
+		s->extension = s->extension_ops->copy(parent->extension);
+	}
 	rec.seq = trace_writer_next_seq(w);
 	rec.time = trace_writer_time(w);
 	trace_writer_event(w, unit, BT_RECORD_SPACE, &rec);
@@ -182,6 +186,8 @@ void address_space_put(struct address_space *s)
 {
 	if (!s || --s->users)
 		return;
+	if (s->extension)
+		s->extension_ops->release(s->extension);
 	free_maps(s->maps, s->map_count);
 	pages_release(s);
 	free(s);
@@ -343,6 +349,8 @@ static void drop_mapping(struct address_space *s, struct trace_writer *w, const 
 {
 	write_unmap(s, w, m);
 	pages_drop(s, m->start, m->end);
+	if (s->extension)
+		s->extension_ops->changed(s->extension, m->start, m->end);
 }
 
 static void add_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
@@ -389,8 +397,11 @@ static void check_page(struct address_space *s, struct trace_writer *w, pid_t ti
 
 	if (!p || (!new_page && !memcmp(p->bytes + at, bytes, n)))
 		return;
-	if (!new_page)
+	if (!new_page) {
 		s->epoch++;
+		if (s->extension)
+			s->extension_ops->changed(s->extension, addr, addr + PAGE);
+	}
 	memset(p->bytes, 0, PAGE);
 	tracee_read(tid, addr, p->bytes, PAGE);
 	memcpy(p->bytes + at, bytes, n);
@@ -415,6 +426,37 @@ int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t t
 	if (insn->len > here)
 		check_page(s, w, tid, addr + here, 0, bytes + here, insn->len - here);
 	return 0;
+}
+
+static bool is_fixed_code(const struct mapping *m)
+{
+	return m && m->prot & PROT_EXEC && !(m->prot & PROT_WRITE) && !m->shared;
+}
+
+size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		uint64_t page = (addr + done) & ~(uint64_t)(PAGE - 1);
+		size_t at = (addr + done) % PAGE, here = PAGE - at < n - done ? PAGE - at : n - done;
+		bool new_page;
+		struct code_page *p;
+
+		if (!is_fixed_code(address_space_map_at(s, page)) || !(p = page_get(s, page, &new_page)))
+			break;
+		if (new_page) {
+			memset(p->bytes, 0, PAGE);
+			if (tracee_read(tid, page, p->bytes, PAGE) != PAGE) {
+				pages_drop(s, page, page + PAGE);
+				break;
+			}
+			write_page(s, w, p);
+		}
+		memcpy(bytes + done, p->bytes + at, here);
+		done += here;
+	}
+	return done;
 }
 
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr)

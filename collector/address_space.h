@@ -22,7 +22,17 @@ struct code_page {
 	uint8_t *bytes;
 };
 
+/* What a backend keeps for a space, copied and released with it. */
+struct space_extension_ops {
+	void *(*copy)(void *extension); /* for a fork's child; NULL: it gets none */
+	void (*release)(void *extension);
+	/* The mapping of [start, end) has gone or changed, or a page of it that held code has. */
+	void (*changed)(void *extension, uint64_t start, uint64_t end);
+};
+
 struct address_space {
+	const struct space_extension_ops *extension_ops;
+	void *extension; /* NULL: none */
 	uint32_t number, unit, epoch;
 	unsigned users;
 	struct mapping *maps;
@@ -48,6 +58,10 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
  * (a changed page begins a new epoch). bytes[BT_INSN_MAX] gets the instruction. Returns 0; -BT_E_TRUNCATED when the bytes
  * cannot be read; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
 int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn);
+
+/* Copies up to n bytes of code at addr and makes sure that the trace holds their pages. Gives only what cannot change unnoticed: executable,
+ * private and not writable. Returns how many there are. */
+size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n);
 
 /* The mapping at addr, or NULL. */
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr);

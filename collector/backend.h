@@ -61,4 +61,7 @@ struct backend {
 /* The single-stepper: exact, complete, slow; the oracle of every other backend. */
 extern const struct backend_ops stepper_ops;
 
+/* The software engine: dynamic translation (collector/engine). */
+extern const struct backend_ops engine_ops;
+
 #endif

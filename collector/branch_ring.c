@@ -30,14 +30,20 @@ static struct bt_branch *slot(const struct branch_ring *r, uint64_t number)
 	return &r->entries[number & (r->cap - 1)];
 }
 
-/* A conditional branch that is not of a counted class carries no tick: flag bit 3, in memory only. */
+/* In memory only: a conditional branch that is not of a counted class carries no tick; a gap that knows the counts behind it
+ * has the tick in `from` and the transfers in `to`, above the reason. */
 enum {
 	FLAG_NO_TICK = 8,
+	FLAG_COUNTS = 16,
+	REASON_BITS = 8,
 };
 
 static void advance(struct ring_state *s, const struct bt_branch *b)
 {
-	if (b->kind == BT_BRANCH_EPOCH) {
+	if (b->flags & FLAG_COUNTS) {
+		s->tick = b->from;
+		s->transfers = b->to >> REASON_BITS;
+	} else if (b->kind == BT_BRANCH_EPOCH) {
 		if (b->from)
 			s->space = (uint32_t)b->from;
 		s->epoch = (uint32_t)b->to;
@@ -89,6 +95,7 @@ void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tic
 {
 	struct bt_branch entry = *b;
 
+	entry.flags &= BT_BRANCH_TAKEN | BT_BRANCH_PREDICTION_KNOWN | BT_BRANCH_MISPREDICTED;
 	if (!tick && b->kind == BT_BRANCH_JCC)
 		entry.flags |= FLAG_NO_TICK;
 	append(r, &entry);
@@ -99,6 +106,20 @@ void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason)
 	struct bt_branch b = {.kind = BT_BRANCH_GAP, .to = reason};
 
 	append(r, &b);
+}
+
+void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const struct ring_state *state)
+{
+	struct bt_branch b = {.kind = BT_BRANCH_GAP, .flags = FLAG_COUNTS, .from = state->tick, .to = state->transfers << REASON_BITS | reason};
+	struct bt_branch *last = r->next > r->oldest ? slot(r, r->next - 1) : NULL;
+
+	if (last && last->flags & FLAG_COUNTS && (last->to & ((1u << REASON_BITS) - 1)) == reason) {
+		*last = b;
+		advance(&r->now, &b);
+	} else {
+		append(r, &b);
+	}
+	branch_ring_epoch(r, state->space, state->epoch);
 }
 
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch)
@@ -116,13 +137,32 @@ static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t ta
 	struct bt_branch_codec codec = {0};
 	struct buf bytes = {0};
 
-	for (uint64_t n = first; n < end; n++)
-		bt_branch_encode(&codec, &bytes, slot(r, n));
+	for (uint64_t n = first; n < end; n++) {
+		struct bt_branch b = *slot(r, n);
+
+		if (b.flags & FLAG_COUNTS) {
+			b.from = 0;
+			b.to &= (1u << REASON_BITS) - 1;
+		}
+		bt_branch_encode(&codec, &bytes, &b);
+	}
 	if (!bytes.failed) {
 		rec.entries = slice_of(bytes.data, bytes.len);
 		trace_writer_branches(w, &rec);
 	}
 	buf_release(&bytes);
+}
+
+/* Where a record that starts at first ends: at most at end, not too long, and behind a gap that changes the counts, which only the next
+ * record can say. */
+static uint64_t run_end(const struct branch_ring *r, uint64_t first, uint64_t end)
+{
+	if (end > first + CHUNK)
+		end = first + CHUNK;
+	for (uint64_t n = first; n < end; n++)
+		if (slot(r, n)->flags & FLAG_COUNTS)
+			return n + 1;
+	return end;
 }
 
 /* The first range already written that ends behind n, or NULL. */
@@ -165,8 +205,7 @@ void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t t
 			start = done->end;
 			continue;
 		}
-		if (end > start + CHUNK)
-			end = start + CHUNK;
+		end = run_end(r, start, end);
 		for (; at < start; at++)
 			advance(&state, slot(r, at));
 		write_run(r, w, task, start, end, &state);

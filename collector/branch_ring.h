@@ -35,8 +35,12 @@ void branch_ring_release(struct branch_ring *r);
 /* Appends one entry; conditional branches advance the tick, transfers the transfer count. tick: this conditional counts. */
 void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tick);
 
-/* Appends a GAP entry of unknown length. */
+/* Appends a GAP entry of unknown length. Counts go on from what they were. */
 void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason);
+
+/* Appends a GAP entry of unknown length, behind which the state is *state (transfers below 2^56). Directly behind another such gap of the
+ * same reason, that one is made longer instead. */
+void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const struct ring_state *state);
 
 /* Notes that later branches belong to another image (an EPOCH entry, when it is another). */
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch);

@@ -93,13 +93,24 @@ static int set_snap_exit(void *target, const char *value, struct bt_error *err)
 
 static int set_backend(void *target, const char *value, struct bt_error *err)
 {
+	static const struct {
+		const char *name;
+		const struct backend_ops *ops;
+		const char *reason;
+	} backends[] = {
+		{"auto", &stepper_ops, "the default"},
+		{"step", &stepper_ops, "asked for"},
+		{"engine", &engine_ops, "asked for"},
+	};
 	struct run *run = target;
 
-	if (strcmp(value, "auto") && strcmp(value, stepper_ops.name))
-		return bt_fail(err, BT_E_MISUSE, 0, "--backend: %s is none of auto, step", value);
-	run->backend = &stepper_ops;
-	run->reason = strcmp(value, "auto") ? "asked for" : "the only backend there is";
-	return 0;
+	for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
+		if (!strcmp(value, backends[i].name)) {
+			run->backend = backends[i].ops;
+			run->reason = backends[i].reason;
+			return 0;
+		}
+	return bt_fail(err, BT_E_MISUSE, 0, "--backend: %s is none of auto, engine, step", value);
 }
 
 static int set_quiet(void *target, const char *value, struct bt_error *err)
@@ -131,7 +142,7 @@ static const struct option_row rows[] = {
 	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on", set_from},
 	{"history", 0, "N", "branches kept per thread (65536)", set_history},
 	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always", set_snap_exit},
-	{"backend", 0, "NAME", "how code is run: auto, step", set_backend},
+	{"backend", 0, "NAME", "how code is run: auto, engine, step", set_backend},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
 	{"help", 'h', NULL, "show this", set_help},
@@ -497,7 +508,7 @@ static int start(struct run *run)
 
 int btrec_run(int argc, char **argv)
 {
-	struct run run = {.backend = &stepper_ops, .reason = "the only backend there is",
+	struct run run = {.backend = &stepper_ops, .reason = "the default",
 			  .recorder = {.history = 65536, .snap_exit = SNAP_EXIT_FAILURE}};
 	struct bt_error err;
 	int at = options_parse(rows, ROWS, &run, argc, argv, &err), status;

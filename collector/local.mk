@@ -17,7 +17,7 @@ collector_libcollector_a_SOURCES = \
 	collector/recorder_turns.c \
 	collector/snapshot.c collector/snapshot.h \
 	collector/address_space.c collector/address_space.h \
-	collector/stepper.c \
+	collector/stepper.c collector/stepper.h \
 	collector/task.c collector/task.h \
 	collector/tracee.c collector/tracee.h \
 	collector/wait_event.c collector/wait_event.h \

@@ -33,14 +33,15 @@ static void from_reached(struct recorder *r, struct task *task)
 void recorder_write_start(struct recorder *r, struct task *task)
 {
 	struct bt_record_start rec = {.task = task->number};
+	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_START};
 
 	if (!task->start_pending)
 		return;
 	task->start_pending = false;
 	task->syscall_restarts = recorder_wants_restart(&task->regs);
 	address_space_refresh(task->process->space, r->writer, task->tid);
-	branch_ring_gap(&task->ring, BT_GAP_START);
-	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
+	task_branch(task, &gap, false);
+	task_epoch(task);
 	rec.point = task_point(task);
 	RECORDER_EVENT(r, task->unit->number, START, &rec);
 }

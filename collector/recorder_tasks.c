@@ -220,7 +220,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 	}
 	task->depth = 0;
 	address_space_refresh(task->process->space, r->writer, task->tid);
-	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
+	task_epoch(task);
 	program_of(task->tid, path, sizeof path, &argv);
 	rec.task = task->number;
 	rec.space = task->process->space->number;

@@ -106,6 +106,7 @@ static void keep_thread_memory(struct recorder *r, const struct task *task, uint
 	}
 }
 
+/* The task's history has been settled. */
 static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot, bool full)
 {
 	struct bt_record_thread rec = {
@@ -133,8 +134,10 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 		return;
 	recorder_freeze(r);
 	for (struct task *other = r->tasks.first; other; other = other->next)
-		if (other != task && other->process == task->process && recorder_halt(r, other))
+		if (other != task && other->process == task->process && recorder_halt(r, other)) {
+			task_settle(other);
 			keep_thread(r, other, snapshot, true);
+		}
 	if (!frozen)
 		recorder_thaw(r);
 }
@@ -147,7 +150,6 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 		.kind = (uint8_t)kind,
 		.point = task_point(task),
 		.space = task->process->space->number,
-		.position = task->ring.next,
 		.event = event,
 		.depth = task->depth,
 		.label = bt_str(label),
@@ -157,6 +159,8 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 		task->suppressed[kind]++;
 		return 0;
 	}
+	task_settle(task);
+	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
 	if (full)
 		address_space_refresh(task->process->space, r->writer, task->tid);

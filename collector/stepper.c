@@ -6,6 +6,8 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
+#include "collector/stepper.h"
+
 #include "collector/backend.h"
 #include "collector/tracee.h"
 
@@ -102,6 +104,11 @@ static int hide_trap_mask(struct task *task, struct step_task *st)
 		return SIGNAL_FIRST;
 	st->trap_masked = true;
 	return tracee_set_mask(task->tid, mask & ~MASK_OF(SIGTRAP));
+}
+
+int stepper_hide_trap(struct task *task)
+{
+	return hide_trap_mask(task, task->backend);
 }
 
 static int restore_trap_mask(struct task *task, struct step_task *st)
@@ -206,8 +213,8 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 
 		b.flags = taken ? BT_BRANCH_TAKEN : 0;
 	}
-	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
-	branch_ring_push(&task->ring, &b, true);
+	task_epoch(task);
+	task_branch(task, &b, true);
 }
 
 /* Looks at the instruction the task is about to execute. task->regs is up to date. */
@@ -323,9 +330,11 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const sig
 		if ((st->addr & ~0xfffull) == VSYSCALL_PAGE) {
 			struct bt_branch ret = {.kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN, .from = st->addr, .to = next};
 
-			branch_ring_push(&task->ring, &ret, false);
+			task_branch(task, &ret, false);
 		} else {
-			branch_ring_gap(&task->ring, BT_GAP_UNDECODED);
+			const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
+
+			task_branch(task, &gap, false);
 		}
 	} else if (st->second.len && (next < st->addr || next > st->second_addr)) {
 		retire(task, st->second_addr, &st->second, st->second_bytes, &before, next);
@@ -366,8 +375,8 @@ static enum backend_stop handler_entered(struct task *task)
 		return BACKEND_GONE;
 	b.from = interrupted_rip(task);
 	b.to = task->regs.rip;
-	branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
-	branch_ring_push(&task->ring, &b, false);
+	task_epoch(task);
+	task_branch(task, &b, false);
 	task->syscall_restarts = false;
 	return BACKEND_HANDLER;
 }
@@ -389,8 +398,8 @@ static enum backend_stop syscall_stop(struct task *task)
 		if (st->syscall_rip) { /* not behind execve, which writes its own entry */
 			b.from = st->syscall_rip;
 			b.to = task->regs.rip;
-			branch_ring_epoch(&task->ring, task->process->space->number, task->process->space->epoch);
-			branch_ring_push(&task->ring, &b, false);
+			task_epoch(task);
+			task_branch(task, &b, false);
 		}
 		return BACKEND_SYSCALL_EXIT;
 	default:
@@ -430,7 +439,7 @@ static void step_execed(struct backend *b, struct task *task)
 
 	(void)b;
 	if (st->syscall_rip)
-		branch_ring_push(&task->ring, &entry, false);
+		task_branch(task, &entry, false);
 	st->syscall_rip = 0;
 }
 

@@ -61,6 +61,7 @@ void task_remove(struct task_table *t, struct task *task)
 	task_leave_process(task);
 	task_leave_unit(task);
 	branch_ring_release(&task->ring);
+	branch_log_free(task->log);
 	free(task);
 }
 
@@ -96,9 +97,35 @@ void task_join_process(struct task *task, struct process *process)
 	process->tasks++;
 }
 
+void task_branch(struct task *task, const struct bt_branch *b, bool tick)
+{
+	if (task->log)
+		branch_log_branch(task->log, b, tick);
+	else
+		branch_ring_push(&task->ring, b, tick);
+}
+
+void task_epoch(struct task *task)
+{
+	const struct address_space *s = task->process->space;
+
+	if (task->log)
+		branch_log_epoch(task->log, s->number, s->epoch);
+	else
+		branch_ring_epoch(&task->ring, s->number, s->epoch);
+}
+
+void task_settle(struct task *task)
+{
+	if (task->log)
+		branch_log_settle(task->log, &task->ring);
+}
+
 struct bt_point task_point(const struct task *task)
 {
-	return (struct bt_point){.tick = task->ring.now.tick, .transfers = task->ring.now.transfers, .rip = task->regs.rip, .rcx = task->regs.rcx};
+	struct ring_state now = task->log ? branch_log_now(task->log) : task->ring.now;
+
+	return (struct bt_point){.tick = now.tick, .transfers = now.transfers, .rip = task->regs.rip, .rcx = task->regs.rcx};
 }
 
 void task_prune_frames(struct task *task)

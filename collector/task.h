@@ -5,6 +5,7 @@
 
 #include "collector/address_space.h"
 #include "collector/branch_ring.h"
+#include "collector/engine/branch_log.h"
 #include "collector/tracee.h"
 #include "lib/regs.h"
 
@@ -66,6 +67,7 @@ struct task {
 	bool snapshot_wanted; /* at the end of the instruction it is executing */
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	struct branch_ring ring;
+	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h), else NULL: what is newer than the ring */
 	void *backend; /* the backend's own */
 
 	bool in_syscall;
@@ -103,6 +105,13 @@ void task_join_unit(struct task *task, struct unit *unit);
 void task_leave_unit(struct task *task);
 void task_join_process(struct task *task, struct process *process);
 void task_leave_process(struct task *task);
+
+/* Enters a branch, or that later ones belong to another image, into the task's history. */
+void task_branch(struct task *task, const struct bt_branch *b, bool tick);
+void task_epoch(struct task *task);
+
+/* Brings everything recorded into task->ring: to be called before that is read. */
+void task_settle(struct task *task);
 
 /* Where the task is. */
 struct bt_point task_point(const struct task *task);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What one task did, as the engine's code writes it: compact records, decoded to branches only when somebody wants to see
+ * them (settle). Between the engine's stretches stand the branches that the stepper saw (system calls, handler entries, single
+ * instructions). Circular: the oldest give way, whole; what is lost shows as a gap.
+ *
+ * A stretch: branch_log_begin(pc), any number of records, branch_log_end(bits, pc). Each record says which conditional branches
+ * were executed since the one before (or since the stretch began), and at which segment execution then was. */
+#ifndef BT_BRANCH_LOG_H
+#define BT_BRANCH_LOG_H
+
+#include "collector/branch_ring.h"
+#include "collector/engine/segment.h"
+
+/* As the cache's code writes it into the tracee's buffer, 16 bytes.
+ * bits: a sentinel 1, below it one bit per conditional branch executed since the record before, oldest highest: 0 taken, 1 not.
+ * The value 1 says none. Only conditionals that count as ticks are there; all of them are. */
+struct branch_log_record {
+	uint64_t bits;
+	uint32_t segment; /* where execution is now: at its pc (of LOOP: at its `to`) */
+	uint32_t kind;	  /* enum branch_log_kind */
+};
+
+enum branch_log_kind {
+	BRANCH_LOG_INDIRECT, /* arrived by an indirect jump, an indirect call or a return: the next one on the path */
+	BRANCH_LOG_DIRECT,   /* came here along direct branches, at a checkpoint of the code: the first visit of segment->pc since the last
+			      * conditional, or, with none since the last record, behind that record */
+	BRANCH_LOG_LOOP,     /* executed the direct jump or call that ends the segment: execution is now at its target. Each backward one
+			      * (to <= from) writes this whenever it is executed, so that no address comes twice between two conditionals
+			      * or records: a cycle of direct branches is counted, and where a stretch ends is plain. */
+};
+
+struct branch_log; /* opaque, of one task */
+
+/* limit: entries of branch history wanted (>= 1); memory grows up to about 16 bytes per entry. start: counts to go on from. NULL without memory. */
+struct branch_log *branch_log_new(size_t limit, const struct ring_state *start);
+void branch_log_free(struct branch_log *log);
+
+/* A stretch begins at pc, in the current generation of the table, in this image epoch. The table must stay until the log is settled. */
+void branch_log_begin(struct branch_log *log, const struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch);
+/* n records of the stretch, in order. */
+void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n);
+/* The stretch ends before the instruction at pc, bits (as in a record) after the last record. That is the first visit of pc since the last
+ * conditional or record. */
+void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc);
+/* The same, where it is known in which segment execution is: needed where LOOP is only written by branches with to <= segment->pc, so that an
+ * address can come twice, but no segment. SEGMENT_NONE: not known. */
+void branch_log_end_in(struct branch_log *log, uint64_t bits, uint32_t segment, uint64_t pc);
+/* The stretch ends at the target of a branch that has just been executed, without a record of it, where that is not translated. kind:
+ * INDIRECT or DIRECT. Needed for indirect ones, whose target may lie in the segment they end; else like branch_log_end(). */
+void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_kind kind, uint64_t pc);
+/* The stretch ends and nobody knows how (the records are damaged): a gap of this reason stands there, ticks go on from what is known. */
+void branch_log_break(struct branch_log *log, enum bt_gap_reason reason);
+
+/* One branch seen by the stepper (between stretches). */
+void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool tick);
+void branch_log_epoch(struct branch_log *log, uint32_t space, uint32_t epoch);
+
+/* Whether the log would soon have to drop some of the newest `limit` entries for want of room: many short stretches. Settle it then. */
+bool branch_log_crowded(const struct branch_log *log);
+
+/* The counts now (between stretches): exact ticks, and transfers since the last tick. */
+struct ring_state branch_log_now(const struct branch_log *log);
+
+/* Decodes what has not been decoded since the last time and appends it to the ring, a gap before it when some of it has been
+ * lost, and leaves the log empty. Records that do not fit the code (scribbled on) become a gap of BT_GAP_UNDECODED there; decoding goes on at the next
+ * record. The ring's counts are those of branch_log_now() afterwards. Bounded by the log's size, whatever the records say. */
+void branch_log_settle(struct branch_log *log, struct branch_ring *ring);
+
+/* The oldest generation of t that a record still refers to, UINT32_MAX when none does. */
+uint32_t branch_log_oldest_generation(const struct branch_log *log, const struct segment_table *t);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/branch_walk.h"
+
+static void emit(struct walk_out *out, const struct segment *s, uint64_t from, uint64_t to, bool taken)
+{
+	if (out->n == WALK_BUFFER && out->take) {
+		out->take(out->arg, out->entries, out->n);
+		out->n = 0;
+	}
+	if (out->n < WALK_BUFFER)
+		out->entries[out->n++] = (struct bt_branch){.from = from, .to = to, .kind = s->kind, .flags = taken ? BT_BRANCH_TAKEN : 0};
+	else
+		out->full = true;
+	if (s->kind == BT_BRANCH_JCC) {
+		out->tick = true;
+		out->transfers = 0;
+	} else {
+		out->transfers++;
+	}
+}
+
+/* Whether execution, at the begin of s with no conditional left to pass, has come where the leg ends. */
+static bool arrived(const struct walk_leg *leg, uint64_t pc, const struct segment *s, bool moved)
+{
+	bool within = s && leg->pc >= s->pc && leg->pc <= s->from;
+
+	switch (leg->goal) {
+	case WALK_DIRECT:
+		return moved && pc == leg->pc;
+	case WALK_WITHIN:
+		return pc == leg->pc || within;
+	case WALK_SEGMENT:
+		return pc == leg->segment_pc && (pc == leg->pc || within);
+	default:
+		return false;
+	}
+}
+
+static bool take_indirect(struct branch_walk *w, const struct walk_leg *leg, const struct segment *s, struct walk_out *out)
+{
+	if (leg->goal != WALK_INDIRECT && leg->goal != WALK_WITHIN)
+		return false;
+	emit(out, s, s->from, leg->pc, true);
+	w->pc = leg->pc;
+	return true;
+}
+
+bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_out *out)
+{
+	unsigned left = 63 - (unsigned)__builtin_clzll(leg->bits);
+	uint64_t idle = 0; /* segments since a conditional: more than there are is a cycle, and cycles leave records */
+	uint64_t steps = 0;
+	bool moved = false, loop = false;
+
+	out->n = 0;
+	out->full = out->tick = false;
+	out->transfers = 0;
+	for (;;) {
+		const struct segment *s = segment_at(w->table, w->pc, w->generation);
+
+		if (!left && (loop || arrived(leg, w->pc, s, moved))) {
+			w->pc = leg->pc;
+			return true;
+		}
+		if (!s || idle++ > segment_count(w->table) || steps++ > w->steps)
+			break;
+		moved = true;
+		loop = !left && leg->goal == WALK_LOOP && w->pc == leg->segment_pc && s->to == leg->pc;
+		if (s->kind == SEGMENT_FALL) {
+			w->pc = s->to;
+		} else if (s->kind == BT_BRANCH_JCC) {
+			bool taken;
+
+			if (!left || !s->tick)
+				break;
+			taken = !(leg->bits >> --left & 1);
+			w->pc = taken ? s->to : s->end;
+			emit(out, s, s->from, w->pc, taken);
+			idle = 0;
+		} else if (s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL) {
+			w->pc = s->to;
+			emit(out, s, s->from, w->pc, true);
+		} else if (!left && take_indirect(w, leg, s, out)) {
+			return true;
+		} else {
+			break;
+		}
+	}
+	w->steps -= steps < w->steps ? steps : w->steps;
+	return false;
+}

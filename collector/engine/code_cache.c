@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/code_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/engine/glue.h"
+#include "collector/engine/layout.h"
+#include "collector/tracee.h"
+
+static uint32_t bucket_of(uint64_t pc)
+{
+	return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 48) & (CACHE_BUCKETS - 1);
+}
+
+/* Room for one more element. False without memory. */
+static bool grow(void *array, uint32_t count, uint32_t *cap, size_t size)
+{
+	uint32_t wanted = *cap ? *cap * 2 : 256;
+	void **at = array, *grown;
+
+	if (count < *cap)
+		return true;
+	grown = realloc(*at, wanted * size);
+	if (!grown)
+		return false;
+	*at = grown;
+	*cap = wanted;
+	return true;
+}
+
+static void forget_all(struct code_cache *c)
+{
+	memset(c->buckets, 0xff, CACHE_BUCKETS * sizeof *c->buckets);
+	memset(c->waiting, 0xff, CACHE_BUCKETS * sizeof *c->waiting);
+	memset(c->table2, 0, TABLE2_ENTRIES * sizeof *c->table2);
+	c->chain_count = c->place_count = c->span_count = c->exit_count = c->table2_count = c->pending_count = 0;
+	c->code_len = GLUE_SIZE;
+}
+
+static bool ensure_code(struct code_cache *c, size_t n)
+{
+	size_t cap = c->code_cap ? c->code_cap : 1 << 16;
+	uint8_t *grown;
+
+	while (cap < c->code_len + n)
+		cap *= 2;
+	if (cap == c->code_cap)
+		return true;
+	grown = realloc(c->code, cap);
+	if (!grown)
+		return false;
+	c->code = grown;
+	c->code_cap = cap;
+	return true;
+}
+
+struct code_cache *code_cache_new(void)
+{
+	struct code_cache *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->mem = -1;
+	c->segments = segment_table_new();
+	c->buckets = malloc(CACHE_BUCKETS * sizeof *c->buckets);
+	c->waiting = malloc(CACHE_BUCKETS * sizeof *c->waiting);
+	c->table2 = malloc(TABLE2_ENTRIES * sizeof *c->table2);
+	if (!c->segments || !c->buckets || !c->waiting || !c->table2 || !ensure_code(c, GLUE_SIZE)) {
+		code_cache_free(c);
+		return NULL;
+	}
+	forget_all(c);
+	glue_emit(c);
+	return c;
+}
+
+static void *copy_of(const void *bytes, size_t n, size_t room, bool *ok)
+{
+	void *copy = malloc(room ? room : 1);
+
+	if (copy && n)
+		memcpy(copy, bytes, n);
+	*ok &= copy != NULL;
+	return copy;
+}
+
+struct code_cache *code_cache_copy(const struct code_cache *c)
+{
+	struct code_cache *n = malloc(sizeof *n);
+	bool ok = true;
+
+	if (!n)
+		return NULL;
+	*n = *c;
+	n->mem = -1;
+	n->segments = segment_table_copy(c->segments);
+	n->code = copy_of(c->code, c->code_len, c->code_cap, &ok);
+	n->chains = copy_of(c->chains, c->chain_count * sizeof *c->chains, c->chain_cap * sizeof *c->chains, &ok);
+	n->buckets = copy_of(c->buckets, CACHE_BUCKETS * sizeof *c->buckets, CACHE_BUCKETS * sizeof *c->buckets, &ok);
+	n->waiting = copy_of(c->waiting, CACHE_BUCKETS * sizeof *c->waiting, CACHE_BUCKETS * sizeof *c->waiting, &ok);
+	n->table2 = copy_of(c->table2, TABLE2_ENTRIES * sizeof *c->table2, TABLE2_ENTRIES * sizeof *c->table2, &ok);
+	n->places = copy_of(c->places, c->place_count * sizeof *c->places, c->place_cap * sizeof *c->places, &ok);
+	n->spans = copy_of(c->spans, c->span_count * sizeof *c->spans, c->span_cap * sizeof *c->spans, &ok);
+	n->exits = copy_of(c->exits, c->exit_count * sizeof *c->exits, c->exit_cap * sizeof *c->exits, &ok);
+	n->pending = copy_of(c->pending, c->pending_count * sizeof *c->pending, c->pending_cap * sizeof *c->pending, &ok);
+	if (!n->segments || !ok) {
+		code_cache_free(n);
+		return NULL;
+	}
+	return n;
+}
+
+void code_cache_free(struct code_cache *c)
+{
+	if (!c)
+		return;
+	if (c->mem >= 0)
+		close(c->mem);
+	segment_table_free(c->segments);
+	free(c->code);
+	free(c->chains);
+	free(c->buckets);
+	free(c->waiting);
+	free(c->table2);
+	free(c->places);
+	free(c->spans);
+	free(c->exits);
+	free(c->pending);
+	free(c);
+}
+
+/* ---- The tracee's side ---- */
+
+static bool write_all(int fd, uint64_t at, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n) {
+		ssize_t k = pwrite(fd, p, n, (off_t)region_address(at));
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return false;
+		p += k;
+		at += (uint64_t)k;
+		n -= (size_t)k;
+	}
+	return true;
+}
+
+/* Every entry of table 1 leads to the search in table 2, which is empty. */
+static bool reset_tables(const struct code_cache *c, bool fresh)
+{
+	uint64_t *entries = malloc(TABLE1_ENTRIES * sizeof *entries);
+	bool ok = entries != NULL;
+
+	for (size_t i = 0; ok && i < TABLE1_ENTRIES; i++)
+		entries[i] = region_address(CODE_AT + c->miss);
+	ok = ok && write_all(c->mem, TABLE1_AT, entries, TABLE1_ENTRIES * sizeof *entries);
+	if (ok)
+		memset(entries, 0, TABLE1_ENTRIES * sizeof *entries);
+	for (size_t at = 0; ok && !fresh && at < TABLE2_ENTRIES * 16; at += TABLE1_ENTRIES * sizeof *entries)
+		ok = write_all(c->mem, TABLE2_AT + at, entries, TABLE1_ENTRIES * sizeof *entries);
+	free(entries);
+	return ok;
+}
+
+static bool open_memory(struct code_cache *c, pid_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)tid);
+	if (c->mem < 0)
+		c->mem = open(path, O_RDWR | O_CLOEXEC);
+	return c->mem >= 0;
+}
+
+int code_cache_map(struct code_cache *c, pid_t tid, bool over)
+{
+	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+	const uint64_t data[6] = {region_address(0), DATA_SIZE, PROT_READ | PROT_WRITE, flags, UINT64_MAX, 0};
+	const uint64_t code[6] = {region_address(CODE_AT), CODE_SIZE, PROT_READ | PROT_EXEC, flags, UINT64_MAX, 0};
+	const uint64_t dump[6] = {region_address(0), DATA_SIZE + CODE_SIZE, MADV_DONTDUMP};
+	long rc = tracee_syscall(tid, SYS_mmap, data);
+
+	if (rc == (long)data[0])
+		rc = tracee_syscall(tid, SYS_mmap, code);
+	if (rc != (long)code[0])
+		return rc == -ESRCH ? -BT_E_GONE : -BT_E_NO_MEMORY;
+	tracee_syscall(tid, SYS_madvise, dump);
+	if (!open_memory(c, tid) || !reset_tables(c, true))
+		return -BT_E_GONE;
+	c->synced = 0;
+	return code_cache_sync(c, tid);
+}
+
+int code_cache_sync(struct code_cache *c, pid_t tid)
+{
+	bool ok = true;
+
+	if (!c->cleared && !c->pending_count && c->synced == c->code_len)
+		return 0;
+	ok = open_memory(c, tid);
+	if (ok && c->cleared)
+		ok = reset_tables(c, false);
+	c->cleared = false;
+	if (ok && c->synced < c->code_len)
+		ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced, c->code_len - c->synced);
+	for (uint32_t i = 0; ok && i < c->pending_count; i++)
+		ok = write_all(c->mem, c->pending[i].at, c->pending[i].bytes, c->pending[i].len);
+	c->synced = c->code_len;
+	c->pending_count = 0;
+	return ok ? 0 : -BT_E_GONE;
+}
+
+void code_cache_poke(struct code_cache *c, uint64_t region_offset, const void *bytes, size_t n)
+{
+	struct pending *p;
+
+	if (!grow(&c->pending, c->pending_count, &c->pending_cap, sizeof *c->pending)) {
+		code_cache_clear(c); /* what cannot be said by changes is said by beginning anew */
+		return;
+	}
+	p = &c->pending[c->pending_count++];
+	*p = (struct pending){.at = region_offset, .len = (uint32_t)n};
+	memcpy(p->bytes, bytes, n);
+}
+
+/* ---- Chains and exits ---- */
+
+uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
+{
+	uint32_t i = c->buckets[bucket_of(pc)];
+
+	while (i != CHAIN_NONE && c->chains[i].pc != pc)
+		i = c->chains[i].next;
+	return i;
+}
+
+bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset)
+{
+	if (c->code_len + n > CACHE_CODE_MAX || !ensure_code(c, n))
+		return false;
+	*bytes = c->code + c->code_len;
+	*offset = (uint32_t)c->code_len;
+	return true;
+}
+
+bool code_cache_add_place(struct code_cache *c, const struct place *p)
+{
+	if (!grow(&c->places, c->place_count, &c->place_cap, sizeof *c->places))
+		return false;
+	c->places[c->place_count++] = *p;
+	return true;
+}
+
+bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
+{
+	if (!grow(&c->spans, c->span_count, &c->span_cap, sizeof *c->spans))
+		return false;
+	c->spans[c->span_count++] = (struct span){start, end};
+	return true;
+}
+
+/* Writes the jump at site: in the mirror, and later in the tracee where that has it already. */
+static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to)
+{
+	uint32_t d = leads_to - (site + 4);
+
+	memcpy(c->code + site, &d, 4);
+	if (site < c->synced)
+		code_cache_poke(c, CODE_AT + site, &d, 4);
+}
+
+void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
+{
+	struct cache_exit *x = &c->exits[exit];
+
+	x->linked = chain;
+	x->next = c->chains[chain].incoming;
+	c->chains[chain].incoming = exit;
+	patch_site(c, x->site, c->chains[chain].body);
+}
+
+static void wait_for_chain(struct code_cache *c, uint32_t exit)
+{
+	uint32_t *bucket = &c->waiting[bucket_of(c->exits[exit].target)];
+
+	c->exits[exit].linked = CHAIN_NONE;
+	c->exits[exit].next = *bucket;
+	*bucket = exit;
+}
+
+bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
+{
+	uint32_t chain, exit = c->exit_count;
+
+	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits))
+		return false;
+	c->exits[c->exit_count++] = *x;
+	c->exits[exit].linked = CHAIN_NONE;
+	c->exits[exit].next = EXIT_NONE;
+	if (x->kind != EXIT_LINK || !x->site)
+		return true;
+	chain = code_cache_find(c, x->target);
+	if (chain == CHAIN_NONE)
+		wait_for_chain(c, exit);
+	else
+		code_cache_link(c, exit, chain);
+	return true;
+}
+
+static void link_waiting(struct code_cache *c, uint32_t chain)
+{
+	uint32_t *at = &c->waiting[bucket_of(c->chains[chain].pc)];
+
+	while (*at != EXIT_NONE) {
+		uint32_t exit = *at;
+
+		if (c->exits[exit].target != c->chains[chain].pc) {
+			at = &c->exits[exit].next;
+			continue;
+		}
+		*at = c->exits[exit].next;
+		code_cache_link(c, exit, chain);
+	}
+}
+
+uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
+{
+	uint32_t *bucket = &c->buckets[bucket_of(chain->pc)], number = c->chain_count;
+
+	if (!grow(&c->chains, c->chain_count, &c->chain_cap, sizeof *c->chains))
+		return CHAIN_NONE;
+	c->chains[number] = *chain;
+	c->chains[number].incoming = EXIT_NONE;
+	c->chains[number].next = *bucket;
+	*bucket = number;
+	c->chain_count++;
+	c->code_len = chain->end;
+	link_waiting(c, number);
+	return number;
+}
+
+const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap)
+{
+	uint32_t low = 0, high = c->exit_count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (c->exits[mid].trap < trap)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < c->exit_count && c->exits[low].trap == trap ? &c->exits[low] : NULL;
+}
+
+void code_cache_publish(struct code_cache *c, uint32_t chain)
+{
+	const struct chain *ch = &c->chains[chain];
+	uint64_t pair[2] = {ch->pc, region_address(CODE_AT + ch->indirect)};
+	uint32_t slot = table2_slot(ch->pc);
+
+	code_cache_poke(c, TABLE1_AT + (ch->pc & 0xffff) * 8, &pair[1], 8);
+	while (c->table2[slot] && c->table2[slot] != ch->pc)
+		slot = (slot + 1) & (TABLE2_ENTRIES - 1);
+	if (!c->table2[slot])
+		c->table2_count++;
+	c->table2[slot] = ch->pc;
+	code_cache_poke(c, TABLE2_AT + slot * 16ull, pair, 16);
+}
+
+/* The chain whose code the offset is in: chains are added in the order of their code. */
+static const struct chain *chain_at(const struct code_cache *c, uint32_t offset)
+{
+	uint32_t low = 0, high = c->chain_count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (c->chains[mid].end <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < c->chain_count && offset >= c->chains[low].start ? &c->chains[low] : NULL;
+}
+
+const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain)
+{
+	const struct chain *ch = chain_at(c, offset);
+	const struct place *found = NULL;
+
+	*chain = ch;
+	for (uint32_t i = 0; ch && i < ch->place_count; i++) {
+		const struct place *p = &c->places[ch->place_first + i];
+
+		if (ch->start + p->at > offset)
+			break;
+		found = p;
+	}
+	return found;
+}
+
+/* ---- Forgetting ---- */
+
+static bool overlaps(const struct code_cache *c, const struct chain *ch, uint64_t start, uint64_t end)
+{
+	for (uint32_t i = 0; i < ch->span_count; i++)
+		if (c->spans[ch->span_first + i].start < end && start < c->spans[ch->span_first + i].end)
+			return true;
+	return false;
+}
+
+/* Nothing leads to an empty entry's address 1: no program jumps there and lives. A 0 would end searches for others. */
+static void unpublish(struct code_cache *c, const struct chain *ch)
+{
+	const uint64_t miss = region_address(CODE_AT + c->miss), nobody[2] = {1, region_address(CODE_AT + c->miss_trap)};
+	uint32_t slot = table2_slot(ch->pc);
+
+	code_cache_poke(c, TABLE1_AT + (ch->pc & 0xffff) * 8, &miss, 8);
+	while (c->table2[slot] && c->table2[slot] != ch->pc)
+		slot = (slot + 1) & (TABLE2_ENTRIES - 1);
+	if (c->table2[slot] != ch->pc)
+		return;
+	c->table2[slot] = 1;
+	code_cache_poke(c, TABLE2_AT + slot * 16ull, nobody, 16);
+}
+
+void code_cache_drop_chain(struct code_cache *c, uint32_t number)
+{
+	struct chain *ch = &c->chains[number];
+	uint32_t *at = &c->buckets[bucket_of(ch->pc)], exit = ch->incoming;
+
+	while (*at != number)
+		at = &c->chains[*at].next;
+	*at = ch->next;
+	ch->dead = true;
+	ch->incoming = EXIT_NONE;
+	while (exit != EXIT_NONE) {
+		uint32_t next = c->exits[exit].next;
+
+		patch_site(c, c->exits[exit].site, c->exits[exit].trap);
+		wait_for_chain(c, exit);
+		exit = next;
+	}
+	if (ch->indirect)
+		unpublish(c, ch);
+}
+
+bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < c->chain_count; i++) {
+		if (c->chains[i].dead || !overlaps(c, &c->chains[i], start, end))
+			continue;
+		code_cache_drop_chain(c, i);
+		any = true;
+	}
+	if (any)
+		segment_kill(c->segments, start, end);
+	return any;
+}
+
+void code_cache_clear(struct code_cache *c)
+{
+	forget_all(c);
+	c->cleared = true;
+	if (c->synced > c->code_len)
+		c->synced = c->code_len;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* The code cache of one address space: chains of translated code by application address, the links between them, and the region of
+ * the tracee in which they lie. The tracer alone writes the region's code and tables; changes are collected here and
+ * reach the tracee with code_cache_sync(), while its tasks are stopped. */
+#ifndef BT_CODE_CACHE_H
+#define BT_CODE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/engine/segment.h"
+#include "lib/error.h"
+
+#define CHAIN_NONE UINT32_MAX
+
+enum {
+	CACHE_BUCKETS = 1 << 16,
+	CACHE_CODE_MAX = 64 << 20, /* when this much is used, everything is forgotten */
+};
+
+/* A piece of cache code with one way in (two: the indirect entry checks the address and writes a record first). */
+struct chain {
+	uint64_t pc;
+	uint32_t body;	   /* offset in the code area */
+	uint32_t indirect; /* 0: none */
+	uint32_t start, end; /* of everything it has */
+	uint32_t segment;
+	uint32_t place_first, place_count;
+	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
+	uint32_t next;	   /* in its hash bucket */
+	uint32_t span_first, span_count; /* application code it was made of */
+	bool dead;
+};
+
+/* What the registers are at a place in the code: the state before the application's instruction at pc. */
+enum place_state {
+	PLACE_R11 = 1,	    /* r11 is the application's, the bits are in the context */
+	PLACE_SHIFTED = 2,  /* the bits have been shifted for the coming conditional */
+	PLACE_SPILLED = 4,  /* a register (place.reg) is in CTX_SPILL */
+	PLACE_RAX_RCX = 8,  /* rax and rcx are in the context */
+	PLACE_BETWEEN = 16, /* in the middle of something: step on */
+};
+
+struct place {
+	uint16_t at; /* from the chain's beginning; holds until the next place */
+	uint8_t state, reg;
+	int32_t pc; /* from the chain's pc */
+};
+
+struct span {
+	uint64_t start, end;
+};
+
+enum exit_kind {
+	EXIT_LINK,    /* goes on at target, which may be linked directly */
+	EXIT_OUTSIDE, /* the instruction at target is not for the cache */
+	EXIT_STOP,    /* a checkpoint that was asked to stop, or the records are full; goes on at target */
+};
+
+#define EXIT_NONE UINT32_MAX
+
+/* An int3 in the code, and the jump that leads to it. */
+struct cache_exit {
+	uint32_t trap; /* offset of the int3 */
+	uint32_t site; /* offset of the displacement that leads there; 0: none */
+	uint64_t target;
+	uint32_t linked; /* chain that site leads to, CHAIN_NONE */
+	uint32_t next;	 /* exit linked to the same chain, or waiting for a chain in the same bucket */
+	uint8_t kind;
+};
+
+/* A change of the tracee's memory that is not new code. */
+struct pending {
+	uint64_t at; /* in the region */
+	uint32_t len;
+	uint8_t bytes[16];
+};
+
+struct code_cache {
+	int mem; /* /proc/TID/mem of the space, -1: not open */
+	struct segment_table *segments;
+	uint8_t *code; /* mirror of the tracee's code area, as far as it is used */
+	size_t code_len, code_cap;
+	struct chain *chains;
+	uint32_t chain_count, chain_cap;
+	uint32_t *buckets; /* chains by pc: CACHE_BUCKETS */
+	uint32_t *waiting; /* exits not linked yet, by target */
+	struct place *places;
+	uint32_t place_count, place_cap;
+	struct span *spans;
+	uint32_t span_count, span_cap;
+	struct cache_exit *exits; /* ordered by trap */
+	uint32_t exit_count, exit_cap;
+	uint64_t *table2; /* the addresses in the tracee's table 2 */
+	uint32_t table2_count;
+	/* What the tracee has not got yet. */
+	size_t synced;	       /* code before this is there, but for: */
+	struct pending *pending; /* later changes of it, and of the data */
+	uint32_t pending_count, pending_cap;
+	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to */
+	uint32_t miss_trap; /* where it stops when the address is in no table */
+	uint32_t wrong; /* of the glue for an indirect entry that is another's */
+	uint32_t checkpoint; /* of the glue that writes a checkpoint's record */
+	bool cleared; /* the tracee's tables are to be emptied at the next sync */
+};
+
+/* An empty cache with its glue. NULL without memory. The tracee's region is prepared by code_cache_map(). */
+struct code_cache *code_cache_new(void);
+/* A copy, for a fork: the tracee's region was copied by the kernel. NULL without memory. */
+struct code_cache *code_cache_copy(const struct code_cache *c);
+void code_cache_free(struct code_cache *c);
+
+/* Maps the region in a stopped task of the space (by system calls made in it) and fills it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when
+ * the kernel refuses. over: whatever is mapped there gives way. */
+int code_cache_map(struct code_cache *c, pid_t tid, bool over);
+
+/* Brings the tracee up to date. Returns 0 or -BT_E_GONE. */
+int code_cache_sync(struct code_cache *c, pid_t tid);
+
+/* The living chain that begins at pc, or CHAIN_NONE. */
+uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
+
+/* Room for a chain of at most n bytes of code: the address it will run at, and *bytes to write it to. False when the cache is full. */
+bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset);
+
+/* Takes over a chain that has been written to the room given (chain->end - chain->start bytes). places, exits and spans are those of the
+ * chain and have been appended by the functions below. CHAIN_NONE without memory. */
+uint32_t code_cache_add(struct code_cache *c, const struct chain *chain);
+bool code_cache_add_place(struct code_cache *c, const struct place *p);
+bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
+/* Links it at once where its target is known. */
+bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x);
+
+/* The exit whose int3 is at offset, or NULL. */
+const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap);
+
+/* Leads the exit's jump to the chain. */
+void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain);
+
+/* Makes the chain's indirect entry (it has one) known to table 1 and table 2. */
+void code_cache_publish(struct code_cache *c, uint32_t chain);
+
+/* The place in force at an offset of the code area, with *chain; NULL when there is none (glue, entries). */
+const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain);
+
+/* Forgets every chain made from code in [start, end). Returns whether there was one. */
+bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
+
+/* Forgets one chain. */
+void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
+
+/* Forgets everything: the cache is as new (the glue stays). Segments stay. */
+void code_cache_clear(struct code_cache *c);
+
+/* A change of the tracee's memory at an offset of the region, sent with the next sync. */
+void code_cache_poke(struct code_cache *c, uint64_t region_offset, const void *bytes, size_t n);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Machine code, an instruction a function. None of these changes flags unless its name says so. Bytes beyond the room are counted and
+ * not written: the caller looks at `overflow` once, at the end. */
+#ifndef BT_EMIT_H
+#define BT_EMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "collector/engine/x86.h"
+
+struct emitter {
+	uint8_t *bytes;
+	size_t len, room;
+	uint64_t base; /* address at which bytes[0] will run */
+	bool overflow;
+};
+
+static inline void emit_bytes(struct emitter *e, const void *bytes, size_t n)
+{
+	if (e->len + n > e->room) {
+		e->overflow = true;
+		return;
+	}
+	memcpy(e->bytes + e->len, bytes, n);
+	e->len += n;
+}
+
+static inline void emit_u8(struct emitter *e, uint8_t b) { emit_bytes(e, &b, 1); }
+static inline void emit_u32(struct emitter *e, uint32_t v) { emit_bytes(e, &v, 4); }
+static inline void emit_u64(struct emitter *e, uint64_t v) { emit_bytes(e, &v, 8); }
+
+#define EMIT(e, ...)                                            \
+	do {                                                    \
+		const uint8_t emit_list_[] = {__VA_ARGS__};     \
+		emit_bytes((e), emit_list_, sizeof emit_list_); \
+	} while (0)
+
+/* gs:[at] with a 64-bit register: opcode 89 stores, 8b loads. */
+static inline void emit_gs(struct emitter *e, uint8_t opcode, unsigned reg, uint32_t at)
+{
+	EMIT(e, 0x65, (uint8_t)(0x48 | (reg >> 3) << 2), opcode, (uint8_t)(0x04 | (reg & 7) << 3), 0x25);
+	emit_u32(e, at);
+}
+static inline void emit_store(struct emitter *e, unsigned reg, uint32_t at) { emit_gs(e, 0x89, reg, at); }
+static inline void emit_load(struct emitter *e, unsigned reg, uint32_t at) { emit_gs(e, 0x8b, reg, at); }
+
+static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value)
+{
+	if (value <= UINT32_MAX) { /* mov r32, imm32 */
+		if (reg >= 8)
+			emit_u8(e, 0x41);
+		emit_u8(e, (uint8_t)(0xb8 | (reg & 7)));
+		emit_u32(e, (uint32_t)value);
+		return;
+	}
+	EMIT(e, (uint8_t)(0x48 | reg >> 3), (uint8_t)(0xb8 | (reg & 7)));
+	emit_u64(e, value);
+}
+
+static inline void emit_bit_shift(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b); } /* lea r11, [r11+r11] */
+static inline void emit_bit_set(struct emitter *e) { EMIT(e, 0x4d, 0x8d, 0x5b, 0x01); }   /* lea r11, [r11+1] */
+static inline void emit_bits_empty(struct emitter *e) { emit_constant(e, X86_R11, 1); }
+
+/* A jump whose 32-bit displacement is filled in later: returns the place of the displacement. */
+static inline size_t emit_jump(struct emitter *e)
+{
+	emit_u8(e, 0xe9);
+	emit_u32(e, 0);
+	return e->len - 4;
+}
+
+/* condition: the low four bits of the Jcc opcode. */
+static inline size_t emit_jcc(struct emitter *e, uint8_t condition)
+{
+	EMIT(e, 0x0f, (uint8_t)(0x80 | condition));
+	emit_u32(e, 0);
+	return e->len - 4;
+}
+
+/* Fills in a displacement so that the jump leads to address. */
+static inline void emit_patch(struct emitter *e, size_t at, uint64_t address)
+{
+	uint32_t d = (uint32_t)(address - (e->base + at + 4));
+
+	if (!e->overflow)
+		memcpy(e->bytes + at, &d, 4);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What lies where in the engine's region of an address space, and what the cache's code agrees on.
+ *
+ * One region per address space, at a fixed place (world.h): data, readable and writable; then code, readable and executable.
+ * While a task runs in the cache its gs base is the region's start, and r11 (the stolen register: compilers use it least) holds
+ * the history bits: a sentinel 1 and one bit per conditional branch since the last record (branch_log.h). One task of a
+ * unit runs at a time, so the context belongs to whichever runs. */
+#ifndef BT_LAYOUT_H
+#define BT_LAYOUT_H
+
+#include <stdint.h>
+
+#include "collector/world.h"
+
+enum {
+	/* The context: 8 bytes each, at gs:[offset]. */
+	CTX_SPILL = 0x00,  /* a register lent to a rip-relative operand */
+	CTX_RAX = 0x08,	   /* the application's rax and rcx inside an indirect branch */
+	CTX_RCX = 0x10,
+	CTX_BITS = 0x18,   /* the history bits while r11 is the application's */
+	CTX_R11 = 0x20,	   /* the application's r11 otherwise */
+	CTX_NEXT = 0x28,   /* where the next record goes: a negative offset from the records' end */
+	CTX_LIMIT = 0x30,  /* bits from which the checkpoint writes a record; 0 also asks for a stop */
+	CTX_STOP = 0x38,   /* nonzero: stop at the next checkpoint */
+	CTX_BACK = 0x40,   /* where the checkpoint's common part goes back to */
+	CTX_FLAGS = 0x48,
+	CTX_ENTRY = 0x50,
+	CTX_RDX = 0x58,
+	CTX_SIZE = 0x60,
+
+	/* Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open addressing. */
+	TABLE1_AT = 0x10000,
+	TABLE1_ENTRIES = 0x10000,
+	TABLE2_AT = 0x100000,
+	TABLE2_BITS = 17,
+	TABLE2_ENTRIES = 1 << TABLE2_BITS,
+	TABLE2_SHIFT = 11, /* of the hash: leaves index * 16 */
+	RECORDS_AT = 0x400000,
+	RECORDS_BYTES = 0x100000,
+	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
+	DATA_SIZE = 0x1000000,
+
+	CODE_AT = DATA_SIZE,
+	CODE_SIZE = 0x10000000,
+	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
+};
+
+#define TABLE2_MULTIPLIER 0x9e3779b1u
+
+/* Bits a task may have when it passes a checkpoint; between two there are at most CHAIN_CONDITIONALS more. */
+#define BITS_LIMIT (1ull << 46)
+
+static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
+
+/* The slot of table 2 at which a search for pc begins: as the glue computes it. */
+static inline uint32_t table2_slot(uint64_t pc)
+{
+	return ((uint32_t)pc * TABLE2_MULTIPLIER >> TABLE2_SHIFT & (TABLE2_ENTRIES * 16 - 1) & ~15u) / 16;
+}
+
+#endif

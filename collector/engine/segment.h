@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Segments: stretches of straight-line application code from a place that was jumped to up to and with the next branch.
+ * They are what is needed to turn the engine's records back into branches, long after code has gone. Of one
+ * address space; changed only while its tasks are stopped.
+ *
+ * Code may be replaced (self-modifying, dlclose, JIT): a segment lives from the generation in which it was added until the one
+ * in which its bytes went. Generations are counted per table and only grow. */
+#ifndef BT_SEGMENT_H
+#define BT_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/branch.h"
+
+enum {
+	SEGMENT_FALL = BT_BRANCH_KINDS, /* kind of one that ends without a branch and goes on at `to`: no entry of the history */
+};
+
+#define SEGMENT_NONE UINT32_MAX
+#define SEGMENT_ALIVE UINT32_MAX /* died of one whose code is still there */
+
+struct segment {
+	uint64_t pc;   /* first instruction */
+	uint64_t from; /* the branch instruction; of SEGMENT_FALL the last instruction. pc <= from; the code is [pc, end) */
+	uint64_t end;  /* behind it: where a not-taken conditional goes on */
+	uint64_t to;   /* target of a direct one, or where SEGMENT_FALL goes on; else 0 */
+	uint32_t born, died;
+	uint8_t kind; /* enum bt_branch_kind: JCC, JMP, CALL, RET, IJMP, ICALL; or SEGMENT_FALL */
+	bool tick;    /* JCC of a counted class */
+};
+
+struct segment_table; /* opaque */
+
+/* Whether it was there in a generation. */
+static inline bool segment_lived(const struct segment *s, uint32_t generation) { return s->born <= generation && generation < s->died; }
+
+/* An empty table in generation 0; NULL without memory. */
+struct segment_table *segment_table_new(void);
+/* A copy (fork); NULL without memory. */
+struct segment_table *segment_table_copy(const struct segment_table *t);
+void segment_table_free(struct segment_table *t);
+
+/* Adds a living segment (born and died are set here) and returns its number; one that is there, alive and the same, is
+ * found again. SEGMENT_NONE without memory, or when not pc <= from < end. Numbers stay valid for the table's life unless segment_collect() gives them back. */
+uint32_t segment_add(struct segment_table *t, const struct segment *s);
+
+/* The segment of a number, whatever it is: NULL when there is none. Pointers are valid until the next segment_add(). */
+const struct segment *segment_get(const struct segment_table *t, uint32_t number);
+
+/* The segment that began at pc in a generation, or NULL. */
+const struct segment *segment_at(const struct segment_table *t, uint64_t pc, uint32_t generation);
+
+/* No more than so many segments have a number now. */
+size_t segment_count(const struct segment_table *t);
+
+/* The code of [start, end) has changed or gone: what overlaps it dies, and a new generation begins, which is returned (also when
+ * nothing died). */
+uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end);
+uint32_t segment_generation(const struct segment_table *t);
+
+/* Frees what died in or before the given generation: no record of it is left anywhere. */
+void segment_collect(struct segment_table *t, uint32_t generation);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* From application code to the cache's code, a chain at a time: a chain follows fall-throughs and direct jumps from its first
+ * instruction until a call, a return, an indirect jump, an instruction that is not for the cache, or its size limit. */
+#ifndef BT_TRANSLATOR_H
+#define BT_TRANSLATOR_H
+
+#include "collector/engine/code_cache.h"
+
+/* Where application code comes from: copies up to n bytes at addr, returns how many there are. */
+struct code_source {
+	size_t (*read)(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
+	void *arg;
+};
+
+/* Translates the chain at pc and links it; indirect: it will be jumped to indirectly, so it gets that entry and is published.
+ * Returns its number; CHAIN_NONE when the instruction at pc is not for the cache (stepped instead), or there is no memory. A full cache is
+ * cleared first. */
+uint32_t translator_translate(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect);
+
+#endif
