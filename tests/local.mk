@@ -149,6 +149,7 @@ SHELL_TESTS = \
 	tests/unit/folder_readmes.sh \
 	tests/unit/quirks_listed.sh \
 	tests/e2e/options_documented.sh \
+	tests/e2e/configure_packages.sh \
 	tests/e2e/example.sh \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
