@@ -156,6 +156,12 @@ TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
 EXTRA_DIST += tests/programs/waits.c scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
 
+# What was installed is tried from where it is (also by distcheck).
+EXTRA_DIST += tests/e2e/installed.sh
+installcheck-local:
+	$(AM_TESTS_ENVIRONMENT) bash '$(abs_top_srcdir)/tests/e2e/installed.sh' '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)' \
+		'$(DESTDIR)$(completiondir)' '$(DESTDIR)$(includedir)' '$(DESTDIR)$(docdir)'
+
 # btview in a terminal.
 check_PROGRAMS += tests/e2e/make_trace
 tests_e2e_make_trace_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
