@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,34 +36,36 @@ static void child(const struct launch *l, int go, int failure)
 	_exit(127);
 }
 
-static int number_in_file(const char *path, const char *key)
+/* The number that the line of a file that begins with key has, -1: none. */
+static long long number_in_file(const char *path, const char *key, int base)
 {
 	char line[128];
-	int value = -1;
+	long long value = -1;
 	FILE *f = fopen(path, "re");
 
 	while (f && value < 0 && fgets(line, sizeof line, f))
 		if (!strncmp(line, key, strlen(key)))
-			value = atoi(line + strlen(key));
+			value = strtoll(line + strlen(key), NULL, base);
 	if (f)
 		fclose(f);
 	return value;
 }
 
-/* Who forbids ptrace here, and what changes it. */
-static int refused(struct bt_error *err, int cause)
+int launch_refused(struct bt_error *err, int cause, const char *scope_file, const char *status_file)
 {
-	int yama = number_in_file("/proc/sys/kernel/yama/ptrace_scope", "");
+	long long yama = number_in_file(scope_file, "", 10), capabilities = number_in_file(status_file, "CapEff:", 16);
+	bool capable = capabilities >= 0 && capabilities >> CAP_SYS_PTRACE & 1;
 
 	if (cause != EPERM && cause != EACCES && cause != ENOSYS)
 		return bt_fail(err, BT_E_IO, cause, "cannot trace the program");
 	if (yama == 3)
 		return bt_fail(err, BT_E_PERMISSION, 0,
 			       "ptrace is switched off on this machine (kernel.yama.ptrace_scope is 3): only a reboot with another value allows it");
-	if (yama == 2 && geteuid())
+	if (yama == 2 && !capable)
 		return bt_fail(err, BT_E_PERMISSION, 0,
-			       "ptrace is for root only here (kernel.yama.ptrace_scope is 2): run as root, or `sysctl kernel.yama.ptrace_scope=1`");
-	if (number_in_file("/proc/self/status", "Seccomp:") > 0)
+			       "ptrace is for root only here (kernel.yama.ptrace_scope is 2): run as root (in a container with --cap-add=SYS_PTRACE), or "
+			       "`sysctl kernel.yama.ptrace_scope=1` as root of the machine");
+	if (number_in_file(status_file, "Seccomp:", 10) > 0)
 		return bt_fail(err, BT_E_PERMISSION, 0,
 			       "ptrace is forbidden by a seccomp filter, as containers set one: start the container with --cap-add=SYS_PTRACE "
 			       "or --security-opt seccomp=unconfined");
@@ -94,7 +97,7 @@ pid_t launch_seized(const struct launch *l, int *failure, struct bt_error *err)
 		close(go[1]);
 		close(failed[0]);
 		waitpid(pid, NULL, 0);
-		return refused(err, cause);
+		return launch_refused(err, cause, "/proc/sys/kernel/yama/ptrace_scope", "/proc/self/status");
 	}
 	(void)!write(go[1], "", 1);
 	close(go[1]);

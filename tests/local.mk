@@ -69,6 +69,9 @@ UNIT_TESTS += tests/unit/test_x86
 tests_unit_test_x86_SOURCES = tests/unit/test_x86.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
+UNIT_TESTS += tests/unit/test_launch
+tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+
 # (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)
 
 if HAVE_CMOCKA
