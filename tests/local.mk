@@ -85,15 +85,15 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn trace model report views
+FUZZ_TARGETS = block record branch insn x86 trace model report views
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
-	tests/fuzz/replay_insn tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
+	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
 	tests/fuzz/replay_views
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
-	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
+	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/trace_bytes.h tests/fuzz/faults.def
@@ -106,6 +106,8 @@ tests_fuzz_replay_branch_SOURCES = tests/fuzz/fuzz_branch.c $(REPLAY)
 tests_fuzz_replay_branch_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_insn_SOURCES = tests/fuzz/fuzz_insn.c $(REPLAY)
 tests_fuzz_replay_insn_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_x86_SOURCES = tests/fuzz/fuzz_x86.c tests/unit/x86_oracle.c $(REPLAY)
+tests_fuzz_replay_x86_LDADD = collector/libcollector.a $(FUZZ_LIBS)
 tests_fuzz_replay_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/trace_bytes.h $(REPLAY)
 tests_fuzz_replay_trace_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/trace_bytes.h $(REPLAY)
@@ -126,6 +128,9 @@ tests_fuzz_libfuzzer_branch_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_insn_SOURCES = tests/fuzz/fuzz_insn.c
 tests_fuzz_libfuzzer_insn_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_insn_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_libfuzzer_x86_SOURCES = tests/fuzz/fuzz_x86.c tests/unit/x86_oracle.c
+tests_fuzz_libfuzzer_x86_LDADD = collector/libcollector.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_x86_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_trace_SOURCES = tests/fuzz/fuzz_trace.c
 tests_fuzz_libfuzzer_trace_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_trace_LDFLAGS = $(LIBFUZZER_FLAGS)

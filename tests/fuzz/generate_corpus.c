@@ -333,6 +333,7 @@ static const struct target {
 	{"record", generate_record},
 	{"branch", generate_branch},
 	{"insn", generate_insn},
+	{"x86", generate_insn},
 	{"trace", generate_trace},
 	{"model", generate_model},
 	{"report", generate_model},

@@ -61,43 +61,6 @@ static void mismatch(struct tally *t, const uint8_t *bytes, size_t n, const char
 	show("Zydis  ", theirs);
 }
 
-/* MPX has instructions with a general register and nops side by side. */
-static bool ours_differ_in_registers(const struct x86_insn *ours, const struct x86_insn *theirs)
-{
-	if (ours->map == X86_MAP_0F && (ours->opcode == 0x1a || ours->opcode == 0x1b))
-		return theirs->regs & ~ours->regs;
-	return ours->regs != theirs->regs;
-}
-
-/* The name of the first field that differs, NULL when none does. */
-static const char *difference(const struct x86_insn *a, const struct x86_insn *b)
-{
-#define SAME(field) \
-	if (a->field != b->field) \
-		return #field;
-	SAME(len)
-	SAME(class)
-	SAME(traits)
-	SAME(flags_read)
-	SAME(flags_written)
-	SAME(map)
-	SAME(opcode)
-	SAME(rex)
-	SAME(prefix_66)
-	SAME(prefix_f2_f3)
-	SAME(opcode_at)
-	SAME(modrm_at)
-	SAME(disp_at)
-	SAME(disp_size)
-	SAME(imm_at)
-	SAME(imm_size)
-	SAME(displacement)
-#undef SAME
-	if (ours_differ_in_registers(a, b))
-		return "regs";
-	return NULL;
-}
-
 /* Compares; returns the instruction's length, 0 when Zydis knows none. What Zydis calls invalid may run outside, or be taken for a valid
  * form of the same opcode. */
 static unsigned compare(struct tally *t, const uint8_t *bytes, size_t n, bool *ours_valid)
@@ -114,7 +77,7 @@ static unsigned compare(struct tally *t, const uint8_t *bytes, size_t n, bool *o
 			mismatch(t, bytes, n, "another error", &ours, &theirs);
 		return 0;
 	}
-	why = rc ? "not decoded" : difference(&ours, &theirs);
+	why = rc ? "not decoded" : x86_oracle_difference(&ours, &theirs);
 	if (why)
 		mismatch(t, bytes, n, why, &ours, &theirs);
 	return theirs.len;

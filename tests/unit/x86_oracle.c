@@ -31,6 +31,14 @@ static unsigned register_bit(ZydisRegister reg)
 	return X86_BIT(ZydisRegisterGetId(wide));
 }
 
+/* SIB 5 with mod 0 is no base, whatever REX.B says: Zydis 4.0 takes r13 with an address-size prefix. */
+static unsigned base_bit(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+	if (has(z, ZYDIS_ATTRIB_HAS_SIB) && z->raw.modrm.mod == 0 && z->raw.sib.base == 5)
+		return 0;
+	return register_bit(o->mem.base);
+}
+
 static unsigned registers(const struct decoded *d)
 {
 	unsigned set = 0;
@@ -41,7 +49,7 @@ static unsigned registers(const struct decoded *d)
 		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && d->z.mnemonic != ZYDIS_MNEMONIC_NOP)
 			set |= register_bit(o->reg.value);
 		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY)
-			set |= register_bit(o->mem.base) | register_bit(o->mem.index);
+			set |= base_bit(&d->z, o) | register_bit(o->mem.index);
 	}
 	if (repeated(&d->z))
 		set |= X86_BIT(X86_RCX);
@@ -217,6 +225,14 @@ static bool touches_memory(const struct decoded *d)
 	return false;
 }
 
+/* Those that programs are padded with. */
+static bool is_nop(const ZydisDecodedInstruction *z)
+{
+	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F)
+		return z->mnemonic == ZYDIS_MNEMONIC_NOP && z->opcode == 0x1f;
+	return z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && z->opcode == 0x90;
+}
+
 static bool outside(const struct decoded *d, const struct x86_insn *insn)
 {
 	const ZydisDecodedInstruction *z = &d->z;
@@ -227,8 +243,7 @@ static bool outside(const struct decoded *d, const struct x86_insn *insn)
 		return true;
 	if (is_branch(insn->class) && insn->prefix_66)
 		return true;
-	if (d->gs && !(z->mnemonic == ZYDIS_MNEMONIC_NOP && (z->opcode == 0x90 || z->opcode == 0x1f)) &&
-	    (touches_memory(d) || !is_branch(insn->class)))
+	if (d->gs && !is_nop(z) && (touches_memory(d) || !is_branch(insn->class)))
 		return true;
 	return insn->traits & X86_RIP_RELATIVE && insn->traits & X86_ADDRESS32;
 }
@@ -368,4 +383,40 @@ const char *x86_oracle_name(const uint8_t *bytes, size_t n)
 	struct decoded d = {0};
 
 	return decode(bytes, n, &d) ? "invalid" : ZydisMnemonicGetString(d.z.mnemonic);
+}
+
+/* MPX has instructions with a general register and nops side by side. */
+static bool registers_differ(const struct x86_insn *ours, const struct x86_insn *theirs)
+{
+	if (ours->map == X86_MAP_0F && (ours->opcode == 0x1a || ours->opcode == 0x1b))
+		return theirs->regs & ~ours->regs;
+	return ours->regs != theirs->regs;
+}
+
+const char *x86_oracle_difference(const struct x86_insn *ours, const struct x86_insn *theirs)
+{
+#define SAME(field) \
+	if (ours->field != theirs->field) \
+		return #field;
+	SAME(len)
+	SAME(class)
+	SAME(traits)
+	SAME(flags_read)
+	SAME(flags_written)
+	SAME(map)
+	SAME(opcode)
+	SAME(rex)
+	SAME(prefix_66)
+	SAME(prefix_f2_f3)
+	SAME(opcode_at)
+	SAME(modrm_at)
+	SAME(disp_at)
+	SAME(disp_size)
+	SAME(imm_at)
+	SAME(imm_size)
+	SAME(displacement)
+#undef SAME
+	if (registers_differ(ours, theirs))
+		return "regs";
+	return NULL;
 }

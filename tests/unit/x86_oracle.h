@@ -8,6 +8,9 @@
 /* As x86_decode(), about ten times slower. */
 int x86_oracle(const uint8_t *bytes, size_t n, struct x86_insn *insn);
 
+/* The name of the first field in which the decoder's answer differs, NULL when it is right. */
+const char *x86_oracle_difference(const struct x86_insn *ours, const struct x86_insn *theirs);
+
 /* The mnemonic, for a failing test's message; "invalid" when there is none. Static storage. */
 const char *x86_oracle_name(const uint8_t *bytes, size_t n);
 
