@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 # btview's reports: the JSON against its schema, filters, exit statuses, defaults, and that nothing from a trace or a
 # symbol table acts on a terminal.
+import http.server
 import json
 import os
 import subprocess
+import threading
 
 from e2e import *
 
@@ -222,6 +224,63 @@ def debug_link():
     equal(found["threads"][0]["stack"][0]["function"], None, "function without the debug file")
     equal([(os.path.basename(m["module"]), m["what"]) for m in found["missing"]], [("linked", "symbols")], "missing")
     equal(text(trace, "-n", "5").count("stripped"), 1, "how often the report names it")
+
+
+class DebugServer(http.server.BaseHTTPRequestHandler):
+    """A debuginfod of one file: GET /buildid/ID/debuginfo."""
+    files = {}
+    asked = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        found = self.files.get(self.path)
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(found or b"")))
+        self.end_headers()
+        self.wfile.write(found or b"")
+
+    def log_message(self, *arguments):
+        pass
+
+
+@case("debug information is fetched from debuginfod when DEBUGINFOD_URLS is set, and only then")
+def debuginfod():
+    program = build("faults.c", *STATIC, "-Wl,--build-id=0xb7ec0000000000000000000000000000000000fd", name="fetched")
+    folder = os.path.dirname(program)
+    debug = os.path.join(folder, "fetched.debug")
+    path = "/buildid/b7ec0000000000000000000000000000000000fd/debuginfo"
+    for argv in (["objcopy", "--only-keep-debug", program, debug], ["strip", program]):
+        subprocess.run(argv, check=True, cwd=folder)
+    with open(debug, "rb") as file:
+        DebugServer.files[path] = file.read()
+    os.unlink(debug)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), DebugServer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = "http://127.0.0.1:%d" % server.server_address[1]
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment.update(HOME=TMP, XDG_CACHE_HOME=fresh_dir("cache"))
+    trace = record([program, "null-write"]).trace
+
+    def top(**more):
+        result = view("--json", "-n", "5", trace, env={**environment, **more})
+        equal(result.status, 0, result.err.decode())
+        found = json.loads(result.out)
+        return found["threads"][0]["stack"][0], found["missing"]
+
+    environment.pop("DEBUGINFOD_URLS", None)
+    frame, missing = top()
+    equal((frame["function"], frame["line"], len(missing)), (None, None, 1), "without a server")
+    equal(DebugServer.asked, [], "what was asked without DEBUGINFOD_URLS")
+    frame, missing = top(DEBUGINFOD_URLS=address)
+    equal((frame["function"], frame["line"], missing), ("store", line_of("faults.c", "null-write"), []), "with a server")
+    equal(DebugServer.asked, [path], "what was asked")
+    os.unlink(program)
+    frame, missing = top(DEBUGINFOD_URLS=address)
+    equal(frame["function"], "store", "of a program that is gone")
+    server.shutdown()
+    server.server_close()
+    frame, missing = top(DEBUGINFOD_URLS=address, XDG_CACHE_HOME=fresh_dir("cache"))
+    equal((frame["function"], len(missing)), (None, 1), "with a server that is down")
 
 
 @case("a loop is folded with its count")
