@@ -207,12 +207,13 @@ static bool reader_walk(struct reader *r, const struct walk_leg *leg)
 
 /* Whether what led here can be told or not: where a record says that execution is, there reading goes on. Behind a bad record nobody
  * knows until the next. That it depends on nothing older lets reading start anywhere. */
-static void read_record(struct reader *r, const struct branch_log_record *slot, struct unit *u)
+static void read_record(struct reader *r, const struct branch_log_record *slot, struct unit *u, uint32_t kind_before)
 {
 	bool was_known = r->known;
 
 	u->type = UNIT_UNKNOWN;
 	r->known = r->context.stretch && leg_to(&r->context, slot, &u->leg);
+	u->leg.onward = kind_before == BRANCH_LOG_DIRECT;
 	if (!r->known)
 		return;
 	if (was_known && reader_walk(r, &u->leg))
@@ -239,6 +240,7 @@ static void read_end(struct reader *r, const struct branch_log_record *slot, str
 static bool reader_next(struct reader *r, struct unit *u)
 {
 	const struct branch_log_record *slot = reader_slot(r);
+	uint32_t kind_before = r->context.last.kind;
 
 	if (!slot)
 		return false;
@@ -246,7 +248,7 @@ static bool reader_next(struct reader *r, struct unit *u)
 	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH ? 2 : 1;
 	context_pass(&r->context, slot);
 	if (slot->kind <= SLOT_BAD) {
-		read_record(r, slot, u);
+		read_record(r, slot, u, kind_before);
 	} else if (slot->kind == SLOT_END) {
 		read_end(r, slot, u);
 	} else if (slot->kind == SLOT_BEGIN) {

@@ -22,11 +22,12 @@ struct branch_log_record {
 
 enum branch_log_kind {
 	BRANCH_LOG_INDIRECT, /* arrived by an indirect jump, an indirect call or a return: the next one on the path */
-	BRANCH_LOG_DIRECT,   /* came here along direct branches, at a checkpoint of the code: the first visit of segment->pc since the last
-			      * conditional, or, with none since the last record, behind that record */
-	BRANCH_LOG_LOOP,     /* executed the direct jump or call that ends the segment: execution is now at its target. Each backward one
-			      * (to <= from) writes this whenever it is executed, so that no address comes twice between two conditionals
-			      * or records: a cycle of direct branches is counted, and where a stretch ends is plain. */
+	BRANCH_LOG_DIRECT,   /* at a checkpoint of the code: the first visit of segment->pc since the last conditional or record, that place
+			      * itself included; but directly behind another DIRECT, the next visit */
+	BRANCH_LOG_LOOP,     /* executed the direct jump or call that ends the segment: execution is now at its target. A backward one (to <=
+			      * from) from whose target one can come back to it without a conditional writes this whenever it is executed,
+			      * so that no address comes twice between two conditionals or records: a cycle of direct branches is counted,
+			      * and where a stretch ends is plain. */
 };
 
 struct branch_log; /* opaque, of one task */

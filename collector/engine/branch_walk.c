@@ -26,7 +26,8 @@ static bool arrived(const struct walk_leg *leg, uint64_t pc, const struct segmen
 
 	switch (leg->goal) {
 	case WALK_DIRECT:
-		return moved && pc == leg->pc;
+		/* a chain that its size limit ended goes on in the middle of a segment */
+		return pc == leg->pc ? moved || !leg->onward : within;
 	case WALK_WITHIN:
 		return pc == leg->pc || within;
 	case WALK_SEGMENT:

@@ -8,7 +8,7 @@
 
 enum walk_goal {
 	WALK_INDIRECT, /* to the target of the next indirect branch */
-	WALK_DIRECT,   /* along direct branches: to the first visit of pc behind the last conditional; at least one segment on */
+	WALK_DIRECT,   /* along direct branches: to the first visit of pc behind the last conditional */
 	WALK_WITHIN,   /* to the first visit of pc behind the last conditional, which may be anywhere in a segment, or the target of
 			* an indirect branch */
 	WALK_SEGMENT,  /* the same in the segment that begins at segment_pc */
@@ -21,6 +21,7 @@ struct walk_leg {
 	uint64_t bits; /* as in a record; not 0 */
 	uint64_t pc;
 	uint64_t segment_pc;
+	bool onward; /* of WALK_DIRECT without a conditional: at least one segment on */
 };
 
 struct branch_walk {

@@ -102,7 +102,7 @@ struct code_cache {
 	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
-	uint32_t checkpoint; /* of the glue that writes a checkpoint's record */
+	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
 	bool cleared; /* the tracee's tables are to be emptied at the next sync */
 };
 

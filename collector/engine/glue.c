@@ -80,13 +80,21 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 }
 
 /* rcx: number of the segment; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a byte behind it, its jump
- * back. Nothing here changes flags: some checkpoints stand where they are alive. */
+ * back. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes flags: some checkpoints stand where they are alive. */
 static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 {
-	size_t full, go;
+	size_t full, go, record;
 
 	c->checkpoint = (uint32_t)e->len;
 	emit_store(e, X86_RCX, CTX_ENTRY);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
+	emit_u32(e, CTX_STOP);
+	record = short_jump(e, JRCXZ);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+	c->checkpoint_record = (uint32_t)e->len;
+	emit_store(e, X86_RCX, CTX_ENTRY);
+	land(e, record);
 	emit_load(e, X86_RCX, CTX_NEXT);
 	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
 	emit_u32(e, RECORDS_END);

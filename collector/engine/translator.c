@@ -11,6 +11,7 @@ enum {
 	DISPATCH_BYTES = 11,
 	CHAIN_CONDITIONALS = 12, /* BITS_LIMIT and what a word holds leave room for 16 */
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
+	SEGMENT_INSNS = 100000,	 /* without a branch; more is cut */
 	LOOK_AHEAD = 64,	 /* instructions, in search of a cycle */
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,
@@ -67,7 +68,7 @@ static bool extends_base(const struct step *s)
 	return s->insn.rex & 1;
 }
 
-static bool fetch(struct translation *t, uint64_t pc, struct step *s)
+static bool fetch(const struct translation *t, uint64_t pc, struct step *s)
 {
 	size_t n = t->source->read(t->source->arg, pc, s->bytes, BT_INSN_MAX);
 
@@ -393,7 +394,7 @@ static void emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_u8(e, 0xb9); /* mov ecx, segment */
 	emit_u32(e, t->chain.segment);
-	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->checkpoint);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + (t->record_always ? t->cache->checkpoint_record : t->cache->checkpoint));
 	*trap = (uint32_t)e->len;
 	emit_u8(e, 0xcc);
 	back_site = emit_jump(e);
@@ -575,6 +576,21 @@ static int kind_of(const struct step *s)
 	return bt_insn_branch_kind(s->insn.class);
 }
 
+/* From the last instruction of a chain that its size limit ended to the branch behind it: segments are the same whatever chains
+ * they were found in. Without one, *s is the last instruction before what is not for the cache. */
+static void read_on(const struct translation *t, struct step *s)
+{
+	struct step next = *s;
+
+	for (int i = 0; i < SEGMENT_INSNS; i++) {
+		if (!fetch(t, behind(s), &next))
+			return;
+		*s = next;
+		if (s->insn.class != BT_INSN_PLAIN)
+			return;
+	}
+}
+
 /* The segments of the chain. False without memory. */
 static bool add_segments(struct translation *t)
 {
@@ -584,11 +600,17 @@ static bool add_segments(struct translation *t)
 	for (int i = 0; i < t->count; i++) {
 		const struct step *s = &t->steps[i];
 		bool last = i + 1 == t->count;
-		struct segment seg = {.pc = start, .from = s->pc, .end = behind(s), .to = behind(s), .kind = SEGMENT_FALL};
+		struct segment seg;
 		uint32_t n;
+
+		struct step branch = *s;
 
 		if (s->insn.class == BT_INSN_PLAIN && !last)
 			continue;
+		if (s->insn.class == BT_INSN_PLAIN && !t->ends_outside)
+			read_on(t, &branch);
+		s = &branch;
+		seg = (struct segment){.pc = start, .from = s->pc, .end = behind(s), .to = behind(s), .kind = SEGMENT_FALL};
 		if (s->insn.class != BT_INSN_PLAIN) {
 			seg.kind = (uint8_t)kind_of(s);
 			seg.tick = seg.kind == BT_BRANCH_JCC;
@@ -687,6 +709,8 @@ static void emit_chain(struct translation *t, bool indirect)
 	else if (goes_on(&t->steps[t->count - 1]))
 		emit_end(t, behind(&t->steps[t->count - 1]), EXIT_LINK);
 	place(t, NULL, PLACE_BETWEEN, 0);
+	if (indirect && t->record_always) /* it has just written one */
+		emit_patch(e, to_body, e->base + t->check_back);
 	emit_exits(t);
 }
 
