@@ -18,7 +18,7 @@ enum slot_kind {
 	SLOT_BAD = BRANCH_LOG_LOOP + 1, /* a record that cannot be one */
 	SLOT_BEGIN,	/* bits: pc; segment: generation */
 	SLOT_END,	/* bits; segment: enum walk_goal. A SLOT_PC follows */
-	SLOT_PC,	/* bits: pc; segment */
+	SLOT_PC,	/* bits: pc */
 	SLOT_BRANCH,	/* bits: from; segment: packed. A SLOT_TO follows */
 	SLOT_TO,	/* bits: to */
 	SLOT_EPOCH,	/* bits: epoch; segment: space */
@@ -225,12 +225,6 @@ static void read_end(struct reader *r, const struct branch_log_record *slot, str
 {
 	u->type = UNIT_UNKNOWN;
 	u->leg = (struct walk_leg){.goal = (enum walk_goal)slot[0].segment, .bits = slot[0].bits, .pc = slot[1].bits};
-	if (u->leg.goal == WALK_SEGMENT) {
-		const struct segment *s = segment_of(&r->context, slot[1].segment);
-
-		r->known = r->known && s;
-		u->leg.segment_pc = s ? s->pc : 0;
-	}
 	if (r->known && slot->bits && reader_walk(r, &u->leg))
 		u->type = UNIT_WALKED;
 	r->known = false;
@@ -481,23 +475,18 @@ void branch_log_records(struct branch_log *log, const struct branch_log_record *
 	}
 }
 
-static void put_end(struct branch_log *log, uint64_t bits, enum walk_goal goal, uint32_t segment, uint64_t pc)
+static void put_end(struct branch_log *log, uint64_t bits, enum walk_goal goal, uint64_t pc)
 {
-	struct branch_log_record end[2] = {{.bits = bits, .segment = goal, .kind = SLOT_END}, {.bits = pc, .segment = segment, .kind = SLOT_PC}};
+	struct branch_log_record end[2] = {{.bits = bits, .segment = goal, .kind = SLOT_END}, {.bits = pc, .kind = SLOT_PC}};
 
 	put(log, end, 2);
 }
 
-void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc) { put_end(log, bits, WALK_WITHIN, SEGMENT_NONE, pc); }
-
-void branch_log_end_in(struct branch_log *log, uint64_t bits, uint32_t segment, uint64_t pc)
-{
-	put_end(log, bits, segment == SEGMENT_NONE ? WALK_WITHIN : WALK_SEGMENT, segment, pc);
-}
+void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc) { put_end(log, bits, WALK_WITHIN, pc); }
 
 void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_kind kind, uint64_t pc)
 {
-	put_end(log, bits, kind == BRANCH_LOG_INDIRECT ? WALK_INDIRECT : WALK_DIRECT, SEGMENT_NONE, pc);
+	put_end(log, bits, kind == BRANCH_LOG_INDIRECT ? WALK_INDIRECT : WALK_DIRECT, pc);
 	log->entries += kind == BRANCH_LOG_INDIRECT;
 }
 

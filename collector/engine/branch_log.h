@@ -43,9 +43,6 @@ void branch_log_records(struct branch_log *log, const struct branch_log_record *
 /* The stretch ends before the instruction at pc, bits (as in a record) after the last record. That is the first visit of pc since the last
  * conditional or record. */
 void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc);
-/* The same, where it is known in which segment execution is: needed where LOOP is only written by branches with to <= segment->pc, so that an
- * address can come twice, but no segment. SEGMENT_NONE: not known. */
-void branch_log_end_in(struct branch_log *log, uint64_t bits, uint32_t segment, uint64_t pc);
 /* The stretch ends at the target of a branch that has just been executed, without a record of it, where that is not translated. kind:
  * INDIRECT or DIRECT. Needed for indirect ones, whose target may lie in the segment they end; else like branch_log_end(). */
 void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_kind kind, uint64_t pc);

@@ -22,19 +22,9 @@ static void emit(struct walk_out *out, const struct segment *s, uint64_t from, u
 /* Whether execution, at the begin of s with no conditional left to pass, has come where the leg ends. */
 static bool arrived(const struct walk_leg *leg, uint64_t pc, const struct segment *s, bool moved)
 {
-	bool within = s && leg->pc >= s->pc && leg->pc <= s->from;
-
-	switch (leg->goal) {
-	case WALK_DIRECT:
-		/* a chain that its size limit ended goes on in the middle of a segment */
-		return pc == leg->pc ? moved || !leg->onward : within;
-	case WALK_WITHIN:
-		return pc == leg->pc || within;
-	case WALK_SEGMENT:
-		return pc == leg->segment_pc && (pc == leg->pc || within);
-	default:
-		return false;
-	}
+	if (leg->goal == WALK_DIRECT)
+		return pc == leg->pc && (moved || !leg->onward);
+	return leg->goal == WALK_WITHIN && (pc == leg->pc || (s && leg->pc >= s->pc && leg->pc <= s->from));
 }
 
 static bool take_indirect(struct branch_walk *w, const struct walk_leg *leg, const struct segment *s, struct walk_out *out)

@@ -11,7 +11,6 @@ enum walk_goal {
 	WALK_DIRECT,   /* along direct branches: to the first visit of pc behind the last conditional */
 	WALK_WITHIN,   /* to the first visit of pc behind the last conditional, which may be anywhere in a segment, or the target of
 			* an indirect branch */
-	WALK_SEGMENT,  /* the same in the segment that begins at segment_pc */
 	WALK_LOOP,     /* to pc, by the direct branch that ends the segment that begins at segment_pc, at its first visit behind the
 			* last conditional */
 };
