@@ -490,6 +490,7 @@ static int start(struct run *run)
 	note_descriptors(run);
 	save_signals(run);
 	run->front_pid = getpid();
+	front_shield(); /* before the fork: the front may pass a signal on before the recorder has run at all */
 	if (pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
 		fprintf(stderr, "btrec: cannot start the recorder: %s\n", strerror(errno));
 		return OURS;
@@ -497,7 +498,6 @@ static int start(struct run *run)
 	if (recorder == 0) {
 		close(pipes[0]);
 		run->front = pipes[1];
-		front_shield();
 		_exit(record(run));
 	}
 	close(pipes[1]);

@@ -184,11 +184,12 @@ static void stop_like(int signo, pid_t recorder)
 
 int front_wait(int pipe, pid_t recorder, bool quiet)
 {
-	sigset_t set = forwarded_set();
+	sigset_t set = forwarded_set(), own;
 	int fd;
 
-	ignore_write_signals();
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigemptyset(&own);
+	sigaddset(&own, forward_request()); /* the shield is the recorder's; whoever sends us this one means to end us */
+	sigprocmask(SIG_UNBLOCK, &own, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
 		struct pollfd fds[2] = {{.fd = pipe, .events = POLLIN}, {.fd = fd, .events = POLLIN}};

@@ -29,7 +29,8 @@ struct front_message {
  * process by the program's signal. quiet: no line at the end. */
 int front_wait(int pipe, pid_t recorder, bool quiet);
 
-/* In the recorder: takes in silence what the terminal sends to the whole job, and collects signals that the front forwards. */
+/* Before the two part: the recorder takes in silence what the terminal sends to the whole job, and collects signals that the front
+ * forwards; the front gets its own from front_wait on. */
 void front_shield(void);
 
 /* In the recorder: whether the front has read every message and is not stopped. Where it has to go on, it is sent SIGCONT until then: a stop

@@ -113,6 +113,16 @@ def gone_with(victim, process, pid, trace):
     equal(execute([BTVIEW, "--stdio", trace]).status, 0, "status of btview")
 
 
+@case("signals that come before the recorder runs are passed on")
+def early_signals():
+    program = build("status.S", *BARE)
+    for _ in range(20):
+        process = start([BTREC, "run", "-o", fresh("trace"), "--", program])
+        while process.poll() is None:
+            os.kill(process.pid, signal.SIGWINCH)
+        equal(process.returncode, 0, "status (%s)" % process.stderr.read().decode())
+
+
 @case("the program ends with a killed btrec")
 def killed_front():
     process, pid, trace = outside(["spin"])
