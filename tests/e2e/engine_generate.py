@@ -55,6 +55,7 @@ class Program:
         self.cpu = cpu_features() if cpu is None else cpu
         self.text, self.data, self.low = self.random.choice(LAYOUTS)
         self.gs = self.random.random() < 0.25
+        self.faults = self.random.random() < 0.4
         self.lines, self.tables, self.labels = [], [], 0
         self.undefined = set()
         self.functions, self.fuel = functions, fuel
@@ -777,6 +778,8 @@ class Program:
                  "rep_null", "movaps mem+8(%rip), %xmm3", "divl zero(%rip)", "idivq zero(%rip)", "wild jmp", "wild call", "wild ret", "null jmp", "null call",
                  "null ret", "pushq 80", "popq 88", "outb %al, %dx", "rip store", "wide load", "cli", "fs load", "adc fault", "cmpxchg fault",
                  "wild jmp memory", "wild call memory"]
+        if not self.faults:
+            return
         kind, edit = self.random.choice(table), self.random.randrange(2)
         self.put("leaq %s(%%rip), %%%s" % (resume, a), "movq %%%s, resume(%%rip)" % a, "movq %rsp, resume_rsp(%rip)",
                  "movl $%d, edit(%%rip)" % edit, "movl $0x%x, cp_mask(%%rip)" % self.mask())
