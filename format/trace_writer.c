@@ -13,6 +13,7 @@
 
 enum {
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
+	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	RESERVE_SIZE = 16 << 10, /* disk kept free for the record that says that the disk is full */
 };
 
@@ -157,8 +158,40 @@ static void stream_flush(struct trace_writer *w, struct stream *s)
 		stop(w, failure);
 }
 
+/* Says what was left out: a reader would not accept a block that holds it. */
+static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t size)
+{
+	struct stream *s = stream_get(&w->events, BT_FILE_EVENTS, 0);
+	struct bt_record_note note = {.seq = w->seq++, .time = trace_writer_time(w)};
+	char text[128];
+
+	snprintf(text, sizeof text, "a record (%s) of %zu bytes was left out: %d are the most", bt_record_name(kind), size, BT_BLOCK_MAX);
+	note.text = bt_str(text);
+	if (s)
+		bt_record_encode(&s->records, BT_RECORD_NOTE, &note);
+}
+
+/* The newest record, from start on, makes more than a block may hold. */
+static void stream_split(struct trace_writer *w, struct stream *s, enum bt_record_kind kind, size_t start)
+{
+	size_t size = s->records.len - start;
+
+	s->records.len = start;
+	if (size > BT_BLOCK_MAX) {
+		leave_out(w, kind, size);
+		return;
+	}
+	stream_flush(w, s);
+	if (w->stopped)
+		return;
+	memmove(s->records.data, s->records.data + start, size);
+	s->records.len = size;
+}
+
 static void stream_record(struct trace_writer *w, struct stream *s, enum bt_record_kind kind, const void *body)
 {
+	size_t start;
+
 	if (!s) {
 		if (!w->stopped)
 			stop(w, ENOMEM);
@@ -166,7 +199,10 @@ static void stream_record(struct trace_writer *w, struct stream *s, enum bt_reco
 	}
 	if (w->stopped)
 		return;
+	start = s->records.len;
 	bt_record_encode(&s->records, kind, body);
+	if (!s->records.failed && s->records.len > BT_BLOCK_MAX)
+		stream_split(w, s, kind, start);
 	if (s->records.len >= BLOCK_TARGET || s->records.failed)
 		stream_flush(w, s);
 }
@@ -304,7 +340,9 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
 	size_t slot;
 
-	if (w->object_count * 2 >= w->table_size && !table_grow(w))
+	if (len > OBJECT_MAX)
+		leave_out(w, BT_RECORD_OBJECT, len);
+	if (len > OBJECT_MAX || (w->object_count * 2 >= w->table_size && !table_grow(w)))
 		return 0;
 	for (slot = hash & (w->table_size - 1); w->table[slot].number; slot = (slot + 1) & (w->table_size - 1))
 		if (w->table[slot].hash == hash && w->table[slot].check == check)

@@ -22,7 +22,8 @@ uint64_t trace_writer_next_seq(struct trace_writer *w);
 /* Nanoseconds since the writer was opened (CLOCK_MONOTONIC), for the time of an event. */
 uint64_t trace_writer_time(const struct trace_writer *w);
 
-/* Adds an event to the stream of a unit (0: the recorder's own). body is the struct of that kind. Buffered. */
+/* Adds an event to the stream of a unit (0: the recorder's own). body is the struct of that kind. Buffered. Of this and all that follows: a record
+ * that no block can hold (BT_BLOCK_MAX) is left out, with a NOTE in unit 0 that says so. */
 void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind, const void *body);
 
 /* Adds a chunk of branch history to the stream of b->task. Buffered. */
@@ -31,7 +32,8 @@ void trace_writer_branches(struct trace_writer *w, const struct bt_record_branch
 /* The same for what a source told beyond a chunk: before the chunk. */
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words);
 
-/* Stores bytes once and gives their number (the same for the same bytes). Buffered. 0 without memory. */
+/* Stores bytes once and gives their number (the same for the same bytes). Buffered. 0 without memory, or when they are too many for a
+ * block. */
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);
 
 /* Hands everything buffered to the kernel. */

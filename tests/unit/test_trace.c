@@ -461,6 +461,41 @@ static void big_streams_go_out_in_blocks(void **state)
 	free(noise);
 }
 
+static void what_no_block_can_hold_is_left_out_and_said(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	uint8_t *bytes = calloc(1, BT_BLOCK_MAX + 100);
+	struct bt_record_memory memory = {.bytes = slice_of(bytes, 500000)};
+	struct bt_error err;
+	uint16_t kinds[16];
+	struct trace *t;
+	size_t n;
+
+	/* With the half megabyte before it too much for a block, by itself not. */
+	trace_writer_event(w, 1, BT_RECORD_MEMORY, &memory);
+	memory.bytes.len = BT_BLOCK_MAX - 1000;
+	trace_writer_event(w, 1, BT_RECORD_MEMORY, &memory);
+	memory.bytes.len = BT_BLOCK_MAX;
+	trace_writer_event(w, 1, BT_RECORD_MEMORY, &memory);
+	memory.bytes.len = 10;
+	trace_writer_event(w, 1, BT_RECORD_MEMORY, &memory);
+	assert_int_equal(trace_writer_object(w, bytes, BT_BLOCK_MAX + 100), 0);
+	assert_int_equal(trace_writer_object(w, bytes, BT_BLOCK_MAX - 64), 1);
+	trace_writer_close(w);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(read_kinds(t, "events-1", kinds, &n, &err), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(read_kinds(t, "events-0", kinds, &n, &err), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(kinds[0], BT_RECORD_NOTE);
+	assert_int_equal(kinds[1], BT_RECORD_NOTE);
+	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
+	assert_int_equal(n, 1);
+	trace_close(t);
+	free(bytes);
+}
+
 /* Writes until writing stops; the trace must say so and hold everything before. */
 static void fill_until_stopped(const char *path, size_t limit)
 {
@@ -540,6 +575,7 @@ int main(void)
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(memory_reads_as_the_disk_does),
 		WITH_DIR(big_streams_go_out_in_blocks),
+		WITH_DIR(what_no_block_can_hold_is_left_out_and_said),
 		WITH_DIR(a_file_size_limit_is_recorded),
 		WITH_DIR(a_full_disk_is_recorded),
 	};
