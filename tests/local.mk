@@ -65,9 +65,11 @@ tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_text_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_fault_LDADD = $(UNIT_DECODER_LIBS)
 
-UNIT_TESTS += tests/unit/test_x86
+UNIT_TESTS += tests/unit/test_x86 tests/unit/test_x86_cpu
 tests_unit_test_x86_SOURCES = tests/unit/test_x86.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
+tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_launch
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -193,9 +195,10 @@ PYTHON_TESTS = \
 	tests/e2e/signals.py \
 	tests/e2e/begin.py \
 	tests/e2e/import_fixtures.py \
+	tests/e2e/import_made.py \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
-EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py \
+EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/perf_made.py \
 	tests/programs/begin.c tests/programs/conditionals.S tests/programs/die.S tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S \
 	tests/programs/faults.c tests/programs/handlers.S tests/programs/jit.S tests/programs/library.c \
 	tests/programs/library_user.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/outside.c tests/programs/plugin_host.c \

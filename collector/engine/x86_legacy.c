@@ -403,7 +403,8 @@ const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
 	[REG_0FAE_F2_SPLIT] = {[6] = {E, RAX | RDX, 0, ALL}}, /* umwait */
 	[REG_0FBA] = {[4 ... 7] = {E | IMM(8), 0, 0, CF}}, /* bt, bts, btr, btc */
 	/* cmpxchg8b and 16b; xrstors, xsavec, xsaves; vmx; rdrand, rdseed; senduipi, rdpid */
-	[REG_0FC7] = {[1] = CMPXCHG8B, [3] = JUST(MODRM | FORM_OUTSIDE), [4] = {MODRM | ONLY_NP, RAX | RDX, 0, 0}, [5 ... 7] = JUST(MODRM | FORM_OUTSIDE)},
+	[REG_0FC7] = {[1] = CMPXCHG8B, [3] = JUST(MODRM | FORM_OUTSIDE), [4] = {MODRM | ONLY_NP, RAX | RDX, 0, 0},
+		      [5 ... 7] = JUST(MODRM | FORM_OUTSIDE)},
 	[REG_0FC7_SPLIT] = {[6 ... 7] = {E | NP_66, 0, 0, ALL}},
 	[REG_0FC7_F3] = {[1] = CMPXCHG8B, [3] = JUST(MODRM | FORM_OUTSIDE), [5 ... 7] = JUST(MODRM | FORM_OUTSIDE)},
 	[REG_0FC7_F3_SPLIT] = {[6] = JUST(OUTSIDE_E), [7] = JUST(E)},

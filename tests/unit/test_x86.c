@@ -38,10 +38,10 @@ struct tally {
 
 static void show(const char *who, const struct x86_insn *x)
 {
-	fprintf(stderr, "  %s: len %u class %u traits %#x reads %#x writes %#x regs %#x map %u opcode %02x rex %02x 66 %u f2f3 %02x ", who, x->len,
-		x->class, x->traits, x->flags_read, x->flags_written, x->regs, x->map, x->opcode, x->rex, x->prefix_66, x->prefix_f2_f3);
-	fprintf(stderr, "opcode_at %u modrm_at %u disp %u+%u imm %u+%u displacement %lld\n", x->opcode_at, x->modrm_at, x->disp_at,
-		x->disp_size, x->imm_at, x->imm_size, (long long)x->displacement);
+	fprintf(stderr, "  %s: len %u class %u traits %#x reads %#x writes %#x regs %#x map %u opcode %02x rex %02x ", who, x->len, x->class,
+		x->traits, x->flags_read, x->flags_written, x->regs, x->map, x->opcode, x->rex);
+	fprintf(stderr, "66 %u f2f3 %02x opcode_at %u modrm_at %u disp %u+%u imm %u+%u displacement %lld\n", x->prefix_66, x->prefix_f2_f3,
+		x->opcode_at, x->modrm_at, x->disp_at, x->disp_size, x->imm_at, x->imm_size, (long long)x->displacement);
 }
 
 static void mismatch(struct tally *t, const uint8_t *bytes, size_t n, const char *why, const struct x86_insn *ours,
@@ -222,7 +222,7 @@ static void neighbours_only(struct tally *t)
 
 		if (!t->ours[key] || t->theirs[key])
 			continue;
-		fprintf(stderr, "runs inside, but is invalid to Zydis in every form: encoding %zu map %zu pp %zu opcode %02zx /%zu mod3 %zu\n",
+		fprintf(stderr, "runs inside, invalid to Zydis in every form: encoding %zu map %zu pp %zu opcode %02zx /%zu mod3 %zu\n",
 			map / 8, map % 8, pp, opcode, key / 2 % 8, key % 2);
 		t->mismatches++;
 	}
@@ -463,7 +463,8 @@ static const struct row rows[] = {
 	{"xtest", B(0x0f, 0x01, 0xd6), RUNS_OUTSIDE(PLAIN)},
 	{"vmcall", B(0x0f, 0x01, 0xc1), RUNS_OUTSIDE(PLAIN)},
 	{"enclu", B(0x0f, 0x01, 0xd7), RUNS_OUTSIDE(PLAIN)},
-	{"lea rax,[eip+0]", B(0x67, 0x48, 0x8d, 0x05, 0, 0, 0, 0), BT_INSN_PLAIN, X86_OUTSIDE | X86_RIP_RELATIVE | X86_ADDRESS32, ALL, 0, 0xffff},
+	{"lea rax,[eip+0]", B(0x67, 0x48, 0x8d, 0x05, 0, 0, 0, 0), BT_INSN_PLAIN, X86_OUTSIDE | X86_RIP_RELATIVE | X86_ADDRESS32, ALL, 0,
+	 0xffff},
 };
 
 static void known_instructions(void **state)
@@ -474,8 +475,8 @@ static void known_instructions(void **state)
 		struct x86_insn x;
 		int rc = x86_decode(r->bytes, r->len, &x);
 
-		if (rc || x.len != r->len || x.class != r->class || x.traits != r->traits || x.flags_read != r->reads || x.flags_written != r->writes ||
-		    x.regs != r->regs) {
+		if (rc || x.len != r->len || x.class != r->class || x.traits != r->traits || x.flags_read != r->reads ||
+		    x.flags_written != r->writes || x.regs != r->regs) {
 			show(r->text, &x);
 			fail_msg("%s: rc %d", r->text, rc);
 		}
@@ -503,8 +504,8 @@ static void cut_instructions(void **state)
 
 static void what_is_none(void **state)
 {
-	static const uint8_t push_es[CODE] = {0x06}, vex_with_66[CODE] = {0x66, 0xc5, 0xf8, 0x77}, too_long[CODE] = {0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66,
-		0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x05};
+	static const uint8_t push_es[CODE] = {0x06}, vex_with_66[CODE] = {0x66, 0xc5, 0xf8, 0x77};
+	static const uint8_t too_long[CODE] = {[0 ... 12] = 0x66, 0x05};
 	uint8_t prefixes[CODE];
 	struct x86_insn x;
 

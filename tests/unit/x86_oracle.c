@@ -378,6 +378,13 @@ int x86_oracle(const uint8_t *bytes, size_t n, struct x86_insn *insn)
 	return 0;
 }
 
+unsigned x86_oracle_undefined(const uint8_t *bytes, size_t n)
+{
+	struct decoded d = {0};
+
+	return decode(bytes, n, &d) || !d.z.cpu_flags ? 0 : flag_set(d.z.cpu_flags->undefined);
+}
+
 const char *x86_oracle_name(const uint8_t *bytes, size_t n)
 {
 	struct decoded d = {0};
