@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec import: makes a trace of a capture that another tool recorded. */
+/* btrec import: makes a trace of a capture that another tool made. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,13 +104,15 @@ static int import_to(const char *file, const char *trace, bool quiet, struct bt_
 	else
 		rc = importer_close(im, err);
 	capture_close(&c);
-	if (!rc && !quiet)
-		fprintf(stderr, "btrec: imported %" PRIu64 " samples with %" PRIu64 " branches; trace in %s\n", samples, branches, trace);
+	if (!rc && !quiet && samples)
+		fprintf(stderr, "btrec: imported %" PRIu64 " samples with %" PRIu64 " branches; trace: %s\n", samples, branches, trace);
+	else if (!rc && !quiet)
+		fprintf(stderr, "btrec: imported; trace: %s\n", trace);
 	return rc;
 }
 
 static const char usage[] = "Usage: btrec import [OPTIONS] FILE|-\n"
-			    "Makes a trace of a capture that perf recorded; - reads standard input.";
+			    "Makes a trace of a perf.data, of what perf script printed with brstack, or of a core file;\n- reads standard input.";
 
 int btrec_import(int argc, char **argv)
 {

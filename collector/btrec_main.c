@@ -14,7 +14,7 @@ struct command {
 static const struct command commands[] = {
 	{"run", "[OPTIONS] [--] PROGRAM [ARG...]", "record a program", btrec_run},
 	{"snap", "PID", "keep the present moment of a recorded process", btrec_snap},
-	{"import", "[OPTIONS] FILE|-", "make a trace of a capture of perf", btrec_import},
+	{"import", "[OPTIONS] FILE|-", "make a trace of a perf.data or a core file", btrec_import},
 	{"list", "", "list the traces", btrec_list},
 	{"info", "[TRACE]", "what a trace holds and how it was made", btrec_info},
 	{"dump", "[TRACE]", "print every record of a trace", btrec_dump},

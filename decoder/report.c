@@ -58,9 +58,12 @@ static void put_recorded(struct report *r, const struct bt_record_header *h)
 		put_slice(&r->t, h->from);
 		text_printf(&r->t, " on");
 	}
-	text_printf(&r->t, "\n          on ");
+	text_printf(&r->t, "\n");
+	if (!h->cpu.len && !h->kernel.len)
+		return; /* a capture may not say */
+	text_printf(&r->t, "          on ");
 	put_slice(&r->t, h->cpu);
-	text_printf(&r->t, ", ");
+	text_printf(&r->t, h->cpu.len && h->kernel.len ? ", " : "");
 	put_slice(&r->t, h->kernel);
 	text_printf(&r->t, "\n");
 }

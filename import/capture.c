@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "import/brstack_text.h"
+#include "import/core_file.h"
 #include "import/perf_data.h"
 
 struct format {
@@ -20,6 +22,8 @@ struct format {
 
 static const struct format formats[] = {
 	{perf_data_is, perf_data_import, "imported from perf.data"},
+	{core_file_is, core_file_import, "imported from a core file"},
+	{brstack_text_is, brstack_text_import, "imported from the text of perf script"},
 };
 
 int capture_import(struct importer *im, struct slice bytes, struct bt_error *err)
@@ -29,7 +33,7 @@ int capture_import(struct importer *im, struct slice bytes, struct bt_error *err
 			importer_header(im)->reason = bt_str(formats[i].source);
 			return formats[i].import(im, bytes, err);
 		}
-	return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "this is no capture that can be imported: neither perf.data");
+	return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "this is no capture that can be imported: neither perf.data, nor text of perf script with brstack, nor a core file");
 }
 
 /* A file without a name, where temporary files go. */

@@ -8,8 +8,6 @@
 #include <string.h>
 
 enum {
-	/* All tasks of an import share one unit: a capture has one order, that of its times. */
-	UNIT = 1,
 	COMM_MAX = 64,
 	THREADS_MAX = 1 << 17, /* each has a file of branches */
 	CHUNK_TARGET = 32 << 10,
@@ -63,6 +61,7 @@ struct importer {
 	size_t thread_count, thread_cap, process_count, process_cap;
 	struct table by_tid, by_pid;
 	uint32_t tasks, spaces, snapshots;
+	struct bt_record_end end;
 	uint64_t samples, branches, lost, pending, last_time;
 };
 
@@ -87,6 +86,7 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err)
 		free(im);
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
+	im->end.kind = BT_EXIT_UNKNOWN;
 	*out = im;
 	return 0;
 }
@@ -121,7 +121,7 @@ struct trace_writer *importer_writer(struct importer *im)
 static void event(struct importer *im, enum bt_record_kind kind, const void *body)
 {
 	if (importer_writer(im))
-		trace_writer_event(im->writer, UNIT, kind, body);
+		trace_writer_event(im->writer, IMPORTER_UNIT, kind, body);
 	im->pending += 64;
 }
 
@@ -339,7 +339,7 @@ static bool give_task(struct importer *im, struct thread *t)
 	p = &im->processes[t->process];
 	begin_space(im, p, NULL);
 	t->task = ++im->tasks;
-	body = (struct bt_record_task){.seq = next_seq(im), .time = im->last_time, .task = t->task, .unit = UNIT, .space = p->space,
+	body = (struct bt_record_task){.seq = next_seq(im), .time = im->last_time, .task = t->task, .unit = IMPORTER_UNIT, .space = p->space,
 		.pid = t->id.pid, .tid = t->id.tid, .how = leader == t ? BT_TASK_FORK : BT_TASK_THREAD,
 		.parent = leader == t ? 0 : leader->task};
 	event(im, BT_RECORD_TASK, &body);
@@ -351,10 +351,12 @@ void importer_comm(struct importer *im, struct import_thread_id id, uint64_t tim
 {
 	struct thread *t = get_thread(im, id);
 	struct process *p;
+	char name[COMM_MAX];
 
-	if (!t)
+	snprintf(name, sizeof name, "%.*s", (int)(comm.len < COMM_MAX ? comm.len : COMM_MAX - 1), comm.len ? (const char *)comm.at : "");
+	if (!t || (!exec && !strcmp(t->comm, name)))
 		return;
-	snprintf(t->comm, sizeof t->comm, "%.*s", (int)(comm.len < COMM_MAX ? comm.len : COMM_MAX - 1), (const char *)comm.at);
+	memcpy(t->comm, name, sizeof name);
 	if (exec) {
 		p = &im->processes[t->process];
 		p->space = ++im->spaces;
@@ -663,11 +665,17 @@ void importer_discard(struct importer *im)
 	release(im);
 }
 
+void importer_ended(struct importer *im, enum bt_exit_kind kind, uint32_t status)
+{
+	im->end = (struct bt_record_end){.kind = (uint8_t)kind, .status = status};
+}
+
 int importer_close(struct importer *im, struct bt_error *err)
 {
-	struct bt_record_end body = {.time = im->last_time, .kind = BT_EXIT_UNKNOWN};
+	struct bt_record_end body = im->end;
 	int rc = 0, stopped;
 
+	body.time = im->last_time;
 	flush_all(im);
 	if (importer_writer(im)) {
 		body.seq = next_seq(im);

@@ -12,6 +12,11 @@
 
 struct importer;
 
+enum {
+	/* All tasks of an import share one unit: a capture has one order, that of its times. */
+	IMPORTER_UNIT = 1,
+};
+
 /* One entry of a branch record as perf has it (struct perf_branch_entry, include/uapi/linux/perf_event.h). */
 struct import_branch {
 	uint64_t from, to, flags;
@@ -81,6 +86,9 @@ bool importer_failed(const struct importer *im);
 /* The writer and the task of a thread, for readers with more to say than samples (core files); NULL when writing failed. */
 struct trace_writer *importer_writer(struct importer *im);
 uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space, uint32_t *epoch);
+
+/* How the initial process ended, where the capture says it. */
+void importer_ended(struct importer *im, enum bt_exit_kind kind, uint32_t status);
 
 /* Ends the trace and frees. Errors: those of trace_writer_open; BT_E_NO_MEMORY, BT_E_UNSUPPORTED (too many threads), BT_E_IO;
  * nothing is left behind then. */

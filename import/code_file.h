@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Code of a mapped file, from the file itself where it still is the one that was mapped: its build-id says so. A file without a
+ * build-id on either side is not believed. Opens regular files only, for reading. */
+#ifndef BT_CODE_FILE_H
+#define BT_CODE_FILE_H
+
+#include <stdbool.h>
+
+#include "lib/slice.h"
+
+struct code_file {
+	struct slice bytes; /* empty: not there, or another one */
+	void *mapping;
+};
+
+/* Opens the file at path (not NUL-terminated) when its build-id is this one; else it is empty. */
+void code_file_open(struct code_file *f, struct slice path, struct slice build_id);
+void code_file_close(struct code_file *f);
+
+/* Up to n bytes at an offset of the file. */
+struct slice code_file_at(const struct code_file *f, uint64_t offset, size_t n);
+
+#endif

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/* Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's include/linux/elfcore.h and uapi/linux/elfcore.h for x86-64;
+ * NT_FILE as in fs/binfmt_elf.c. */
+#include "import/core_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/code_file.h"
+#include "lib/build_id.h"
+
+enum {
+	ELF_HEADER = 64,
+	SEGMENT_HEADER = 56,
+	NOTE_HEADER = 12,
+	TYPE_CORE = 4,
+	MACHINE_X86_64 = 62,
+	SEGMENT_LOAD = 1,
+	SEGMENT_NOTE = 4,
+	NOTE_PRSTATUS = 1,
+	NOTE_PRPSINFO = 3,
+	NOTE_AUXV = 6,
+	NOTE_FILE = 0x46494c45,
+	NOTE_SIGINFO = 0x53494749,
+	PRSTATUS_SIZE = 336,
+	PRPSINFO_SIZE = 136,
+	AUX_VDSO = 33, /* AT_SYSINFO_EHDR */
+	PAGE = 4096,
+	THREADS_MAX = 1 << 16,
+	/* What is kept of memory, as at a crash that btrec sees itself. */
+	STACK_MAX = 256 << 10,
+	RED_ZONE = 128,
+	NEAR_BEFORE = 64,
+	NEAR_AFTER = 192,
+};
+
+struct core_thread {
+	uint32_t tid, signal;
+	struct bt_regs regs;
+};
+
+struct core_segment {
+	uint64_t start, end, offset_in_file; /* the last: of the mapped file */
+	struct slice bytes;		     /* what of it was dumped */
+	struct slice path, build_id;
+	uint8_t prot;
+};
+
+struct core {
+	struct importer *im;
+	struct slice all;
+	struct bt_error *err;
+	struct core_segment *segments; /* by address */
+	size_t segment_count;
+	struct core_thread *threads;
+	size_t thread_count, thread_cap;
+	uint32_t pid;
+	struct slice name, arguments, files, siginfo;
+	uint64_t vdso, room; /* room: bytes of memory that may still be kept */
+	uint32_t space;
+};
+
+bool core_file_is(struct slice bytes)
+{
+	return bytes.len >= ELF_HEADER && !memcmp(bytes.at, "\177ELF", 4) && bytes.at[16] == TYPE_CORE;
+}
+
+static struct slice part(struct slice all, uint64_t offset, uint64_t size)
+{
+	if (offset > all.len)
+		return (struct slice){.bad = true};
+	slice_take(&all, (size_t)offset);
+	if (size > all.len)
+		size = all.len; /* a core that was cut off */
+	return slice_take(&all, (size_t)size);
+}
+
+static struct slice c_string(struct slice s)
+{
+	const void *end = s.len ? memchr(s.at, 0, s.len) : NULL;
+
+	if (end)
+		s.len = (size_t)((const uint8_t *)end - s.at);
+	return s;
+}
+
+/* --- notes --- */
+
+static int take_status(struct core *c, struct slice desc)
+{
+	struct core_thread *t;
+
+	if (desc.len < PRSTATUS_SIZE || c->thread_count == THREADS_MAX)
+		return 0;
+	if (c->thread_count == c->thread_cap) {
+		size_t cap = c->thread_cap ? c->thread_cap * 2 : 16;
+
+		t = realloc(c->threads, cap * sizeof *t);
+		if (!t)
+			return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+		c->threads = t;
+		c->thread_cap = cap;
+	}
+	t = &c->threads[c->thread_count++];
+	slice_take(&desc, 12);
+	t->signal = slice_u16(&desc);
+	slice_take(&desc, 18);
+	t->tid = slice_u32(&desc);
+	slice_take(&desc, 76);
+	for (unsigned i = 0; i < BT_REG_COUNT; i++)
+		bt_regs_set(&t->regs, i, slice_u64(&desc));
+	return 0;
+}
+
+static void take_process(struct core *c, struct slice desc)
+{
+	if (desc.len < PRPSINFO_SIZE)
+		return;
+	slice_take(&desc, 24);
+	c->pid = slice_u32(&desc);
+	slice_take(&desc, 12);
+	c->name = c_string(slice_take(&desc, 16));
+	c->arguments = c_string(slice_take(&desc, 80));
+	while (c->arguments.len && c->arguments.at[c->arguments.len - 1] == ' ')
+		c->arguments.len--; /* the kernel puts one behind each argument */
+}
+
+static void take_auxv(struct core *c, struct slice desc)
+{
+	while (desc.len >= 16) {
+		uint64_t type = slice_u64(&desc), value = slice_u64(&desc);
+
+		if (type == AUX_VDSO)
+			c->vdso = value;
+	}
+}
+
+static int take_note(struct core *c, uint32_t type, struct slice desc)
+{
+	switch (type) {
+	case NOTE_PRSTATUS:
+		return take_status(c, desc);
+	case NOTE_PRPSINFO:
+		take_process(c, desc);
+		break;
+	case NOTE_AUXV:
+		take_auxv(c, desc);
+		break;
+	case NOTE_FILE:
+		c->files = desc;
+		break;
+	case NOTE_SIGINFO:
+		if (!c->siginfo.len) /* the first thread's */
+			c->siginfo = desc;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int take_notes(struct core *c, struct slice notes)
+{
+	int rc = 0;
+
+	while (!rc && notes.len >= NOTE_HEADER) {
+		uint32_t name_size = slice_u32(&notes), size = slice_u32(&notes), type = slice_u32(&notes);
+		struct slice name = slice_take(&notes, ((uint64_t)name_size + 3) & ~3ull), desc;
+
+		desc = slice_take(&notes, size);
+		slice_take(&notes, notes.len < (-size & 3u) ? notes.len : -size & 3u);
+		if (notes.bad)
+			break;
+		/* Notes of other owners have numbers of their own; "LINUX" ones are extended registers. */
+		if (name_size >= 4 && !memcmp(name.at, "CORE", 4))
+			rc = take_note(c, type, desc);
+	}
+	return rc;
+}
+
+/* --- segments --- */
+
+static int compare_segments(const void *a, const void *b)
+{
+	const struct core_segment *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void add_segment(struct core *c, struct slice row)
+{
+	struct core_segment *s = &c->segments[c->segment_count];
+	uint64_t offset, filed, size;
+	uint32_t flags;
+
+	slice_take(&row, 4);
+	flags = slice_u32(&row);
+	offset = slice_u64(&row);
+	*s = (struct core_segment){.start = slice_u64(&row)};
+	slice_take(&row, 8);
+	filed = slice_u64(&row);
+	size = slice_u64(&row);
+	/* ELF: execute 1, write 2, read 4 */
+	s->prot = (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0));
+	s->end = s->start + size;
+	s->bytes = part(c->all, offset, filed < size ? filed : size);
+	if (s->bytes.bad)
+		s->bytes = (struct slice){0};
+	if (s->end > s->start)
+		c->segment_count++;
+}
+
+/* The dumped memory at addr, or NULL. */
+static struct core_segment *segment_at(const struct core *c, uint64_t addr)
+{
+	size_t lo = 0, hi = c->segment_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->segments[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < c->segments[lo - 1].end ? &c->segments[lo - 1] : NULL;
+}
+
+/* Up to n dumped bytes at addr within one segment. */
+static struct slice memory_at(const struct core *c, uint64_t addr, uint64_t n)
+{
+	const struct core_segment *s = segment_at(c, addr);
+
+	return s && addr - s->start < s->bytes.len ? part(s->bytes, addr - s->start, n) : (struct slice){0};
+}
+
+/* The build-id in an image, as a part of it: the caller need not keep another copy. */
+static struct slice find_build_id(struct slice image)
+{
+	uint8_t id[BT_BUILD_ID_MAX];
+	size_t n;
+
+	if (image.len > PAGE)
+		image.len = PAGE;
+	n = bt_build_id(image.at, image.len, id);
+	for (size_t at = 0; n && at + n <= image.len; at++)
+		if (!memcmp(image.at + at, id, n))
+			return slice_of(image.at + at, n);
+	return (struct slice){0};
+}
+
+/* Which files were mapped: count, page size, rows (start, end, page of the file), then their names. */
+static void name_segments(struct core *c)
+{
+	struct slice rows = c->files, names = rows, build_id = {0}, of = {0};
+	uint64_t count = slice_u64(&rows), page = slice_u64(&rows);
+
+	slice_take(&names, 16);
+	if (rows.bad || count > rows.len / 24)
+		return;
+	slice_take(&names, (size_t)count * 24);
+	for (uint64_t i = 0; i < count && names.len; i++) {
+		uint64_t start = slice_u64(&rows), end, first;
+		struct core_segment *s = segment_at(c, start);
+		struct slice path = c_string(names);
+
+		end = slice_u64(&rows);
+		first = slice_u64(&rows) * page;
+		slice_take(&names, path.len < names.len ? path.len + 1 : path.len);
+		/* The beginning of a file, where its build-id is, is dumped by default; its other mappings follow. */
+		if (path.len != of.len || memcmp(path.at, of.at, of.len)) {
+			of = path;
+			build_id = (struct slice){0};
+		}
+		if (!first && s && s->start == start && !s->path.len)
+			build_id = find_build_id(s->bytes);
+		/* A segment is named once, whatever the rows say. */
+		for (; s && s < c->segments + c->segment_count && s->start < end && !s->path.len; s++) {
+			s->path = path;
+			s->offset_in_file = first + (s->start - start);
+			s->build_id = build_id;
+		}
+	}
+}
+
+static void name_others(struct core *c)
+{
+	struct core_segment *s = c->vdso ? segment_at(c, c->vdso) : NULL;
+
+	if (s && !s->path.len)
+		s->path = bt_str("[vdso]");
+	for (size_t i = 0; i < c->thread_count; i++) {
+		s = segment_at(c, c->threads[i].regs.rsp);
+		if (s && !s->path.len && c->threads[i].tid == c->pid)
+			s->path = bt_str("[stack]");
+	}
+}
+
+static int read_segments(struct core *c)
+{
+	struct slice head = c->all, table;
+	uint64_t offset;
+	uint32_t size, count;
+	int rc = 0;
+
+	slice_take(&head, 32);
+	offset = slice_u64(&head);
+	slice_take(&head, 14);
+	size = slice_u16(&head);
+	count = slice_u16(&head);
+	table = part(c->all, offset, (uint64_t)count * SEGMENT_HEADER);
+	if (size != SEGMENT_HEADER || table.bad || table.len < (size_t)count * SEGMENT_HEADER)
+		return bt_fail_at(c->err, BT_E_CORRUPT, 32, "core file: its program headers are damaged or lie outside the file");
+	c->segments = calloc(count + 1u, sizeof *c->segments);
+	if (!c->segments)
+		return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+	while (table.len && !rc) {
+		struct slice row = slice_take(&table, SEGMENT_HEADER), fields = row;
+		uint32_t type = slice_u32(&fields);
+
+		if (type == SEGMENT_LOAD)
+			add_segment(c, row);
+		if (type == SEGMENT_NOTE) {
+			slice_take(&fields, 4);
+			offset = slice_u64(&fields);
+			slice_take(&fields, 16);
+			rc = take_notes(c, part(c->all, offset, slice_u64(&fields)));
+		}
+	}
+	if (c->segment_count)
+		qsort(c->segments, c->segment_count, sizeof *c->segments, compare_segments);
+	return rc;
+}
+
+/* --- the trace --- */
+
+static void put(struct core *c, enum bt_record_kind kind, const void *body)
+{
+	struct trace_writer *w = importer_writer(c->im);
+
+	if (w)
+		trace_writer_event(w, IMPORTER_UNIT, kind, body);
+}
+
+static uint64_t next_seq(struct core *c)
+{
+	struct trace_writer *w = importer_writer(c->im);
+
+	return w ? trace_writer_next_seq(w) : 0;
+}
+
+static void put_maps(struct core *c)
+{
+	for (size_t i = 0; i < c->segment_count; i++) {
+		const struct core_segment *s = &c->segments[i];
+		struct import_map map = {.pid = c->pid, .start = s->start, .end = s->end, .offset = s->offset_in_file, .prot = s->prot,
+			.path = s->path, .build_id = s->build_id};
+
+		importer_map(c->im, &map);
+	}
+}
+
+/* The page of code at addr: dumped, or of the file that was mapped. */
+static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
+{
+	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
+	const struct core_segment *s = segment_at(c, page);
+	struct bt_record_code body = {.space = c->space, .epoch = epoch, .addr = page};
+	struct code_file file = {.mapping = NULL};
+	struct slice bytes = memory_at(c, page, PAGE);
+
+	if (!s || !(s->prot & 4))
+		return;
+	if (!bytes.len) {
+		code_file_open(&file, s->path, s->build_id);
+		bytes = code_file_at(&file, s->offset_in_file + (page - s->start), PAGE);
+	}
+	if (bytes.len && importer_writer(c->im)) {
+		body.object = trace_writer_object(importer_writer(c->im), bytes.at, bytes.len);
+		body.seq = next_seq(c);
+		put(c, BT_RECORD_CODE, &body);
+	}
+	code_file_close(&file);
+}
+
+static void put_memory(struct core *c, uint64_t start, uint64_t end)
+{
+	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start, .bytes = memory_at(c, start, end - start)};
+
+	if (!body.bytes.len || body.bytes.len > c->room)
+		return;
+	c->room -= body.bytes.len;
+	body.seq = next_seq(c);
+	put(c, BT_RECORD_MEMORY, &body);
+}
+
+static void put_thread_memory(struct core *c, const struct core_thread *t)
+{
+	const struct core_segment *s = segment_at(c, t->regs.rsp);
+	uint64_t start = 0, end = 0;
+
+	if (s) {
+		start = t->regs.rsp - s->start < RED_ZONE ? s->start : t->regs.rsp - RED_ZONE;
+		end = s->end - start < STACK_MAX ? s->end : start + STACK_MAX;
+		put_memory(c, start, end);
+	}
+	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
+		uint64_t addr = bt_regs_get(&t->regs, i);
+
+		s = segment_at(c, addr);
+		if (bt_reg_info[i].dwarf < 0 || !s || (addr >= start && addr < end))
+			continue;
+		put_memory(c, addr - s->start < NEAR_BEFORE ? s->start : addr - NEAR_BEFORE, s->end - addr < NEAR_AFTER ? s->end : addr + NEAR_AFTER);
+	}
+}
+
+static struct bt_point point_of(const struct core_thread *t)
+{
+	return (struct bt_point){.tick = UINT64_MAX, .rip = t->regs.rip, .rcx = t->regs.rcx};
+}
+
+/* Returns the seq of the signal's event; 0 when there was none (a core of a running process). */
+static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thread *t)
+{
+	struct slice info = c->siginfo;
+	struct bt_record_signal body = {.task = task, .point = point_of(t), .signo = slice_u32(&info), .action = BT_ACTION_CORE};
+
+	slice_take(&info, 4);
+	body.code = slice_u32(&info);
+	slice_take(&info, 4);
+	/* Codes above 0 are the kernel's, with an address; else sender and user stand there. */
+	body.sync = !info.bad && (int32_t)body.code > 0;
+	if (body.sync) {
+		body.addr = slice_u64(&info);
+	} else {
+		body.sender = slice_u32(&info);
+		body.uid = slice_u32(&info);
+	}
+	if (info.bad)
+		body = (struct bt_record_signal){.task = task, .point = point_of(t), .signo = t->signal, .action = BT_ACTION_CORE};
+	if (!body.signo)
+		return 0;
+	body.seq = next_seq(c);
+	put(c, BT_RECORD_SIGNAL, &body);
+	importer_ended(c->im, BT_EXIT_SIGNAL, body.signo);
+	return body.seq;
+}
+
+static void put_thread(struct core *c, uint32_t task, const struct core_thread *t, uint32_t epoch)
+{
+	struct bt_record_thread body = {.seq = next_seq(c), .snapshot = 1, .task = task, .point = point_of(t), .epoch = epoch, .regs = t->regs};
+
+	put(c, BT_RECORD_THREAD, &body);
+}
+
+static void put_trace(struct core *c)
+{
+	uint32_t epoch = 1, task = 0;
+	struct bt_record_snapshot snap = {.snapshot = 1};
+
+	put_maps(c);
+	for (size_t i = 0; i < c->thread_count && !importer_failed(c->im); i++) {
+		const struct core_thread *t = &c->threads[i];
+		struct import_thread_id id = {c->pid, t->tid};
+
+		importer_comm(c->im, id, 0, c->name, false);
+		task = importer_task(c->im, id, &c->space, &epoch);
+		if (!i) {
+			snap.event = put_signal(c, task, t);
+			snap.seq = next_seq(c);
+			snap.task = task;
+			snap.kind = snap.event ? BT_SNAPSHOT_FATAL : BT_SNAPSHOT_IMPORT;
+			snap.point = point_of(t);
+			snap.space = c->space;
+			snap.epoch = epoch;
+			put(c, BT_RECORD_SNAPSHOT, &snap);
+		}
+		put_thread(c, task, t, epoch);
+		put_code(c, t->regs.rip, epoch);
+		put_thread_memory(c, t);
+	}
+	importer_note(c->im, "imported from a core file: it has no branch history");
+}
+
+int core_file_import(struct importer *im, struct slice bytes, struct bt_error *err)
+{
+	struct core c = {.im = im, .all = bytes, .err = err, .room = bytes.len};
+	struct slice machine = bytes;
+	int rc;
+
+	slice_take(&machine, 18);
+	if (bytes.at[4] != 2 || bytes.at[5] != 1 || slice_u16(&machine) != MACHINE_X86_64)
+		return bt_fail_at(err, BT_E_UNSUPPORTED, 4, "core file: not of an x86-64 process");
+	rc = read_segments(&c);
+	if (!rc && !c.thread_count)
+		rc = bt_fail_at(err, BT_E_CORRUPT, bytes.len, "core file: it holds no thread");
+	if (!rc) {
+		if (!c.pid)
+			c.pid = c.threads[0].tid;
+		name_segments(&c);
+		name_others(&c);
+		importer_header(im)->argv = c.arguments;
+		importer_header(im)->program = c.name;
+		put_trace(&c);
+	}
+	free(c.segments);
+	free(c.threads);
+	return rc;
+}

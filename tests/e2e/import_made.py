@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Captures made here: every layout of perf.data that the kernel can be asked for, each quirk of the hardware, each fault of a file,
+# the text of perf script, core files. What comes out of the trace is what went in.
+import random
+import shutil
+
+from e2e import *
+import perf_made as perf
+
+EVENT = ("identifier", "ip", "tid", "time", "cpu", "branches")
+
+
+def import_bytes(data, *options, status=0):
+    path = fresh("capture")
+    with open(path, "wb") as file:
+        file.write(data)
+    trace = fresh("trace")
+    result = execute([BTREC, "import", *options, "-o", trace, path])
+    equal(result.status, status, "status of import (%s)" % result.err.decode(errors="replace"))
+    result.trace = trace
+    check(status == 0 or not os.path.exists(trace), "a refused capture left a trace")
+    return result
+
+
+def export(trace):
+    return btview("--export", "perf-script", trace).out.decode()
+
+
+def dump(trace, kind):
+    out = execute([BTREC, "dump", trace]).out.decode(errors="replace")
+    return [line for line in out.splitlines() if line.startswith(kind + " ")]
+
+
+TYPES = ["", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ", "SERROR", "NO_TX"]
+
+
+def entry_text(entry):
+    source, target, flags = entry
+    prediction = "P" if flags & 2 else "M" if flags & 1 else "-"
+    return "0x%x/0x%x/%s/%s/%s/%d/%s" % (source, target, prediction, "X" if flags & 4 else "-", "A" if flags & 8 else "-",
+                                       flags >> 4 & 0xffff, TYPES[flags >> 20 & 15])
+
+
+def line_words(event, comm, sample, name=None):
+    head = [comm, "%d/%d" % (sample["pid"], sample["tid"])]
+    if sample["time"]:
+        head.append("%d.%06d:" % (sample["time"] // 10**9, sample["time"] // 1000 % 10**6))
+    return head + [(name or event.name) + ":", "%x" % sample["ip"]] + [entry_text(e) for e in sample["branches"]]
+
+
+def words(text):
+    return [" ".join(line.split()).replace("/ /", "/").split() for line in text.splitlines()]
+
+
+def random_entries(rng, count):
+    entries = []
+    for _ in range(count):
+        kernel = rng.random() < 0.3
+        base = 0xffffffff81000000 if kernel else 0x401000
+        entries.append((base + rng.randrange(1 << 20), base + rng.randrange(1 << 20),
+                        rng.choice([1, 2, 0]) | rng.choice([0, 0, 4, 8]) | rng.choice([0, 7, 65535]) << 4 | rng.choice([0, 0, 1, 4, 6, 7, 12]) << 20))
+    return entries
+
+
+def random_layout(rng):
+    fields = {"ip", "tid", "time", "branches"} | {f for f in perf.FIELDS if rng.random() < 0.5}
+    return perf.Event(*fields, branch_type=rng.choice([0, perf.HW_INDEX, perf.COUNTERS, perf.HW_INDEX | perf.COUNTERS]),
+                      read_format=rng.randrange(32), ids=[rng.randrange(1, 1 << 40)], sample_id_all=rng.random() < 0.8,
+                      regs=rng.choice([0xff0fff, 0x100, 0]), size=rng.choice([104, 112, 120, 136]), name="some:event/x=1/u")
+
+
+@case("every field of the sample layout may come before or behind the branches")
+def layouts():
+    for seed in range(40):
+        rng = random.Random(seed)
+        event = random_layout(rng)
+        samples, data = [], b"".join([event.comm("prog"), event.mmap(0x400000, 0x10000, 0, "/bin/prog")])
+        for number in range(5):
+            sample = dict(pid=100, tid=100, time=10**9 + number * 12345, ip=rng.randrange(1 << 47), branches=random_entries(rng, rng.choice([0, 1, 5, 32])))
+            regs = [rng.randrange(1 << 64) for _ in range(bin(event.regs).count("1"))] if rng.random() < 0.7 else None
+            data += event.sample(cpu=number, regs=regs, stack=rng.choice([b"", b"stackful" * 4]), used=8,
+                                 counters=[rng.randrange(1 << 64) for _ in sample["branches"]], **sample)
+            samples.append(sample)
+        for make in (perf.file_mode, perf.pipe_mode):
+            trace = import_bytes(make([event], data)).trace
+            equal([l for l in words(export(trace))], [line_words(event, "prog", s) for s in samples], "seed %d, %s" % (seed, make.__name__))
+
+
+@case("several events are told apart by their ids")
+def events():
+    for fields in (EVENT, ("ip", "tid", "time", "id", "cpu", "branches")):
+        first = perf.Event(*fields, ids=[11, 12], name="one")
+        second = perf.Event(*[f for f in fields if f != "branches"], ids=[21], name="two:u")
+        data = first.comm("prog") + first.sample(time=10**9, branches=[(1, 2, 2)]) + second.sample(time=10**9 + 1000) + first.sample(time=10**9 + 2000, branches=[(3, 4, 1)])
+        for make in (perf.file_mode, perf.pipe_mode):
+            lines = words(export(import_bytes(make([first, second], data)).trace))
+            equal([l[3] for l in lines], ["one:", "two:u:", "one:"], "events")
+            equal([l[5:] for l in lines], [["0x1/0x2/P/-/-/0/"], [], ["0x3/0x4/M/-/-/0/"]], "branches")
+
+
+@case("bits of the flags that nobody knows, counters and the hardware's index are kept")
+def words_kept():
+    event = perf.Event(*EVENT, branch_type=perf.HW_INDEX | perf.COUNTERS, ids=[1])
+    unknown = 0x7fffffff << 33
+    data = event.sample(time=1, branches=[(1, 2, unknown | 2), (3, 4, 2 | 5 << 4)], counters=[0x123, 0], hw_index=41)
+    trace = import_bytes(perf.file_mode([event], data)).trace
+    # oldest first: the gap before the run and the older entry have none (2 times 0), then one with the word
+    flags, counters = dump(trace, "BRANCH_WORDS")
+    leb = bytearray()
+    for value in (2, 0, 1, unknown):
+        while value > 127:
+            leb.append(value & 127 | 128)
+            value >>= 7
+        leb.append(value)
+    check("first=0x0 count=0x3 what=0 words=[%d]%s" % (len(leb), leb.hex()) in flags, flags)
+    check("what=1 words=[5]020001a302" in counters, counters)
+    check(" hw_index=0x2a" in dump(trace, "SNAPSHOT")[0], "hardware's index")
+
+
+@case("without trailers and times records are taken in their order")
+def old_kernel():
+    event = perf.Event("ip", "tid", "branches", sample_id_all=False, size=80)
+    data = event.sample(pid=7, tid=8, branches=[(1, 2, 0)]) + event.comm("late", 7, 8) + event.sample(pid=7, tid=8, branches=[])
+    trace = import_bytes(perf.file_mode([event], data, features=False)).trace
+    equal([l[:2] for l in words(export(trace))], [[":8", "7/8"], ["late", "7/8"]], "threads")
+
+
+@case("rounds: records of several buffers are put in order")
+def rounds():
+    event = perf.Event(*EVENT, ids=[1])
+    times = [[5, 9, 12], [3, 7, 11], [13, 20], [14, 15]]
+    data = b""
+    for pair in (times[:2], times[2:]):
+        for cpu, buffer in enumerate(pair):
+            data += b"".join(event.sample(time=t * 10**9, cpu=cpu, branches=[(t, t, 2)]) for t in buffer)
+        data += perf.finished_round()
+    trace = import_bytes(perf.file_mode([event], data)).trace
+    equal([int(l[2].split(".")[0]) for l in words(export(trace))], sorted(sum(times, [])), "order")
+
+
+@case("quirk: slots that are empty are kept as such")
+def empty_slots():
+    event = perf.Event(*EVENT, ids=[1])
+    entries = [(0x10, 0x20, 2), (0, 0, 2), (0, 0, 2), (0, 0, 0), (0x30, 0x40, 1), (0, 0, 0)]
+    trace = import_bytes(perf.file_mode([event], event.sample(time=1000, branches=entries))).trace
+    equal(words(export(trace))[0][-6:], [entry_text(e) for e in entries], "export")
+    data = report(trace)
+    equal([b["from"]["addr"] for b in data["branches"]], ["0x30", "0x10"], "branches")
+    equal([g["reason"] for g in data["gaps"]], ["unsampled", "empty", "empty", "empty"], "gaps")
+
+
+@case("lost records: a gap of its own and a note")
+def lost():
+    event = perf.Event(*EVENT, ids=[1])
+    data = event.sample(time=1000, branches=[(1, 2, 0)]) + event.lost(17, time=2000) + event.sample(time=3000, branches=[(3, 4, 0)]) + \
+        event.sample(time=4000, branches=[(5, 6, 0)])
+    trace = import_bytes(perf.file_mode([event], data)).trace
+    equal([g["reason"] for g in report(trace)["gaps"]], ["unsampled", "lost", "unsampled"], "gaps")
+    check("the kernel lost 17 records" in text(trace), "no note")
+
+
+@case("threads, processes, names, exits")
+def tasks():
+    event = perf.Event(*EVENT, ids=[1])
+    s = lambda pid, tid, time: event.sample(pid=pid, tid=tid, time=time, branches=[(1, 2, 0)])
+    data = b"".join([event.comm("parent", 10, 10, 1), event.mmap2(0x400000, 0x1000, 0, "/bin/parent", 10, 2), s(10, 10, 3), event.fork(10, 11, 10, 10, 4),
+                     s(10, 11, 5), event.fork(20, 20, 10, 10, 6), s(20, 20, 7), event.comm("child", 20, 20, 8, exec=True),
+                     event.mmap2(0x500000, 0x1000, 0, "/bin/child", 20, 9), s(20, 20, 10), event.exit(20, 20, 11), event.fork(20, 20, 10, 10, 12),
+                     s(20, 20, 13)])
+    trace = import_bytes(perf.file_mode([event], data)).trace
+    equal([l[:2] for l in words(export(trace))],
+          [["parent", "10/10"], ["parent", "10/11"], ["parent", "20/20"], ["child", "20/20"], ["parent", "20/20"]], "names")
+    data = report(trace)
+    equal([(p["pid"], p["task"], p["command"]) for p in data["processes"]], [(10, 1, "parent"), (20, 3, "child"), (20, 4, "parent")], "processes")
+    maps = [re.search(r"space=(\d+) epoch=(\d+).*path=\"([^\"]*)", line).groups() for line in dump(trace, "MAP")]
+    equal([m[2] for m in maps], ["/bin/parent", "/bin/child"], "mappings")
+    check(maps[0][0] != maps[1][0], "exec begins a new address space")
+
+
+@case("mappings that come between samples belong to a new epoch")
+def epochs():
+    event = perf.Event(*EVENT, ids=[1])
+    data = event.mmap(0x400000, 0x1000, 0, "/bin/a", time=1) + event.sample(time=2, branches=[(0x400010, 0x400020, 0)]) + \
+        event.mmap(0x400000, 0x1000, 0, "/bin/b", time=3) + event.sample(time=4, branches=[(0x400010, 0x400020, 0)])
+    data = report(import_bytes(perf.file_mode([event], data)).trace)
+    equal([b["from"]["module"] for b in data["branches"]], ["/bin/a", "/bin/b"], "modules")
+
+
+@case("switches, AUX data, records of unknown types")
+def others():
+    event = perf.Event(*EVENT, ids=[1])
+    data = event.switch(False, time=1, cpu=3) + perf.auxtrace(b"\x02\x82" * 512) + perf.record(63, b"12345678") + perf.record(99, b"") + \
+        event.switch(True, time=2, cpu=3, preempt=True) + event.sample(time=3)
+    trace = import_bytes(perf.file_mode([event], data)).trace
+    equal([re.search(r"cpu=(\d+) what=(\d)", l).groups() for l in dump(trace, "SCHED")], [("4", "0"), ("4", "2")], "switches")
+    check("1024 bytes of AUX area data" in text(trace), "no note about AUX data")
+
+
+def raw_zstd(data, window=20):
+    """One frame with raw blocks (RFC 8878): the packing does not matter, the framing does."""
+    out = struct_pack("<IBB", 0xfd2fb528, 0, window - 10 << 3)
+    for at in range(0, len(data), 1000):
+        block = data[at:at + 1000]
+        out += struct_pack("<I", (at + 1000 >= len(data)) | len(block) << 3)[:3] + block
+    return out
+
+
+def struct_pack(*args):
+    import struct
+    return struct.pack(*args)
+
+
+@case("compressed records: one stream, cut anywhere")
+def zstd():
+    event = perf.Event(*EVENT, ids=[1])
+    rng = random.Random(5)
+    samples = [dict(pid=1, tid=1, time=10**9 + n * 1000, ip=n, branches=random_entries(rng, 20)) for n in range(50)]
+    inner = event.comm("prog", 1, 1) + b"".join(event.sample(**s) for s in samples)
+    packed = raw_zstd(inner)
+    cuts = sorted(rng.sample(range(1, len(packed)), 9))
+    chunks = [packed[a:b] for a, b in zip([0] + cuts, cuts + [len(packed)])]
+    trace = import_bytes(perf.file_mode([event], perf.compressed(chunks))).trace
+    equal(words(export(trace)), [line_words(event, "prog", s) for s in samples], "samples")
+
+
+@case("build-ids from either place name the module")
+def build_ids():
+    event = perf.Event(*EVENT, ids=[1])
+    mine, table = bytes(range(1, 21)), bytes(range(21, 41))
+    data = event.mmap2(0x400000, 0x1000, 0, "/bin/own", time=1, build_id=mine) + event.mmap2(0x500000, 0x1000, 0, "/bin/table", time=1) + \
+        event.sample(time=2, branches=[(0x400010, 0x500010, 0)])
+    for make in (perf.file_mode, perf.pipe_mode):
+        branch = report(import_bytes(make([event], data, build_ids=[(table, "/bin/table")])).trace)["branches"][0]
+        equal((branch["from"]["build_id"], branch["to"]["build_id"]), (mine.hex(), table.hex()), make.__name__)
+
+
+@case("user registers and stack of a sample are a thread of its snapshot")
+def registers():
+    event = perf.Event(*EVENT, "regs", "stack", ids=[1], regs=1 << 7 | 1 << 8 | 1 << 16)
+    data = event.sample(time=1, regs=[0x7ffc1000, 0x401234, 88], stack=b"A" * 64, used=16)
+    trace = import_bytes(perf.file_mode([event], data)).trace
+    registers = report(trace)["threads"][0]["registers"]
+    equal((registers["rsp"], registers["rip"], registers["r8"]), ("0x7ffc1000", "0x401234", "0x58"), "registers")
+    check("addr=0x7ffc1000 bytes=[16]" in dump(trace, "MEMORY")[0], "stack")
+
+
+@case("a capture that was cut off gives what is there")
+def cut_off():
+    event = perf.Event(*EVENT, ids=[1])
+    data = b"".join(event.sample(time=n, branches=[(n, n + 1, 0)]) for n in range(1, 11))
+    whole = perf.pipe_mode([event], data)
+    trace = import_bytes(whole[:-30]).trace
+    equal(len(words(export(trace))), 9, "samples")
+    check("the capture was cut off" in text(trace), "no note")
+    # perf record that was killed leaves a data size of 0
+    killed = bytearray(perf.file_mode([event], data, features=False))
+    killed[48:56] = bytes(8)
+    trace = import_bytes(bytes(killed)).trace
+    equal(len(words(export(trace))), 10, "samples of a killed recording")
+    check("the capture was cut off" in text(trace), "no note of a killed recording")
+
+
+@case("what is damaged is refused with the place")
+def damaged():
+    event = perf.Event(*EVENT, ids=[1])
+    data = event.sample(time=1, branches=[(1, 2, 0)])
+    good = perf.file_mode([event], data)
+    at = good.index(data)
+
+    def changed(offset, value):
+        return good[:offset] + value + good[offset + len(value):]
+
+    sample = bytearray(data)
+    sample[8 + 40:8 + 48] = b"\xff" * 8  # nr of branches
+    for what, bad, said in (
+            ("size 0", changed(at + 6, b"\0\0"), "byte %d has size 0" % at),
+            ("size 7", changed(at + 6, b"\7\0"), "byte %d has size 7" % at),
+            ("branches without end", good.replace(data, bytes(sample)), "the sample at byte %d" % at),
+            ("header size", changed(8, b"\x60"), "header of 96 bytes"),
+            ("attributes outside", changed(24, b"\xff" * 8), "event descriptions lie outside"),
+            ("attribute rows", changed(16, b"\1" + b"\0" * 7), "event descriptions of 1 bytes"),
+            ("data outside", changed(40, b"\xff" * 8), "records lie outside"),
+            ("ids outside", changed(104 + 8 + 120, b"\xff" * 8), "ids of the event"),
+            ("other byte order", b"2ELIFREP" + good[8:], "byte order"),
+            ("version 1", b"PERFFILE" + good[8:], "version 1"),
+            ("bad zstd", perf.file_mode([event], perf.compressed([b"nothing of the sort"])), "cannot be unpacked"),
+            ("header only", good[:20], "ends in its header"),
+            ("no capture", b"\x01\x02\x03", "no capture that can be imported"),
+            ("nothing", b"", "no capture that can be imported")):
+        result = import_bytes(bad, status=69 if what in ("other byte order", "version 1") else 76)
+        equal(result.err.count(b"\n"), 1, "%s: lines of the message" % what)
+        check(said in result.err.decode(), "%s: %s" % (what, result.err.decode()))
+
+
+@case("a file that is not there, a directory, an existing trace")
+def places():
+    equal(execute([BTREC, "import", "-o", fresh("trace"), "/nonexistent"]).status, 66, "no such file")
+    equal(execute([BTREC, "import", "-o", fresh("trace"), TMP]).status, 69, "a directory")
+    event = perf.Event(*EVENT, ids=[1])
+    path = fresh("capture")
+    with open(path, "wb") as file:
+        file.write(perf.file_mode([event], event.sample(time=1)))
+    equal(execute([BTREC, "import", "-o", TMP, path]).status, 73, "an existing directory")
+    equal(execute([BTREC, "import"]).status, 2, "no file")
+    home = fresh_dir("home")
+    result = execute([BTREC, "import", path], env=dict(os.environ, BTREC_TRACE_DIR=home))
+    equal(result.status, 0, "status without -o")
+    equal(os.readlink(os.path.join(home, "latest")), os.path.basename(path) + "-0", "latest")
+
+
+@case("the text that an export makes is read back as the same")
+def text_round_trip():
+    rng = random.Random(3)
+    event = perf.Event(*EVENT, ids=[1])
+    data = b"".join(event.sample(pid=5, tid=6, time=10**9 * n, ip=n, branches=random_entries(rng, 16)) for n in range(1, 20))
+    first = export(import_bytes(perf.file_mode([event], event.comm("some name", 5, 6) + data)).trace)
+    equal(export(import_bytes(first.encode()).trace), first, "text")
+
+
+@case("text with callchains, periods, CPUs, functions, files")
+def text_forms():
+    form = b"""# a comment
+app one  100/101  [003]  12.000001500:     1000 cycles:u:
+\t401000 main+0x10 (/bin/app)
+\t401100 _start (/bin/app)  0x401020(/bin/app)/0x401000(/bin/app)/M/X/A/12/COND/NON_SPEC_CORRECT_PATH  0x1/0x2/-/-/-/0
+
+app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/PN/-/-/-
+"""
+    trace = import_bytes(form).trace
+    equal(words(export(trace)), [["app", "one", "100/101", "12.000001:", "cycles:u:", "401000", "0x401020/0x401000/M/X/A/12/COND", "0x1/0x2/-/-/-/0/"],
+                                 ["app", "one", "102/102", "12.000002:", "cycles:u:", "401000", "0x5/0x6/P/-/-/0/"]], "samples")
+    equal(words(export(import_bytes(b"  401000 0x1/0x2/P/-/-/0\n  401001 0x3/0x4/P/-/-/0\n").trace)),
+          [[":0", "0/0", "snapshot:", "401000", "0x1/0x2/P/-/-/0/"], [":0", "0/0", "snapshot:", "401001", "0x3/0x4/P/-/-/0/"]], "addresses alone")
+    result = import_bytes(b"  401000 0x1/0x2/P/-/-/0 0x1/0x2/P/-/-/x\n", status=76)
+    check("byte 25 is none" in result.err.decode(), result.err.decode())
+
+
+def core_of(program, *arguments):
+    folder = fresh_dir("core")
+    if open("/proc/sys/kernel/core_pattern").read().strip() != "core":
+        raise Skip("cores do not go to the working directory (core_pattern)")
+    ended = execute([program, *arguments], cwd=folder, core=resource.getrlimit(resource.RLIMIT_CORE)[1])
+    cores = [name for name in os.listdir(folder) if name.startswith("core")]
+    if not cores:
+        raise Skip("no core file was made (status %d)" % ended.status)
+    return os.path.join(folder, cores[0]), ended
+
+
+@case("a core file: what happened, stacks, registers, no history")
+def core():
+    program = build("faults.c", *STATIC)
+    path, ended = core_of(program, "null-write")
+    trace = fresh("trace")
+    equal(execute([BTREC, "import", "-q", "-o", trace, path]).status, 0, "status of import")
+    data = report(trace)
+    native_trace = record([program, "null-write"])
+    check(native_trace.status == ended.status, "recorded and native end differ")
+    wanted = report(native_trace.trace)
+    for key in ("signal", "code", "address"):
+        equal(data["fault"][key], wanted["fault"][key], key)
+    equal(data["fault"]["text"], wanted["fault"]["text"], "what happened")
+    equal([f["function"] for f in data["threads"][0]["stack"]], [f["function"] for f in wanted["threads"][0]["stack"]], "stack")
+    equal(data["branches"], [], "branches")
+    equal(data["exit"], wanted["exit"], "exit")
+
+
+@case("a damaged core file is refused or read, never a crash")
+def bad_core():
+    path, _ = core_of(build("faults.c", *STATIC), "null-write")
+    with open(path, "rb") as file:
+        good = file.read()
+    for size in (10, 64, 100, 500, 3000, len(good) // 2):
+        trace = fresh("trace")
+        cut = fresh("cut")
+        with open(cut, "wb") as file:
+            file.write(good[:size])
+        status = execute([BTREC, "import", "-q", "-o", trace, cut]).status
+        check(status in (0, 76), "core of %d bytes: status %d" % (size, status))
+    other = bytearray(good)
+    other[18] = 183  # another machine
+    import_bytes(bytes(other), status=69)
+
+
+main()
