@@ -67,7 +67,7 @@ struct branch_log {
 
 static struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->max_blocks]; }
 
-static unsigned conditionals(uint64_t bits) { return 63 - (unsigned)__builtin_clzll(bits | 1); }
+static unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
 
 static uint32_t packed_branch(const struct bt_branch *b, bool tick)
 {
@@ -131,13 +131,14 @@ static bool leg_to(const struct context *c, const struct branch_log_record *slot
 	*leg = (struct walk_leg){.bits = slot->bits, .pc = slot->bits};
 	if (slot->kind == SLOT_BEGIN)
 		return true;
-	s = slot->kind == SLOT_BAD ? NULL : segment_of(c, slot->segment);
+	s = slot->kind >= SLOT_BAD ? NULL : segment_of(c, slot->segment);
 	if (!s)
 		return false;
 	leg->goal = goals[slot->kind];
 	leg->segment_pc = s->pc;
 	leg->pc = leg->goal == WALK_LOOP ? s->to : s->pc;
-	return leg->goal != WALK_LOOP || s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL || s->kind == SEGMENT_FALL;
+	leg->segment = leg->goal == WALK_LOOP ? NULL : s;
+	return leg->goal != WALK_LOOP || s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL;
 }
 
 /* Reading */
@@ -184,6 +185,7 @@ static void reader_start(struct reader *r, const struct branch_log *log, uint64_
 		return;
 	r->known = leg_to(context, &context->last, &leg);
 	r->walk.pc = leg.pc;
+	r->walk.segment = leg.segment;
 }
 
 /* The next slot, NULL at the log's end. */
@@ -219,6 +221,7 @@ static void read_record(struct reader *r, const struct branch_log_record *slot, 
 	if (was_known && reader_walk(r, &u->leg))
 		u->type = UNIT_WALKED;
 	r->walk.pc = u->leg.pc;
+	r->walk.segment = u->leg.segment;
 }
 
 static void read_end(struct reader *r, const struct branch_log_record *slot, struct unit *u)
@@ -247,6 +250,7 @@ static bool reader_next(struct reader *r, struct unit *u)
 		read_end(r, slot, u);
 	} else if (slot->kind == SLOT_BEGIN) {
 		r->walk.pc = slot->bits;
+		r->walk.segment = NULL;
 		r->known = true;
 	} else if (slot->kind == SLOT_BRANCH) {
 		u->type = UNIT_BRANCH;
@@ -277,6 +281,16 @@ static uint64_t count_unit(const struct reader *r, const struct unit *u, uint64_
 	}
 }
 
+/* What stood before a slot of a block. */
+static struct context context_before(const struct block *b, size_t slot)
+{
+	struct context c = b->context;
+
+	for (size_t i = 0; i < slot; i++)
+		context_pass(&c, &b->slots[i]);
+	return c;
+}
+
 /* Sets out in front of the newest slot with a conditional. */
 static void start_at_newest_conditional(struct reader *r, const struct branch_log *log)
 {
@@ -287,8 +301,13 @@ static void start_at_newest_conditional(struct reader *r, const struct branch_lo
 	while (slot && !slot_ticks(&b->slots[slot - 1]))
 		slot--;
 	slot -= slot > 0;
-	for (size_t i = 0; i < slot; i++)
-		context_pass(&c, &b->slots[i]);
+	/* Mostly all of the block is of one generation, and nothing else must be known. */
+	if (c.table && c.table == log->at.table && c.generation == log->at.generation && slot) {
+		c.stretch = true;
+		c.last = b->slots[slot - 1];
+	} else {
+		c = context_before(b, slot);
+	}
 	reader_start(r, log, log->counted->cond_block, slot, &c);
 }
 
@@ -435,10 +454,18 @@ void branch_log_begin(struct branch_log *log, const struct segment_table *t, uin
 	put(log, &(struct branch_log_record){.bits = pc, .segment = segment_generation(t), .kind = SLOT_BEGIN}, 1);
 }
 
+static void mark_bad_records(struct branch_log_record *records, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!records[i].bits || records[i].kind > BRANCH_LOG_LOOP)
+			records[i].kind = SLOT_BAD;
+}
+
 /* The records are our own copy by now: the program can write to the others at any moment. */
 static void check_records(struct branch_log *log, struct branch_log_record *records, size_t n)
 {
 	uint64_t ticks = 0, transfers = 0;
+	uint32_t bad = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t bits = records[i].bits;
@@ -446,9 +473,10 @@ static void check_records(struct branch_log *log, struct branch_log_record *reco
 
 		ticks += conditionals(bits);
 		transfers += kind != BRANCH_LOG_DIRECT;
-		if (!bits || kind > BRANCH_LOG_LOOP)
-			records[i].kind = SLOT_BAD;
+		bad |= !bits | (kind > BRANCH_LOG_LOOP);
 	}
+	if (bad)
+		mark_bad_records(records, n);
 	log->tick += ticks;
 	log->entries += ticks + transfers;
 	if (ticks) {
@@ -588,6 +616,7 @@ static void deliver_long(struct settle *d, const struct unit *u, uint64_t start)
 	struct branch_walk again = d->reader.walk;
 
 	again.pc = start;
+	again.segment = NULL;
 	d->reader.out.take = deliver;
 	d->reader.out.arg = d;
 	(void)branch_walk(&again, &u->leg, &d->reader.out);

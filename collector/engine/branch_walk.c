@@ -47,8 +47,9 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 	out->full = out->tick = false;
 	out->transfers = 0;
 	for (;;) {
-		const struct segment *s = segment_at(w->table, w->pc, w->generation);
+		const struct segment *s = w->segment ? w->segment : segment_at(w->table, w->pc, w->generation);
 
+		w->segment = NULL;
 		if (!left && (loop || arrived(leg, w->pc, s, moved))) {
 			w->pc = leg->pc;
 			return true;

@@ -20,6 +20,7 @@ struct walk_leg {
 	uint64_t bits; /* as in a record; not 0 */
 	uint64_t pc;
 	uint64_t segment_pc;
+	const struct segment *segment; /* that begins at pc, where that is known; for the next leg */
 	bool onward; /* of WALK_DIRECT without a conditional: at least one segment on */
 };
 
@@ -27,6 +28,7 @@ struct branch_walk {
 	const struct segment_table *table;
 	uint32_t generation;
 	uint64_t pc; /* where execution is */
+	const struct segment *segment; /* the one that begins there, or NULL */
 	uint64_t steps; /* segments that may still be walked along in vain, a bound for damaged records */
 };
 
