@@ -269,7 +269,7 @@ static void name_segments(struct core *c)
 		first = slice_u64(&rows) * page;
 		slice_take(&names, path.len < names.len ? path.len + 1 : path.len);
 		/* The beginning of a file, where its build-id is, is dumped by default; its other mappings follow. */
-		if (path.len != of.len || memcmp(path.at, of.at, of.len)) {
+		if (path.len != of.len || (of.len && memcmp(path.at, of.at, of.len))) {
 			of = path;
 			build_id = (struct slice){0};
 		}

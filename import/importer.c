@@ -80,9 +80,9 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err)
 {
 	struct importer *im = calloc(1, sizeof *im);
 
-	if (im)
+	if (im && dir)
 		im->dir = strdup(dir);
-	if (!im || !im->dir) {
+	if (!im || (dir && !im->dir)) {
 		free(im);
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
@@ -113,7 +113,7 @@ bool importer_failed(const struct importer *im)
 
 struct trace_writer *importer_writer(struct importer *im)
 {
-	if (!im->writer && !im->error.code && trace_writer_open(&im->writer, im->dir, &im->header, &im->error))
+	if (!im->writer && im->dir && !im->error.code && trace_writer_open(&im->writer, im->dir, &im->header, &im->error))
 		return NULL;
 	return im->error.code ? NULL : im->writer;
 }
@@ -691,7 +691,8 @@ int importer_close(struct importer *im, struct bt_error *err)
 		importer_discard(im);
 		return rc;
 	}
-	trace_writer_close(im->writer);
+	if (im->writer)
+		trace_writer_close(im->writer);
 	release(im);
 	return 0;
 }

@@ -91,18 +91,19 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn x86 trace model report views
+FUZZ_TARGETS = block record branch insn x86 trace model report views import export
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
-	tests/fuzz/replay_views
+	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
-	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views
+	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
+	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export
 CLEANFILES += $(EXTRA_PROGRAMS)
-tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/trace_bytes.h tests/fuzz/faults.def
+tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
 tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_block_SOURCES = tests/fuzz/fuzz_block.c $(REPLAY)
 tests_fuzz_replay_block_LDADD = $(FUZZ_LIBS)
@@ -149,6 +150,16 @@ tests_fuzz_libfuzzer_report_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_views_SOURCES = tests/fuzz/fuzz_views.c
 tests_fuzz_libfuzzer_views_LDADD = $(TUI_LIBS) $(TUI_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_views_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_replay_import_SOURCES = tests/fuzz/fuzz_import.c $(REPLAY)
+tests_fuzz_replay_import_LDADD = import/libimport.a $(FUZZ_LIBS)
+tests_fuzz_replay_export_SOURCES = tests/fuzz/fuzz_export.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_export_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_import_SOURCES = tests/fuzz/fuzz_import.c
+tests_fuzz_libfuzzer_import_LDADD = import/libimport.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_import_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_libfuzzer_export_SOURCES = tests/fuzz/fuzz_export.c
+tests_fuzz_libfuzzer_export_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_export_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/branch.h"
+#include "tests/fuzz/generate_captures.h"
 #include "tests/fuzz/trace_bytes.h"
 
 static const uint8_t uuid[BT_UUID_SIZE] = "sixteen bytes 01";
@@ -325,6 +326,23 @@ static void generate_model(const char *dir)
 	put_records(dir, "records-zeros-of-every-kind", add_zeros, add_zeros);
 }
 
+static void generate_import(const char *dir)
+{
+	struct buf b = {0};
+
+	capture_pipe(&b, false);
+	put_buf(dir, "perf-pipe", &b);
+	capture_pipe(&b, true);
+	put_buf(dir, "perf-compressed", &b);
+	capture_file(&b);
+	put_buf(dir, "perf-file", &b);
+	capture_core(&b);
+	put_buf(dir, "core", &b);
+	capture_text(&b);
+	put_buf(dir, "brstack-text", &b);
+	put(dir, "empty", "", 0);
+}
+
 static const struct target {
 	const char *name;
 	void (*generate)(const char *dir);
@@ -338,6 +356,8 @@ static const struct target {
 	{"model", generate_model},
 	{"report", generate_model},
 	{"views", generate_model},
+	{"export", generate_model},
+	{"import", generate_import},
 };
 
 static const struct fault {

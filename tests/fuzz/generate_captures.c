@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Small captures of every format for the target import. Layouts: import/perf_event.c, import/core_file.c. */
+#include "tests/fuzz/generate_captures.h"
+
+#include <string.h>
+
+enum {
+	ATTR_SIZE = 104,
+	ALL_FIELDS = (1 << 14) - 1,
+	HW_INDEX_AND_COUNTERS = 1 << 17 | 1 << 19,
+	SAMPLE_ID_ALL = 1 << 18,
+	GROUP_OF_ALL = 31,
+};
+
+static void put_zeros(struct buf *b, size_t n)
+{
+	for (; n; n--)
+		buf_u8(b, 0);
+}
+
+static void put_record(struct buf *out, uint32_t type, uint16_t misc, struct buf *body)
+{
+	buf_u32(out, type);
+	buf_u16(out, misc);
+	buf_u16(out, (uint16_t)(8 + body->len));
+	buf_put(out, body->data, body->len);
+	buf_reset(body);
+}
+
+static void put_attr(struct buf *b, uint64_t fields)
+{
+	buf_u32(b, 0);
+	buf_u32(b, ATTR_SIZE);
+	put_zeros(b, 16);
+	buf_u64(b, fields);
+	buf_u64(b, GROUP_OF_ALL);
+	buf_u64(b, SAMPLE_ID_ALL);
+	put_zeros(b, 24);
+	buf_u64(b, HW_INDEX_AND_COUNTERS);
+	buf_u64(b, 0x180);
+	put_zeros(b, 16);
+}
+
+static void put_trailer(struct buf *b)
+{
+	for (uint64_t i = 1; i <= 5; i++)
+		buf_u64(b, i << 32 | 7);
+}
+
+/* Every field of a sample, in its order. */
+static void put_sample(struct buf *out, uint64_t time)
+{
+	const uint64_t words[] = {0x401000, 7ull << 32 | 7, time, 1, 3, 7, 4, 5, /* ip to period */
+		1, 10, 11, 12, 13, 14,						 /* read: a group of one */
+		2, 0x401000, 0x401001,						 /* callchain */
+		0x0000000000000004,						 /* raw */
+		2, 9, 0x401010, 0x401020, 2, 0, 0, 1, 5, 6,			 /* branches, counters */
+		2, 0x7ffc1000, 0x401000,					 /* registers */
+		8, 0x1111, 8};							 /* stack */
+	struct buf body = {0};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		buf_u64(&body, words[i]);
+	put_record(out, 9, 2, &body);
+	buf_release(&body);
+}
+
+static void put_records(struct buf *out, bool behind)
+{
+	struct buf b = {0};
+
+	buf_u64(&b, 7ull << 32 | 7);
+	buf_put(&b, "name\0\0\0", 8);
+	put_trailer(&b);
+	put_record(out, 3, 1 << 13, &b);
+	for (unsigned build_id = 0; build_id < 2; build_id++) {
+		buf_u64(&b, 7ull << 32 | 7);
+		buf_u64(&b, 0x401000);
+		buf_u64(&b, 0x1000);
+		buf_u64(&b, 0);
+		buf_u64(&b, 20);
+		put_zeros(&b, 16);
+		buf_u64(&b, 5);
+		buf_put(&b, "/bin/a\0", 8);
+		put_trailer(&b);
+		put_record(out, 10, build_id ? 1 << 14 | 2 : 2, &b);
+	}
+	for (uint32_t type = 4; type <= 7; type += 3) {
+		buf_u64(&b, 7ull << 32 | 8);
+		buf_u64(&b, 7ull << 32 | 9);
+		buf_u64(&b, 5);
+		put_trailer(&b);
+		put_record(out, type, 2, &b);
+	}
+	buf_u64(&b, 1);
+	buf_u64(&b, 3);
+	put_trailer(&b);
+	put_record(out, 2, 2, &b);
+	put_trailer(&b);
+	put_record(out, 14, 1 << 13, &b);
+	put_sample(out, 20);
+	put_record(out, 68, 0, &b);
+	put_sample(out, 10);
+	if (behind) { /* bytes that no record counts */
+		buf_u64(&b, 16);
+		put_zeros(&b, 32);
+		put_record(out, 71, 0, &b);
+		put_zeros(out, 16);
+	}
+	buf_release(&b);
+}
+
+/* A zstd frame with one raw block (RFC 8878). */
+static void put_compressed(struct buf *out, const struct buf *records)
+{
+	static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0x50};
+	struct buf b = {0};
+
+	buf_put(&b, frame, sizeof frame);
+	buf_uint(&b, 1 | records->len << 3, 3);
+	buf_put(&b, records->data, records->len);
+	put_record(out, 81, 0, &b);
+	buf_release(&b);
+}
+
+void capture_pipe(struct buf *out, bool packed)
+{
+	struct buf records = {0}, b = {0};
+
+	buf_put(out, "PERFILE2", 8);
+	buf_u64(out, 16);
+	put_attr(&b, ALL_FIELDS);
+	buf_u64(&b, 3);
+	put_record(out, 64, 0, &b);
+	put_attr(&b, ALL_FIELDS);
+	buf_u64(&b, 4);
+	put_record(out, 64, 0, &b);
+	put_records(&records, !packed);
+	if (packed)
+		put_compressed(out, &records);
+	else
+		buf_put(out, records.data, records.len);
+	buf_release(&records);
+	buf_release(&b);
+}
+
+void capture_file(struct buf *out)
+{
+	struct buf records = {0};
+	uint64_t head = 104, ids = 8, attrs = ATTR_SIZE + 16, at, section;
+
+	put_records(&records, true);
+	at = head + ids + attrs;
+	section = at + records.len + 16;
+	buf_put(out, "PERFILE2", 8);
+	buf_u64(out, head);
+	buf_u64(out, attrs);
+	buf_u64(out, head + ids);
+	buf_u64(out, attrs);
+	buf_u64(out, at);
+	buf_u64(out, records.len);
+	put_zeros(out, 16);
+	buf_u64(out, 1 << 11); /* a command line */
+	put_zeros(out, 24);
+	buf_u64(out, 3);
+	put_attr(out, ALL_FIELDS);
+	buf_u64(out, head);
+	buf_u64(out, 8);
+	buf_put(out, records.data, records.len);
+	buf_u64(out, section);
+	buf_u64(out, 16);
+	buf_u32(out, 1);
+	buf_u32(out, 8);
+	buf_put(out, "command\0", 8);
+	buf_release(&records);
+}
+
+static void put_note(struct buf *out, uint32_t type, const struct buf *desc)
+{
+	buf_u32(out, 5);
+	buf_u32(out, (uint32_t)desc->len);
+	buf_u32(out, type);
+	buf_put(out, "CORE\0\0\0", 8);
+	buf_put(out, desc->data, desc->len);
+	put_zeros(out, -desc->len & 3);
+}
+
+static void put_notes(struct buf *out)
+{
+	struct buf b = {0};
+
+	put_zeros(&b, 12);
+	buf_u32(&b, 11);
+	put_zeros(&b, 16);
+	buf_u32(&b, 7);
+	put_zeros(&b, 76);
+	for (unsigned i = 0; i < 27; i++)
+		buf_u64(&b, 0x401000 + i);
+	put_zeros(&b, 8);
+	put_note(out, 1, &b);
+	buf_reset(&b);
+	put_zeros(&b, 24);
+	buf_u32(&b, 7);
+	put_zeros(&b, 12);
+	buf_put(&b, "name\0\0\0\0\0\0\0\0\0\0\0", 16);
+	put_zeros(&b, 80);
+	put_note(out, 3, &b);
+	buf_reset(&b);
+	buf_u64(&b, 1);
+	buf_u64(&b, 4096);
+	buf_u64(&b, 0x400000);
+	buf_u64(&b, 0x402000);
+	buf_u64(&b, 0);
+	buf_put(&b, "/bin/a", 7);
+	put_note(out, 0x46494c45, &b);
+	buf_reset(&b);
+	buf_u64(&b, 11);
+	buf_u64(&b, 1);
+	buf_u64(&b, 0x10);
+	put_note(out, 0x53494749, &b);
+	buf_release(&b);
+}
+
+void capture_core(struct buf *out)
+{
+	struct buf notes = {0};
+	uint64_t at = 64 + 2 * 56;
+
+	put_notes(&notes);
+	buf_put(out, "\177ELF\2\1\1", 8);
+	put_zeros(out, 8);
+	buf_u16(out, 4);
+	buf_u16(out, 62);
+	put_zeros(out, 12);
+	buf_u64(out, 64);
+	put_zeros(out, 14);
+	buf_u16(out, 56);
+	buf_u16(out, 2);
+	put_zeros(out, 6);
+	for (unsigned load = 0; load < 2; load++) {
+		buf_u32(out, load ? 1 : 4);
+		buf_u32(out, 5);
+		buf_u64(out, load ? at + notes.len : at);
+		buf_u64(out, load ? 0x400000 : 0);
+		buf_u64(out, 0);
+		buf_u64(out, load ? 64 : notes.len);
+		buf_u64(out, load ? 0x2000 : 0);
+		buf_u64(out, 0);
+	}
+	buf_put(out, notes.data, notes.len);
+	put_zeros(out, 64);
+	buf_release(&notes);
+}
+
+void capture_text(struct buf *out)
+{
+	static const char text[] = "# comment\nname with 7/8 [003] 12.000001: 1000 cycles:u: 401000 f+0x1 (/bin/a)\n"
+				   "\t401000 f\n\t401001 g 0x1(/bin/a)/0x2(/bin/a)/P/X/A/12/COND/NON_SPEC_CORRECT_PATH 0x3/0x4/M/-/-/0\n\n"
+				   "name 9 13.5: 0x5/0x6/-/-/-/- \n  401000 0x7/0x8/P/-/-/65535\n";
+
+	buf_put(out, text, sizeof text - 1);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BT_GENERATE_CAPTURES_H
+#define BT_GENERATE_CAPTURES_H
+
+#include "lib/buf.h"
+
+void capture_pipe(struct buf *out, bool packed);
+void capture_file(struct buf *out);
+void capture_core(struct buf *out);
+void capture_text(struct buf *out);
+
+#endif
