@@ -38,8 +38,8 @@ struct tally {
 
 static void show(const char *who, const struct x86_insn *x)
 {
-	fprintf(stderr, "  %s: len %u class %u traits %#x reads %#x writes %#x regs %#x map %u opcode %02x rex %02x ", who, x->len, x->class,
-		x->traits, x->flags_read, x->flags_written, x->regs, x->map, x->opcode, x->rex);
+	fprintf(stderr, "  %s: len %u class %u traits %#x reads %#x writes %#x regs %#x map %u opcode %02x rex %02x ", who, x->len,
+		x->class, x->traits, x->flags_read, x->flags_written, x->regs, x->map, x->opcode, x->rex);
 	fprintf(stderr, "66 %u f2f3 %02x opcode_at %u modrm_at %u disp %u+%u imm %u+%u displacement %lld\n", x->prefix_66, x->prefix_f2_f3,
 		x->opcode_at, x->modrm_at, x->disp_at, x->disp_size, x->imm_at, x->imm_size, (long long)x->displacement);
 }
