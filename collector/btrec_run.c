@@ -21,7 +21,6 @@
 #include "config.h"
 
 enum {
-	TICK_MS = 100,
 	END_PATIENCE = 500, /* hundredths of a second in which the front takes note of the end */
 	OURS = 125, /* everything of ours that fails before the program started */
 	NAMES_MAX = 100000, /* NAME-N tried */
@@ -343,12 +342,12 @@ static void set_tick(int signo)
 	tick = 1;
 }
 
-/* Interrupts the recorder's waiting every TICK_MS. */
+/* Interrupts the recorder's waiting every RECORDER_SLICE_MS. */
 static void start_timer(void)
 {
 	struct sigaction a = {.sa_handler = set_tick}; /* no SA_RESTART: waitpid gives EINTR */
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = front_tick_signal()};
-	struct itimerspec each = {.it_interval = {.tv_nsec = TICK_MS * 1000000}, .it_value = {.tv_nsec = TICK_MS * 1000000}};
+	struct itimerspec each = {.it_interval = {.tv_nsec = RECORDER_SLICE_MS * 1000000}, .it_value = {.tv_nsec = RECORDER_SLICE_MS * 1000000}};
 	timer_t timer;
 
 	sigaction(front_tick_signal(), &a, NULL);

@@ -31,7 +31,9 @@ void recorder_serve_tick(struct recorder *r)
 	if (!*r->tick)
 		return;
 	*r->tick = 0;
-	r->on_tick(r->on_tick_arg, r);
+	recorder_preempt(r);
+	if (++r->slices % RECORDER_SLICES == 0)
+		r->on_tick(r->on_tick_arg, r);
 }
 
 void recorder_serve_snapshot(struct recorder *r, struct task *task)

@@ -35,6 +35,11 @@ struct queued_event {
 	int status;
 };
 
+enum {
+	RECORDER_SLICE_MS = 5,
+	RECORDER_SLICES = 20,
+};
+
 struct recorder {
 	struct trace_writer *writer;
 	struct backend backend;
@@ -50,8 +55,9 @@ struct recorder {
 	uint64_t patience; /* until when that waits for tasks to stop */
 	bool from_reached; /* by any task */
 	bool started;	   /* the initial process is past its execve */
-	/* Called soon after the caller's timer has set *tick. */
+	/* The caller's timer sets *tick every RECORDER_SLICE_MS; then turns change, and each RECORDER_SLICES times on_tick is called. */
 	volatile sig_atomic_t *tick;
+	unsigned slices; /* ticks so far */
 	void (*on_tick)(void *arg, struct recorder *r);
 	void *on_tick_arg;
 	/* Tells the front process what its parent must see: the initial process stopped by a signal or goes on (SIGCONT),

@@ -26,6 +26,9 @@ void recorder_resume_task(struct recorder *r, struct task *task);
 /* The task is stopped and can go on when it is its turn. */
 void recorder_make_ready(struct recorder *r, struct task *task);
 
+/* Ends the turns of tasks that others of their unit wait behind. To be called every few milliseconds. */
+void recorder_preempt(struct recorder *r);
+
 /* The task will not use its turn: another of its unit gets it. */
 void recorder_give_up_turn(struct recorder *r, struct task *task);
 

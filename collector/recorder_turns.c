@@ -106,6 +106,13 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	schedule(r, u);
 }
 
+void recorder_preempt(struct recorder *r)
+{
+	for (struct task *task = r->tasks.first; task; task = task->next)
+		if (task->state == TASK_RUNNING && task->unit && task->unit->current == task && task->unit->ready_first)
+			r->backend.ops->stop_soon(&r->backend, task);
+}
+
 bool recorder_halt(struct recorder *r, struct task *task)
 {
 	if (!task->recorded || task->native || task->state == TASK_NEW || task->state == TASK_EXITING)

@@ -229,7 +229,7 @@ static int enter_cache(struct backend *b, struct task *task, bool indirect)
 	if (es)
 		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);
 	if (chain == CHAIN_NONE || step_prepare(task))
-		return step_resume(b, task, 0, BT_ACTION_IGNORE);
+		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : step_resume(b, task, 0, BT_ACTION_IGNORE);
 	if (code_cache_sync(es->cache, task->tid) || process_vm_writev(task->tid, &local, 1, &remote, 1, 0) != sizeof ctx)
 		return -BT_E_GONE;
 	regs = task->regs;

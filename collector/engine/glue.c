@@ -38,7 +38,7 @@ static void jump_through(struct emitter *e, uint32_t at)
  * application's flags. Keeps what it found in table 1. */
 static void emit_search(struct code_cache *c, struct emitter *e)
 {
-	size_t again, found, absent, back;
+	size_t again, found, null, absent, back;
 
 	c->wrong = (uint32_t)e->len; /* rax = -(address of the chain), rcx = address jumped to - address of the chain */
 	EMIT(e, 0x48, 0xf7, 0xd0);		/* not rax */
@@ -46,6 +46,8 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	c->miss = (uint32_t)e->len;
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
+	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: 0 is what free entries hold */
+	null = short_jump(e, JE);
 	EMIT(e, 0x69, 0xc1); /* imul eax, ecx, multiplier */
 	emit_u32(e, TABLE2_MULTIPLIER);
 	EMIT(e, 0xc1, 0xe8, TABLE2_SHIFT); /* shr eax */
@@ -74,6 +76,7 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	restore_flags(e);
 	jump_through(e, CTX_ENTRY);
 	land(e, absent);
+	land(e, null);
 	restore_flags(e);
 	c->miss_trap = (uint32_t)e->len;
 	EMIT(e, 0xcc);
