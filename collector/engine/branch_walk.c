@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/branch_walk.h"
 
+enum {
+	FREE_STEPS = 256,
+};
+
 static void emit(struct walk_out *out, const struct segment *s, uint64_t from, uint64_t to, bool taken)
 {
 	if (out->n == WALK_BUFFER && out->take) {
@@ -54,7 +58,7 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 			w->pc = leg->pc;
 			return true;
 		}
-		if (!s || idle++ > segment_count(w->table) || steps++ > w->steps)
+		if (!s || idle++ > segment_count(w->table) || steps++ > w->steps + FREE_STEPS)
 			break;
 		moved = true;
 		loop = !left && leg->goal == WALK_LOOP && w->pc == leg->segment_pc && s->to == leg->pc;
@@ -78,6 +82,7 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 			break;
 		}
 	}
-	w->steps -= steps < w->steps ? steps : w->steps;
+	if (steps > FREE_STEPS)
+		w->steps -= steps - FREE_STEPS < w->steps ? steps - FREE_STEPS : w->steps;
 	return false;
 }

@@ -29,7 +29,7 @@ struct branch_walk {
 	uint32_t generation;
 	uint64_t pc; /* where execution is */
 	const struct segment *segment; /* the one that begins there, or NULL */
-	uint64_t steps; /* segments that may still be walked along in vain, a bound for damaged records */
+	uint64_t steps; /* segments that may still be walked along in vain, beside a few on each leg: damaged records lead anywhere */
 };
 
 enum {

@@ -657,17 +657,26 @@ static void an_indirect_branch_to_code_not_known_is_the_last_entry(void **state)
 	hand_release(&h);
 }
 
+/* Jumps in a row from 0x10000 on, 16 bytes apart, and then to `to`. Returns the last one's number. */
+static uint32_t hand_jumps(struct hand *h, unsigned n, uint64_t to)
+{
+	uint32_t last = SEGMENT_NONE;
+
+	for (unsigned i = 0; i < n; i++)
+		last = hand_segment(h, 0x10000 + i * 16, BT_BRANCH_JMP, i + 1 < n ? 0x10000 + (i + 1) * 16 : to);
+	return last;
+}
+
 static void a_leg_of_many_branches_is_whole(void **state)
 {
 	enum { JUMPS = 1000 };
 	struct hand h;
-	uint32_t last = SEGMENT_NONE;
+	uint32_t last;
 
 	(void)state;
 	hand_init(&h, 5000);
 	hand_segment(&h, 0x1000, BT_BRANCH_JCC, 0x10000);
-	for (uint64_t i = 0; i < JUMPS; i++)
-		last = hand_segment(&h, 0x10000 + i * 16, BT_BRANCH_JMP, i + 1 < JUMPS ? 0x10000 + (i + 1) * 16 : 0x10000);
+	last = hand_jumps(&h, JUMPS, 0x10000);
 	hand_begin(&h, 0x1000);
 	hand_record(&h, 2, last, BRANCH_LOG_LOOP);
 	hand_record(&h, 1, last, BRANCH_LOG_LOOP);
@@ -676,6 +685,120 @@ static void a_leg_of_many_branches_is_whole(void **state)
 	assert_entry(&h, 0, BT_BRANCH_JCC, 0x1007, 0x10000);
 	for (uint64_t i = 0; i < 2 * JUMPS; i++)
 		assert_entry(&h, 1 + i, BT_BRANCH_JMP, 0x10000 + i % JUMPS * 16 + 7, 0x10000 + (i + 1) % JUMPS * 16);
+	hand_release(&h);
+}
+
+static void a_leg_of_many_branches_to_another_place_is_whole(void **state)
+{
+	struct hand h;
+	uint32_t target;
+
+	(void)state;
+	hand_init(&h, 5000);
+	hand_jumps(&h, 1000, 0x2000);
+	hand_segment(&h, 0x2000, BT_BRANCH_RET, 0);
+	target = hand_segment(&h, 0x3000, BT_BRANCH_RET, 0);
+	hand_begin(&h, 0x10000);
+	hand_record(&h, 1, target, BRANCH_LOG_INDIRECT);
+	branch_log_end(h.log, 1, 0x3000);
+	assert_settled(&h, 10, 2 + 1001, 1001);
+	assert_entry(&h, 0, BT_BRANCH_JMP, 0x10007, 0x10010);
+	assert_entry(&h, 1000, BT_BRANCH_RET, 0x2007, 0x3000);
+	hand_release(&h);
+}
+
+static void damaged_records_use_up_the_long_legs_but_no_short_ones(void **state)
+{
+	struct hand h;
+	uint32_t jumps, place;
+
+	(void)state;
+	hand_init(&h, 2000);
+	jumps = hand_jumps(&h, 1000, 0x9000); /* nothing is there */
+	place = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x10000);
+	hand_segment(&h, 0x3000, BT_BRANCH_JCC, 0x10000);
+	hand_begin(&h, 0x2000);
+	for (int i = 0; i < 50; i++)
+		hand_record(&h, 1, place, BRANCH_LOG_INDIRECT);
+	branch_log_end(h.log, 1, 0x2000);
+	hand_begin(&h, 0x3000);
+	branch_log_end(h.log, 2, 0x10000 + 16 * 999); /* would be too long now */
+	hand_begin(&h, 0x3000);
+	branch_log_end(h.log, 2, 0x10000 + 16 * 100);
+	assert_settled(&h, 12, 100, 1 + 101);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	hand_begin(&h, 0x3000);
+	hand_record(&h, 2, jumps, BRANCH_LOG_DIRECT);
+	branch_log_end(h.log, 1, 0x10000 + 16 * 999); /* not in another settle */
+	assert_settled(&h, 13, 999, 1 + 101 + 1000);
+	hand_release(&h);
+}
+
+static void a_silent_cycle_in_vain_costs_one_lap(void **state)
+{
+	struct hand h;
+	uint32_t last;
+
+	(void)state;
+	hand_init(&h, 5000);
+	last = hand_jumps(&h, 1000, 0x10000);
+	hand_begin(&h, 0x10000);
+	branch_log_end(h.log, 1, 0x9000);
+	hand_begin(&h, 0x10000);
+	branch_log_end(h.log, 1, 0x9000);
+	hand_begin(&h, 0x10000);
+	hand_record(&h, 1, last, BRANCH_LOG_LOOP);
+	branch_log_end(h.log, 1, 0x10000);
+	assert_settled(&h, 10, 1002, 1001);
+	hand_release(&h);
+}
+
+static void a_conditional_that_has_no_bit_is_no_way(void **state)
+{
+	struct hand h;
+	struct segment s = {.pc = 0x1000, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JCC};
+
+	(void)state;
+	hand_init(&h, 100);
+	segment_add(h.t, &s);
+	hand_begin(&h, 0x1000);
+	branch_log_end(h.log, 2, 0x2000);
+	assert_settled(&h, 11, 0, 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	hand_release(&h);
+}
+
+static void transfers_behind_an_unknown_conditional_are_counted_from_it(void **state)
+{
+	struct hand h;
+	uint32_t ret;
+
+	(void)state;
+	hand_init(&h, 100);
+	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	hand_begin(&h, 0x1000);
+	hand_record(&h, 8, ret, BRANCH_LOG_INDIRECT);
+	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	branch_log_end(h.log, 1, 0x1000);
+	assert_settled(&h, 13, 1, 2);
+	hand_release(&h);
+}
+
+static void records_outside_a_stretch_are_a_gap(void **state)
+{
+	struct hand h;
+	uint32_t ret;
+
+	(void)state;
+	hand_init(&h, 100);
+	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	hand_begin(&h, 0x1000);
+	branch_log_end(h.log, 1, 0x1000);
+	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	branch_log_end(h.log, 1, 0x1000);
+	assert_settled(&h, 10, 2, 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
 	hand_release(&h);
 }
 
@@ -782,6 +905,25 @@ static void ticks_that_are_not_known_stay_so(void **state)
 	hand_release(&h);
 }
 
+static void the_generation_of_a_stretch_outlives_its_begin(void **state)
+{
+	struct hand h;
+	uint32_t ret;
+
+	(void)state;
+	hand_init(&h, 20);
+	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	hand_begin(&h, 0x1000);
+	for (int i = 0; i < 1000; i++)
+		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	branch_log_end(h.log, 1, 0x1000);
+	segment_kill(h.t, 1, 2);
+	hand_begin(&h, 0x1000);
+	branch_log_end(h.log, 1, 0x1000);
+	assert_int_equal(branch_log_oldest_generation(h.log, h.t), 0);
+	hand_release(&h);
+}
+
 static void the_oldest_generation_is_that_of_the_oldest_stretch(void **state)
 {
 	struct hand h;
@@ -836,6 +978,13 @@ int main(void)
 		cmocka_unit_test(an_indirect_jump_into_its_own_segment_is_an_arrival),
 		cmocka_unit_test(an_indirect_branch_to_code_not_known_is_the_last_entry),
 		cmocka_unit_test(a_leg_of_many_branches_is_whole),
+		cmocka_unit_test(a_leg_of_many_branches_to_another_place_is_whole),
+		cmocka_unit_test(damaged_records_use_up_the_long_legs_but_no_short_ones),
+		cmocka_unit_test(a_silent_cycle_in_vain_costs_one_lap),
+		cmocka_unit_test(a_conditional_that_has_no_bit_is_no_way),
+		cmocka_unit_test(transfers_behind_an_unknown_conditional_are_counted_from_it),
+		cmocka_unit_test(records_outside_a_stretch_are_a_gap),
+		cmocka_unit_test(the_generation_of_a_stretch_outlives_its_begin),
 		cmocka_unit_test(a_cycle_that_leaves_no_record_ends),
 		cmocka_unit_test(a_record_that_cannot_be_is_a_gap),
 		cmocka_unit_test(a_broken_stretch_is_a_gap_and_ticks_go_on),
