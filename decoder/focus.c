@@ -55,10 +55,8 @@ static size_t end_of(const struct focus *f)
 	return f->history.count;
 }
 
-int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err)
+int focus_choose(struct focus *f, const struct model *m, const struct report_options *o)
 {
-	int rc = 0;
-
 	*f = (struct focus){.snap = model_final_snapshot(m), .asked = o->has_thread};
 	if (o->has_thread) {
 		f->task = task_asked(m, o->thread);
@@ -69,10 +67,17 @@ int focus_open(struct focus *f, const struct model *m, const struct report_optio
 	} else {
 		f->task = f->snap ? model_task(m, f->snap->rec->task) : initial_task(m);
 	}
-	if (f->task) {
+	if (f->task)
 		f->thread = focus_thread(f->snap, f->task->task);
+	return 0;
+}
+
+int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err)
+{
+	int rc = focus_choose(f, m, o);
+
+	if (!rc && f->task)
 		rc = history_load(&f->history, m, f->task->task, err);
-	}
 	f->end = end_of(f);
 	return rc;
 }

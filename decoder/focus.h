@@ -24,7 +24,10 @@ struct focus {
 	bool asked;			   /* the task was asked for */
 };
 
-/* Returns 0; 1 when there is no such thread; -BT_E_NO_MEMORY. */
+/* Finds moment and task, without the history. Returns 0; 1 when there is no such thread. */
+int focus_choose(struct focus *f, const struct model *m, const struct report_options *o) BT_MUST_USE;
+
+/* The same, with the history. Returns 0; 1 when there is no such thread; -BT_E_NO_MEMORY. */
 int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err) BT_MUST_USE;
 void focus_close(struct focus *f);
 

@@ -242,21 +242,25 @@ static int fail(const struct bt_error *err)
 }
 
 /* A terminal that cannot be drawn on still shows text. */
-static int show(const struct arguments *a, struct model *m, struct symbols *s)
+static int show_as(const struct arguments *a, struct model *m, struct symbols *s, struct bt_error *err)
 {
 	struct report_options options = a->report;
-	struct bt_error err = {0};
 	int rc;
 
-	if (a->view == VIEW_TERMINAL && (rc = tui_run(m, s, &err)) != -BT_E_UNSUPPORTED)
-		return rc ? fail(&err) : 0;
-	if (a->view == VIEW_JSON) {
-		rc = json_print(stdout, m, s, &options, &err);
-	} else {
-		if (!a->count_given)
-			options.count = BRANCHES_SHOWN;
-		rc = report_print(stdout, m, s, &options, &err);
-	}
+	if (a->view == VIEW_TERMINAL && (rc = tui_run(m, s, &options, err)) != -BT_E_UNSUPPORTED)
+		return rc;
+	if (a->view == VIEW_JSON)
+		return json_print(stdout, m, s, &options, err);
+	if (!a->count_given)
+		options.count = BRANCHES_SHOWN;
+	return report_print(stdout, m, s, &options, err);
+}
+
+static int show(const struct arguments *a, struct model *m, struct symbols *s)
+{
+	struct bt_error err = {0};
+	int rc = show_as(a, m, s, &err);
+
 	if (rc < 0)
 		return fail(&err);
 	if (fflush(stdout) || ferror(stdout)) {
@@ -264,7 +268,7 @@ static int show(const struct arguments *a, struct model *m, struct symbols *s)
 		return bt_error_exit_status(BT_E_IO);
 	}
 	if (rc)
-		fprintf(stderr, "btview: %s\n", !options.function ? "no such task or thread" : "no such branch");
+		fprintf(stderr, "btview: %s\n", !a->report.function ? "no such task or thread" : "no such branch");
 	return rc ? EXIT_NO_MATCH : 0;
 }
 
@@ -279,6 +283,8 @@ static int tell_damage(const struct model *m)
 	}
 	if (damaged)
 		fprintf(stderr, "btview: the trace is damaged: what is readable is shown\n");
+	else if (m->stopped)
+		fprintf(stderr, "btview: recording stopped before the program ended\n");
 	else if (torn || !m->end)
 		fprintf(stderr, "btview: the trace was not closed: the recorder was cut off\n");
 	return damaged ? bt_error_exit_status(BT_E_CORRUPT) : 0;

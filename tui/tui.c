@@ -341,16 +341,57 @@ static int loop(struct viewer *v, struct bt_error *err)
 	return 0;
 }
 
-int tui_run(struct model *m, struct symbols *s, struct bt_error *err)
+/* Searches for a name, whatever is in it. */
+static void search_name(struct viewer *v, const char *name)
 {
-	struct viewer *v = calloc(1, sizeof *v);
+	struct buf b = {0};
+
+	for (; *name; name++) {
+		if (strchr(".[]()*+?{}|^$\\", *name))
+			buf_u8(&b, '\\');
+		buf_u8(&b, (uint8_t)*name);
+	}
+	buf_u8(&b, 0);
+	if (!b.failed)
+		search_compile(v, (const char *)b.data);
+	v->search.backward = true;
+	buf_release(&b);
+}
+
+/* The cursor is at the newest branch from or to the function; n goes to older ones. Returns 0; 1 when there is none. */
+static int begin_at(struct viewer *v, const char *function)
+{
+	for (size_t i = v->stop_index; i-- > 0;) {
+		const struct history_entry *e = &v->history.entries[i];
+
+		if (!focus_shows(e, v->s, function))
+			continue;
+		viewer_open(v, VIEW_BRANCHES);
+		branch_view_go(v, e->number);
+		search_name(v, function);
+		return 0;
+	}
+	return 1;
+}
+
+int tui_run(struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+{
+	struct viewer *v;
+	struct focus begin;
 	int rc;
 
+	if (focus_choose(&begin, m, o))
+		return 1;
+	v = calloc(1, sizeof *v);
 	if (!v)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	rc = screen_open(&v->screen, err);
 	if (!rc) {
-		rc = viewer_init(v, m, s, err);
+		rc = viewer_init(v, m, s, &begin, err);
+		if (!rc && o->has_thread)
+			viewer_open(v, VIEW_BRANCHES);
+		if (!rc && o->function)
+			rc = begin_at(v, o->function);
 		if (!rc)
 			rc = loop(v, err);
 		screen_close(&v->screen);

@@ -133,17 +133,15 @@ static const struct view_ops *const view_table[VIEW_COUNT] = {
 	[VIEW_HELP] = &help_view,
 };
 
-int viewer_init(struct viewer *v, struct model *m, struct symbols *s, struct bt_error *err)
+int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin, struct bt_error *err)
 {
-	const struct model_snapshot *snap = model_final_snapshot(m);
-	uint32_t task = snap ? snap->rec->task : m->task_count ? m->tasks[0].task : 0;
 	int rc;
 
 	v->m = m;
 	v->s = s;
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		v->views[i].ops = view_table[i];
-	rc = viewer_show(v, snap, task, err);
+	rc = viewer_show(v, begin->snap, begin->task ? begin->task->task : 0, err);
 	if (rc)
 		return rc;
 	v->code_shown = true;

@@ -3,9 +3,7 @@
 #ifndef BT_VIEWER_H
 #define BT_VIEWER_H
 
-#include "decoder/history.h"
-#include "decoder/model.h"
-#include "decoder/symbols.h"
+#include "decoder/focus.h"
 #include "tui/calls.h"
 #include "tui/lines.h"
 #include "tui/screen.h"
@@ -49,8 +47,8 @@ struct viewer {
 
 extern const struct view_ops summary_view, branch_view, source_view, disassembly_view, register_view, thread_view, help_view;
 
-/* Begins with the snapshot that explains the end; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
-int viewer_init(struct viewer *v, struct model *m, struct symbols *s, struct bt_error *err) BT_MUST_USE;
+/* Begins with a moment and task; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
+int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin, struct bt_error *err) BT_MUST_USE;
 /* After viewer_init, whatever it returned, and of a zeroed viewer. */
 void viewer_release(struct viewer *v);
 

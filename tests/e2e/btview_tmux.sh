@@ -284,6 +284,25 @@ expect_text "$work/out" '"verdict": \{"state":"inconsistent","from":0,'
 expect_status 0 "$BTVIEW" --json trace
 expect_text "$work/out" '"verdict": \{"state":"consistent","from":null,"checked":[1-9]'
 
+echo "== begins where it is asked to"
+run "$BTVIEW --thread 2 trace"
+screen other-history
+keys q q
+run "$BTVIEW --function handler trace"
+wait_for "[branches] of task 1"
+wait_for "handler"
+capture >"$work/screen"
+expect "the search is for the function" grep -q handler "$work/screen"
+keys n
+wait_for "handler"
+keys q q
+run "$BTVIEW --function nosuchfunction trace; echo status \$?"
+wait_for "status 1"
+wait_for "btview: no such branch"
+run "$BTVIEW --thread 77 trace; echo status \$?"
+wait_for "status 1"
+wait_for "btview: no such task or thread"
+
 echo "== terminals that are none"
 for type in no-such-terminal dumb; do
 	run "TERM=$type $BTVIEW trace; echo status \$?"

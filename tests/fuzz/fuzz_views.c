@@ -79,6 +79,8 @@ static void walk(struct viewer *v, enum view_id id)
 static void look_at_trace(const struct trace_file *files, size_t n, unsigned choice)
 {
 	struct viewer v = {.screen = {.utf8 = choice & 1}};
+	struct report_options options = {.count = 0};
+	struct focus begin;
 	struct symbols *s;
 	struct bt_error err;
 	struct trace *t;
@@ -90,7 +92,8 @@ static void look_at_trace(const struct trace_file *files, size_t n, unsigned cho
 	MUST(!symbols_open(&s, m, &err));
 	v.screen.rows = sizes[choice / 2 % SIZES][0];
 	v.screen.columns = sizes[choice / 2 % SIZES][1];
-	MUST(!viewer_init(&v, m, s, &err));
+	MUST(!focus_choose(&begin, m, &options));
+	MUST(!viewer_init(&v, m, s, &begin, &err));
 	for (size_t i = 0; i < sizeof mains / sizeof *mains; i++)
 		walk(&v, mains[i]);
 	viewer_release(&v);
