@@ -8,6 +8,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -191,6 +192,7 @@ def compare_runs(argv, options=(), stdin=b"", timeout=TIMEOUT, normal_output=Non
 
 def command_line():
     words = sys.argv[1:]
+    signal.signal(signal.SIGTERM, lambda *_: (reap(), os._exit(1)))
     try:
         if words[:1] == ["--run"]:
             split = words.index("--")

@@ -593,7 +593,7 @@ class Program:
             self.jump("g" if calls else self.pick("ne", "a", "g"), head)
         elif kind == 1: # saved rcx, loop; the flags of the body arrive at the head
             self.put("movl $%d, %%ecx" % count)
-            self.define_flags()
+            self.op("cmpq %%%s, %%%s" % (self.reg(), self.reg()), ALL)
             self.place(head)
             self.put("pushq %rcx")
             self.block(self.random.randrange(1, 4), depth + 1, short=True)
