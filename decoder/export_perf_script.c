@@ -9,17 +9,29 @@
 
 enum {
 	OUT_FLUSH = 1 << 18,
-	ENTRY_MAX = 96, /* characters of an entry */
+	ENTRY_MAX = 72, /* characters of an entry, and what is copied too much behind it */
+	FLAGS_MAX = 32, /* of its flags */
+	HEAD_MAX = 256,
+	CACHE = 512, /* a power of two */
 	COMM_MAX = 64,
 	COMM_WIDTH = 16,
+	TIME_WIDTH = 12,
 	TYPE_SHIFT = 20,
 	NEW_TYPE_SHIFT = 26,
 	TYPE_EXTENDED = 15,
 };
 
+/* An entry as it is printed. Programs loop: most entries are printed again soon. */
+struct entry_text {
+	struct run_entry entry;
+	uint32_t len; /* 0: none */
+	char text[ENTRY_MAX];
+};
+
 struct script_task {
 	uint32_t task, pid, tid;
-	char comm[COMM_MAX];
+	char head[COMM_MAX + 40]; /* what its lines begin with: name and ids */
+	size_t head_len;
 	struct run_reader runs;
 };
 
@@ -30,6 +42,12 @@ struct script {
 	size_t count, cap;
 	struct buf out;
 	bool damaged;
+	/* Texts that are most often those of the line or entry before. */
+	uint64_t flags;
+	char flags_text[FLAGS_MAX];
+	size_t flags_len;
+	struct entry_text *texts; /* CACHE of them */
+	struct buf label, event; /* the event's name, and as it is printed */
 };
 
 static struct script_task *find_task(const struct script *s, uint32_t task, size_t *place)
@@ -47,6 +65,22 @@ static struct script_task *find_task(const struct script *s, uint32_t task, size
 	if (place)
 		*place = lo;
 	return lo < s->count && s->tasks[lo]->task == task ? s->tasks[lo] : NULL;
+}
+
+static void set_comm(struct script_task *t, struct slice name)
+{
+	char comm[COMM_MAX];
+	size_t n = name.len;
+
+	while (n && name.at[n - 1] != '/')
+		n--;
+	slice_take(&name, n);
+	snprintf(comm, sizeof comm, "%.*s", (int)(name.len < COMM_MAX ? name.len : COMM_MAX - 1), name.len ? (const char *)name.at : "");
+	for (char *c = comm; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?'; /* a name can hold anything, and a line break would begin another sample */
+	snprintf(t->head, sizeof t->head, "%*s %5d/%-5d ", COMM_WIDTH, comm, (int)t->pid, (int)t->tid);
+	t->head_len = strlen(t->head);
 }
 
 static bool add_task(struct script *s, const struct bt_record_task *r)
@@ -69,40 +103,41 @@ static bool add_task(struct script *s, const struct bt_record_task *r)
 	if (!t)
 		return false;
 	*t = (struct script_task){.task = r->task, .pid = r->pid, .tid = r->tid};
+	set_comm(t, bt_str(""));
 	memmove(s->tasks + place + 1, s->tasks + place, (s->count - place) * sizeof *s->tasks);
 	s->tasks[place] = t;
 	s->count++;
 	return true;
 }
 
-static void set_comm(struct script_task *t, struct slice name)
-{
-	size_t n = name.len;
-
-	while (n && name.at[n - 1] != '/')
-		n--;
-	slice_take(&name, n);
-	snprintf(t->comm, sizeof t->comm, "%.*s", (int)(name.len < COMM_MAX ? name.len : COMM_MAX - 1), (const char *)name.at);
-	for (char *c = t->comm; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?'; /* a name can hold anything, and a line break would begin another sample */
-}
-
 /* --- text --- */
 
-static char *put_hex(char *p, uint64_t v)
+/* Eight digits as text. Spreading the nibbles over a word needs no table. */
+static void put_digits(char *p, uint64_t x)
 {
-	static const char digits[] = "0123456789abcdef";
-	int shift = v ? 60 - __builtin_clzll(v) / 4 * 4 : 0;
-
-	for (; shift >= 0; shift -= 4)
-		*p++ = digits[v >> shift & 15];
-	return p;
+	x = (x << 16 | x) & 0x0000ffff0000ffff;
+	x = (x << 8 | x) & 0x00ff00ff00ff00ff;
+	x = (x << 4 | x) & 0x0f0f0f0f0f0f0f0f;
+	/* a digit is its value and '0', and 39 more from 10 on */
+	x += 0x3030303030303030 + ((x + 0x0606060606060606) >> 4 & 0x0101010101010101) * 39;
+	x = __builtin_bswap64(x);
+	memcpy(p, &x, sizeof x);
 }
 
-static char *put_decimal(char *p, unsigned v)
+/* Writes sixteen bytes, however many of them count. */
+static char *put_hex(char *p, uint64_t v)
 {
-	char digits[10];
+	unsigned n = v ? 16 - (unsigned)__builtin_clzll(v) / 4 : 1;
+
+	v <<= 4 * (16 - n);
+	put_digits(p, v >> 32);
+	put_digits(p + 8, v & 0xffffffff);
+	return p + n;
+}
+
+static char *put_long(char *p, uint64_t v)
+{
+	char digits[20];
 	int n = 0;
 
 	do
@@ -132,28 +167,47 @@ static const char *type_name(uint64_t flags)
 	return type == TYPE_EXTENDED ? more[flags >> NEW_TYPE_SHIFT & 15] : names[type];
 }
 
-static char *put_entry(char *p, const struct run_entry *e)
+static void set_flags(struct script *s, uint64_t flags)
 {
+	char *p = s->flags_text;
+
+	*p++ = '/';
+	*p++ = !(flags & 3) ? '-' : flags & 2 ? 'P' : 'M';
+	*p++ = '/';
+	*p++ = flags & 4 ? 'X' : '-';
+	*p++ = '/';
+	*p++ = flags & 8 ? 'A' : '-';
+	*p++ = '/';
+	p = put_long(p, flags >> 4 & 0xffff);
+	*p++ = '/';
+	p = put_string(p, type_name(flags));
 	*p++ = ' ';
-	*p++ = '0';
-	*p++ = 'x';
-	p = put_hex(p, e->from);
-	*p++ = '/';
-	*p++ = '0';
-	*p++ = 'x';
-	p = put_hex(p, e->to);
-	*p++ = '/';
-	*p++ = !(e->flags & 3) ? '-' : e->flags & 2 ? 'P' : 'M';
-	*p++ = '/';
-	*p++ = e->flags & 4 ? 'X' : '-';
-	*p++ = '/';
-	*p++ = e->flags & 8 ? 'A' : '-';
-	*p++ = '/';
-	p = put_decimal(p, (unsigned)(e->flags >> 4 & 0xffff));
-	*p++ = '/';
-	p = put_string(p, type_name(e->flags));
-	*p++ = ' ';
-	return p;
+	s->flags = flags;
+	s->flags_len = (size_t)(p - s->flags_text);
+}
+
+static char *make_entry(struct script *s, char *p, const struct run_entry *e)
+{
+	memcpy(p, " 0x", 3);
+	p = put_hex(p + 3, e->from);
+	memcpy(p, "/0x", 3);
+	p = put_hex(p + 3, e->to);
+	if (e->flags != s->flags || !s->flags_len)
+		set_flags(s, e->flags);
+	memcpy(p, s->flags_text, FLAGS_MAX); /* more than its length: a fixed size is one instruction */
+	return p + s->flags_len;
+}
+
+static char *put_entry(struct script *s, char *p, const struct run_entry *e)
+{
+	struct entry_text *t = &s->texts[((e->from ^ e->to << 5) * 0x9E3779B97F4A7C15u >> 32) % CACHE];
+
+	if (!t->len || t->entry.from != e->from || t->entry.to != e->to || t->entry.flags != e->flags) {
+		t->entry = *e;
+		t->len = (uint32_t)(make_entry(s, t->text, e) - t->text);
+	}
+	memcpy(p, t->text, sizeof t->text);
+	return p + t->len;
 }
 
 static void put_text(struct buf *out, const char *text)
@@ -161,21 +215,56 @@ static void put_text(struct buf *out, const char *text)
 	buf_put(out, text, strlen(text));
 }
 
+/* The name of the event as it is printed, made anew when it is another one. */
+static void set_event(struct script *s, struct slice label)
+{
+	if (!label.len)
+		label = bt_str("snapshot");
+	if (s->event.len && s->label.len == label.len && !memcmp(s->label.data, label.at, label.len))
+		return;
+	buf_reset(&s->label);
+	buf_put(&s->label, label.at, label.len);
+	buf_reset(&s->event);
+	bt_escape(&s->event, label, false);
+}
+
+/* A number right-aligned. */
+static char *put_padded(char *p, const char *digits, size_t n, size_t width)
+{
+	for (; n < width; width--)
+		*p++ = ' ';
+	memcpy(p, digits, n);
+	return p + n;
+}
+
+static char *put_time(char *p, uint64_t ns)
+{
+	char text[40], *end = put_long(text, ns / 1000000000);
+	uint64_t micro = ns / 1000 % 1000000;
+
+	*end++ = '.';
+	for (uint64_t unit = 100000; unit; unit /= 10)
+		*end++ = (char)('0' + micro / unit % 10);
+	p = put_padded(p, text, (size_t)(end - text), TIME_WIDTH);
+	*p++ = ':';
+	*p++ = ' ';
+	return p;
+}
+
 static void put_head(struct script *s, const struct script_task *t, const struct bt_record_snapshot *r)
 {
-	struct slice event = r->label.len ? r->label : bt_str("snapshot");
-	char text[160], when[40];
+	char text[HEAD_MAX], *p = text, address[16];
 
-	snprintf(text, sizeof text, "%*s %5d/%-5d ", COMM_WIDTH, t->comm, (int)t->pid, (int)t->tid);
-	put_text(&s->out, text);
-	if (r->time) {
-		snprintf(when, sizeof when, "%5llu.%06llu", (unsigned long long)(r->time / 1000000000), (unsigned long long)(r->time / 1000 % 1000000));
-		snprintf(text, sizeof text, "%12s: ", when);
-		put_text(&s->out, text);
-	}
-	bt_escape(&s->out, event, false);
-	snprintf(text, sizeof text, ":  %16llx", (unsigned long long)r->point.rip);
-	put_text(&s->out, text);
+	set_event(s, r->label);
+	memcpy(p, t->head, t->head_len);
+	p += t->head_len;
+	if (r->time)
+		p = put_time(p, r->time);
+	buf_put(&s->out, text, (size_t)(p - text));
+	buf_put(&s->out, s->event.data, s->event.len);
+	p = put_string(text, ":  ");
+	p = put_padded(p, address, (size_t)(put_hex(address, r->point.rip) - address), sizeof address);
+	buf_put(&s->out, text, (size_t)(p - text));
 }
 
 static void flush(struct script *s)
@@ -188,20 +277,19 @@ static void flush(struct script *s)
 static bool put_snapshot(struct script *s, const struct bt_record_snapshot *r)
 {
 	struct script_task *t = find_task(s, r->task, NULL);
+	char *p;
 
 	if (!t)
 		return true;
 	if (!run_reader_advance(&t->runs, s->t, t->task, r->position))
 		return false;
 	put_head(s, t, r);
-	for (size_t i = t->runs.count; i-- > 0;) {
-		char *start;
-
-		if (!buf_reserve(&s->out, ENTRY_MAX))
-			return false;
-		start = (char *)s->out.data + s->out.len;
-		s->out.len += (size_t)(put_entry(start, &t->runs.at[i]) - start);
-	}
+	if (!buf_reserve(&s->out, t->runs.count * ENTRY_MAX))
+		return false;
+	p = (char *)s->out.data + s->out.len;
+	for (size_t i = t->runs.count; i-- > 0;)
+		p = put_entry(s, p, &t->runs.at[i]);
+	s->out.len = (size_t)(p - (char *)s->out.data);
 	put_text(&s->out, "\n");
 	if (s->out.len >= OUT_FLUSH)
 		flush(s);
@@ -241,17 +329,22 @@ static void release(struct script *s)
 	}
 	free(s->tasks);
 	buf_release(&s->out);
+	buf_release(&s->label);
+	free(s->texts);
+	buf_release(&s->event);
 }
 
 int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 {
-	struct script s = {.to = to, .t = t};
+	struct script s = {.to = to, .t = t, .texts = calloc(CACHE, sizeof *s.texts)};
 	const struct bt_record *rec;
 	struct event_merge events;
-	int rc = event_merge_open(&events, t, err);
+	int rc = s.texts ? event_merge_open(&events, t, err) : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
 
-	if (rc)
+	if (rc) {
+		free(s.texts);
 		return rc;
+	}
 	while (!rc && (rec = event_merge_next(&events)) != NULL)
 		if (!take(&s, rec))
 			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");

@@ -123,21 +123,28 @@ static bool next_chunk(struct run_reader *r)
 	return false;
 }
 
-static bool push(struct run_reader *r, const struct run_entry *e)
+static bool make_room(struct run_reader *r)
 {
-	if (r->count == 2 * RUN_MAX) {
+	size_t cap = r->cap ? r->cap * 2 : 64;
+	struct run_entry *at;
+
+	if (r->cap == 2 * RUN_MAX) {
 		memcpy(r->at, r->at + RUN_MAX, RUN_MAX * sizeof *r->at);
 		r->count = RUN_MAX;
+		return true;
 	}
-	if (r->count == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct run_entry *at = realloc(r->at, cap * sizeof *at);
+	at = realloc(r->at, cap * sizeof *at);
+	if (!at)
+		return false;
+	r->at = at;
+	r->cap = cap;
+	return true;
+}
 
-		if (!at)
-			return false;
-		r->at = at;
-		r->cap = cap;
-	}
+static inline bool push(struct run_reader *r, const struct run_entry *e)
+{
+	if (r->count == r->cap && !make_room(r))
+		return false;
 	r->at[r->count++] = *e;
 	return true;
 }

@@ -4,9 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t slice_leb(struct slice *s)
+enum {
+	LEB_MAX = 10, /* bytes */
+};
+
+/* With room for the longest one no byte needs a check of its own: histories are made of these numbers. */
+static bool leb_with_room(struct slice *s, uint64_t *out)
+{
+	const uint8_t *p = s->at;
+	uint64_t v = *p & 0x7f;
+	unsigned shift = 0;
+
+	while (*p++ & 0x80) {
+		shift += 7;
+		if (shift == 63 && *p > 1)
+			return false;
+		v |= (uint64_t)(*p & 0x7f) << shift;
+	}
+	s->len -= (size_t)(p - s->at);
+	s->at = p;
+	*out = v;
+	return true;
+}
+
+uint64_t slice_leb_any(struct slice *s)
 {
 	uint64_t v = 0;
+
+	if (!s->bad && s->len >= LEB_MAX && leb_with_room(s, &v))
+		return v;
+	v = 0;
 
 	for (unsigned shift = 0; shift < 64; shift += 7) {
 		uint8_t b = slice_u8(s);

@@ -51,8 +51,17 @@ static inline uint16_t slice_u16(struct slice *s) { return (uint16_t)slice_uint(
 static inline uint32_t slice_u32(struct slice *s) { return (uint32_t)slice_uint(s, 4); }
 static inline uint64_t slice_u64(struct slice *s) { return slice_uint(s, 8); }
 
-/* Unsigned LEB128 of at most 64 bits; an overlong one marks the slice bad. */
-uint64_t slice_leb(struct slice *s);
+uint64_t slice_leb_any(struct slice *s);
+
+/* Unsigned LEB128 of at most 64 bits; an overlong one marks the slice bad. Histories are made of these, most of them one byte. */
+static inline uint64_t slice_leb(struct slice *s)
+{
+	if (s->len && !s->bad && *s->at < 0x80) {
+		s->len--;
+		return *s->at++;
+	}
+	return slice_leb_any(s);
+}
 
 /* Signed values as zigzag LEB128. */
 static inline int64_t slice_sleb(struct slice *s)
