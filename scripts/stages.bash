@@ -23,7 +23,7 @@ summary() {
 }
 
 skip_allowed() {
-	[ "$mode" = default ] || grep -Eq "^$1(:|\$)" tests/allowed-skips
+	[ "$mode" = default ] || grep -Eq "^$1(:|\$)" "$source_dir/tests/allowed-skips"
 }
 
 # count_results STAGE: reads the results of automake's test harness in the current directory.
