@@ -382,4 +382,58 @@ def bad_core():
     import_bytes(bytes(other), status=69)
 
 
+def taken_branches(trace):
+    """The first task's taken branches in user space: what the hardware would have recorded. Those the kernel makes look different to it."""
+    return [(row[4], row[5]) for row in branches(trace) if row[0] == 1 and row[3] and row[2] not in ("syscall", "async", "gap")]
+
+
+def samples_of(event, history, depth, step, rng, quirks):
+    """The history as samples of a branch record of some depth, every `step` branches, with what hardware and kernel do to it."""
+    records = []
+    for end in range(step, len(history) + 1, step):
+        entries = [(source, target, 2 | rng.randrange(100) << 4) for source, target in reversed(history[max(0, end - depth):end])]
+        if "empty" in quirks and rng.random() < 0.3:
+            keep = rng.randrange(len(entries))
+            entries = entries[:keep] + [(0, 0, 2)] * (len(entries) - keep)
+        if "duplicate" in quirks and rng.random() < 0.3:
+            entries = entries[:1] + entries
+        records.append((end, entries))
+    return records
+
+
+@case("a recorded history, seen as samples of a branch record, decodes back to itself")
+def from_stepper():
+    recorded = record([build("conditionals.S", *BARE)], ["--snap-exit", "always"])
+    history = taken_branches(recorded.trace)
+    check(len(history) > 100, "a history of %d taken branches" % len(history))
+    event = perf.Event(*EVENT, ids=[1])
+    for depth in (4, 8, 16, 32):
+        for step in (1, depth // 2, depth):
+            for quirks in ((), ("empty",), ("duplicate",), ("empty", "duplicate"), ("lost",), ("wrap",)):
+                rng = random.Random("%d %d %s" % (depth, step, quirks))
+                records = samples_of(event, history[:2000], depth, step, rng, quirks)
+                if "lost" in quirks:
+                    records = [r for r in records if rng.random() < 0.7]
+                parts = [event.sample(time=end * 1000, cpu=end // step % 2, branches=entries, ip=end) for end, entries in records]
+                data = event.comm("prog")
+                if "wrap" in quirks:  # two buffers, each in its order, one behind the other
+                    for at in range(0, len(parts), 10):
+                        part = parts[at:at + 10]
+                        data += b"".join(part[1::2]) + b"".join(part[::2]) + perf.finished_round()
+                else:
+                    data += b"".join(parts)
+                    data += event.lost(9) if "lost" in quirks else b""
+                trace = import_bytes(perf.file_mode([event], data)).trace
+                got = []
+                for line, (end, entries) in zip(words(export(trace)), records):
+                    equal(line[4], "%x" % end, "the samples' order")
+                    equal(line[5:], [entry_text(e) for e in entries], "depth %d, step %d, %s: sample at %d" % (depth, step, quirks, end))
+                    got.append(line)
+                equal(len(got), len(records), "samples")
+                if step == depth and not quirks:  # without overlap the samples are the whole history
+                    mine = [(row[4], row[5]) for row in branches(trace) if row[2] != "gap"]
+                    equal(mine, history[:len(mine)], "the history of the trace")
+                    check(len(mine) >= min(len(history), 2000) - depth, "a history of %d branches" % len(mine))
+
+
 main()
