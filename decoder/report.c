@@ -348,6 +348,21 @@ static void put_note(struct report *r, const struct bt_record *rec)
 	text_printf(&r->t, "\n");
 }
 
+/* --from names a place that no task came to: everything ran natively. */
+static void put_never_reached(struct report *r)
+{
+	struct slice from = r->m->trace->header.from;
+
+	for (size_t i = 0; i < r->m->event_count; i++)
+		if (r->m->events[i].rec.kind == BT_RECORD_START)
+			return;
+	if (!from.len)
+		return;
+	text_printf(&r->t, "  ");
+	put_slice(&r->t, from);
+	text_printf(&r->t, " was never reached: all of it ran natively, without branches\n");
+}
+
 static void put_damage(struct report *r)
 {
 	for (size_t i = 0; i < r->m->damage_count; i++) {
@@ -371,6 +386,7 @@ static void put_notes(struct report *r)
 		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_SUPPRESSED || rec->kind == BT_RECORD_DETACH)
 			put_note(r, rec);
 	}
+	put_never_reached(r);
 	if (r->m->stopped) {
 		text_printf(&r->t, "  recording stopped before the program ended: ");
 		put_slice(&r->t, r->m->stopped->text);

@@ -64,6 +64,7 @@ def from_never():
     found = report(recorded.trace)
     equal(found["exit"]["status"], 5, "exit status")
     equal(found["branches"], [], "branches")
+    check("never_called was never reached" in text(recorded.trace), "the report does not say so")
 
 
 @case("--from a function that is not there: 125")
