@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/control.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,38 @@ static struct sockaddr_un address_of(const char *path)
 	return a;
 }
 
+/* Nobody listens: the recorder was killed. Its pid would not tell: another pid namespace may share the directory. */
+static bool is_dead(const char *path)
+{
+	struct sockaddr_un a = address_of(path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool dead = fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) && errno == ECONNREFUSED;
+
+	if (fd >= 0)
+		close(fd);
+	return dead;
+}
+
+/* Removes the sockets that killed recorders left. */
+static void sweep(const char *socket_path)
+{
+	char dir[108], path[108 + 16];
+	struct dirent *e;
+	DIR *d;
+
+	directory_of(dir, socket_path);
+	d = opendir(dir);
+	while (d && (e = readdir(d))) {
+		int pid = atoi(e->d_name);
+
+		snprintf(path, sizeof path, "%s/%d", dir, pid);
+		if (pid > 0 && strlen(path) < 108 && is_dead(path))
+			unlink(path);
+	}
+	if (d)
+		closedir(d);
+}
+
 enum {
 	BIND_TRIES = 5,
 };
@@ -64,6 +97,7 @@ int control_open(struct control *c, struct bt_error *err)
 	c->fd = -1;
 	if (!make_private_directory(c->path))
 		return bt_fail(err, BT_E_IO, errno, "no control socket: cannot use the directory of %s", c->path);
+	sweep(c->path);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	unlink(c->path); /* of a dead recorder that had our pid */
 	if (c->fd < 0 || !bind_socket(c) || listen(c->fd, 8)) {

@@ -138,4 +138,20 @@ def killed_recorder():
     check(b"killed" in process.stderr.read(), "nothing said")
 
 
+@case("the next recorder removes the socket that a killed one left")
+def swept_socket():
+    process, pid, trace = outside(["spin"])
+    recorder = recorder_of(process)
+    path = "/tmp/btrec-%d/%d" % (os.geteuid(), recorder)
+    if not os.path.exists(path):
+        path = "/run/user/%d/btrec/%d" % (os.geteuid(), recorder)
+    check(os.path.exists(path), "no control socket")
+    os.kill(recorder, signal.SIGKILL)
+    process.wait(30)
+    wait_until(lambda: is_gone(recorder), "the end of the recorder")
+    check(os.path.exists(path), "a killed recorder removed its socket")
+    equal(record([build("status.S", *BARE)]).status, 0, "status")
+    check(not os.path.exists(path), "the socket is still there")
+
+
 main()
