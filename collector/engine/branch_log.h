@@ -32,7 +32,8 @@ enum branch_log_kind {
 
 struct branch_log; /* opaque, of one task */
 
-/* limit: entries of branch history wanted (>= 1); memory grows up to about 16 bytes per entry. start: counts to go on from. NULL without memory. */
+/* limit: entries of branch history wanted (>= 1); memory grows up to about 16 bytes per entry. start: counts to go on from. NULL
+ * without memory. */
 struct branch_log *branch_log_new(size_t limit, const struct ring_state *start);
 void branch_log_free(struct branch_log *log);
 
@@ -60,8 +61,9 @@ bool branch_log_crowded(const struct branch_log *log);
 struct ring_state branch_log_now(const struct branch_log *log);
 
 /* Decodes what has not been decoded since the last time and appends it to the ring, a gap before it when some of it has been
- * lost, and leaves the log empty. Records that do not fit the code (scribbled on) become a gap of BT_GAP_UNDECODED there; decoding goes on at the next
- * record. The ring's counts are those of branch_log_now() afterwards. Bounded by the log's size, whatever the records say. */
+ * lost, and leaves the log empty. Of more than a few times `limit` branches (a record may stand for any number of direct jumps) the older ones
+ * count as lost. Records that do not fit the code (scribbled on) become a gap of BT_GAP_UNDECODED there; decoding goes on at the
+ * next record. The ring's counts are those of branch_log_now() afterwards. Bounded by the log's size, whatever the records say. */
 void branch_log_settle(struct branch_log *log, struct branch_ring *ring);
 
 /* The oldest generation of t that a record still refers to, UINT32_MAX when none does. */

@@ -13,8 +13,7 @@ static void emit(struct walk_out *out, const struct segment *s, uint64_t from, u
 	}
 	if (out->n < WALK_BUFFER)
 		out->entries[out->n++] = (struct bt_branch){.from = from, .to = to, .kind = s->kind, .flags = taken ? BT_BRANCH_TAKEN : 0};
-	else
-		out->full = true;
+	out->total++;
 	if (s->kind == BT_BRANCH_JCC) {
 		out->tick = true;
 		out->transfers = 0;
@@ -26,9 +25,11 @@ static void emit(struct walk_out *out, const struct segment *s, uint64_t from, u
 /* Whether execution, at the begin of s with no conditional left to pass, has come where the leg ends. */
 static bool arrived(const struct walk_leg *leg, uint64_t pc, const struct segment *s, bool moved)
 {
-	if (leg->goal == WALK_DIRECT)
-		return pc == leg->pc && (moved || !leg->onward);
-	return leg->goal == WALK_WITHIN && (pc == leg->pc || (s && leg->pc >= s->pc && leg->pc <= s->from));
+	bool within = s && leg->pc > s->pc && leg->pc <= s->from;
+
+	if (leg->goal == WALK_DIRECT) /* a piece of code that its size limit ended goes on in the middle of a segment */
+		return pc == leg->pc ? moved || !leg->onward : within;
+	return leg->goal == WALK_WITHIN && (pc == leg->pc || within);
 }
 
 static bool take_indirect(struct branch_walk *w, const struct walk_leg *leg, const struct segment *s, struct walk_out *out)
@@ -48,8 +49,8 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 	bool moved = false, loop = false;
 
 	out->n = 0;
-	out->full = out->tick = false;
-	out->transfers = 0;
+	out->total = out->transfers = 0;
+	out->tick = false;
 	for (;;) {
 		const struct segment *s = w->segment ? w->segment : segment_at(w->table, w->pc, w->generation);
 

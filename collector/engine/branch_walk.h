@@ -40,7 +40,7 @@ enum {
 struct walk_out {
 	struct bt_branch entries[WALK_BUFFER];
 	size_t n;
-	bool full; /* there are more than have room, and nobody takes them */
+	uint64_t total; /* of which n are in entries: the rest has been taken, or there was no room for it */
 	void (*take)(void *arg, const struct bt_branch *entries, size_t n); /* gets them when the buffer is full; may be NULL */
 	void *arg;
 	bool tick;	    /* there was a conditional */

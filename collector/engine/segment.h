@@ -43,7 +43,8 @@ struct segment_table *segment_table_copy(const struct segment_table *t);
 void segment_table_free(struct segment_table *t);
 
 /* Adds a living segment (born and died are set here) and returns its number; one that is there, alive and the same, is
- * found again. SEGMENT_NONE without memory, or when not pc <= from < end. Numbers stay valid for the table's life unless segment_collect() gives them back. */
+ * found again. SEGMENT_NONE without memory, or when not pc <= from < end. Numbers stay valid for the table's life unless
+ * segment_collect() gives them back. */
 uint32_t segment_add(struct segment_table *t, const struct segment *s);
 
 /* The segment of a number, whatever it is: NULL when there is none. Pointers are valid until the next segment_add(). */

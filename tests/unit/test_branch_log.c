@@ -753,6 +753,54 @@ static void a_silent_cycle_in_vain_costs_one_lap(void **state)
 	hand_release(&h);
 }
 
+/* Laps of a cycle of 1000 jumps, far more than are wanted. With a conditional in each record, or none. */
+static void assert_newest_laps(unsigned bits)
+{
+	enum { LAPS = 1500 };
+	struct hand h;
+	uint32_t last;
+	uint64_t ticks = bits == 1 ? 0 : LAPS;
+
+	hand_init(&h, 1000);
+	last = hand_jumps(&h, 1000, bits == 1 ? 0x10000 : 0x9000);
+	hand_segment(&h, 0x9000, BT_BRANCH_JCC, 0x10000);
+	hand_begin(&h, 0x10000);
+	for (int i = 0; i < LAPS; i++)
+		hand_record(&h, bits, bits == 1 ? last : 0, bits == 1 ? BRANCH_LOG_LOOP : BRANCH_LOG_DIRECT);
+	branch_log_end(h.log, 1, 0x10000 + 16 * 10);
+	branch_log_settle(h.log, &h.ring);
+	assert_in_range(h.ring.next, 1010, 20000); /* of a million and a half */
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 0);
+	assert_int_equal(h.ring.now.tick, 10 + ticks);
+	assert_int_equal(h.ring.now.transfers, bits == 1 ? 2 + 1000 * LAPS + 10 : 10);
+	for (unsigned i = 1; i <= 10; i++)
+		assert_entry(&h, h.ring.next - i, BT_BRANCH_JMP, 0x10000 + (10 - i) * 16 + 7, 0x10000 + (11 - i) * 16);
+	assert_entry(&h, h.ring.next - 11, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC, bits == 1 ? 0x10000 + 999 * 16 + 7 : 0x9007, 0x10000);
+	hand_release(&h);
+}
+
+static void of_far_too_many_branches_the_newest_are_decoded(void **state)
+{
+	(void)state;
+	assert_newest_laps(1);
+	assert_newest_laps(2);
+}
+
+static void one_leg_longer_than_the_limit_is_no_loss(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_init(&h, 100);
+	hand_jumps(&h, 3000, 0x9000);
+	hand_begin(&h, 0x10000);
+	branch_log_end(h.log, 1, 0x9000);
+	branch_log_settle(h.log, &h.ring);
+	assert_int_equal(h.ring.next, 3000);
+	assert_int_equal(h.ring.now.transfers, 3002);
+	hand_release(&h);
+}
+
 static void a_conditional_that_has_no_bit_is_no_way(void **state)
 {
 	struct hand h;
@@ -765,6 +813,26 @@ static void a_conditional_that_has_no_bit_is_no_way(void **state)
 	branch_log_end(h.log, 2, 0x2000);
 	assert_settled(&h, 11, 0, 1);
 	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	hand_release(&h);
+}
+
+static void given_up_damage_leaves_the_counts_of_now(void **state)
+{
+	struct hand h;
+	uint32_t place;
+
+	(void)state;
+	hand_init(&h, 2000);
+	hand_jumps(&h, 1000, 0x9000);
+	place = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x10000);
+	hand_segment(&h, 0x3000, BT_BRANCH_JCC, 0x10000);
+	hand_begin(&h, 0x2000);
+	for (int i = 0; i < 50; i++)
+		hand_record(&h, 1, place, BRANCH_LOG_INDIRECT);
+	branch_log_end(h.log, 1, 0x2000);
+	hand_begin(&h, 0x3000);
+	branch_log_end(h.log, 2, 0x10000 + 16 * 999); /* found when looked for alone */
+	assert_settled(&h, 11, 999, 1);
 	hand_release(&h);
 }
 
@@ -981,7 +1049,10 @@ int main(void)
 		cmocka_unit_test(a_leg_of_many_branches_to_another_place_is_whole),
 		cmocka_unit_test(damaged_records_use_up_the_long_legs_but_no_short_ones),
 		cmocka_unit_test(a_silent_cycle_in_vain_costs_one_lap),
+		cmocka_unit_test(of_far_too_many_branches_the_newest_are_decoded),
+		cmocka_unit_test(one_leg_longer_than_the_limit_is_no_loss),
 		cmocka_unit_test(a_conditional_that_has_no_bit_is_no_way),
+		cmocka_unit_test(given_up_damage_leaves_the_counts_of_now),
 		cmocka_unit_test(transfers_behind_an_unknown_conditional_are_counted_from_it),
 		cmocka_unit_test(records_outside_a_stretch_are_a_gap),
 		cmocka_unit_test(the_generation_of_a_stretch_outlives_its_begin),

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* How a branch log is laid out, and the reader of it: what its source files share, and nobody else. */
+#ifndef BT_BRANCH_LOG_PRIVATE_H
+#define BT_BRANCH_LOG_PRIVATE_H
+
+#include "collector/engine/branch_log.h"
+#include "collector/engine/branch_walk.h"
+
+/* Kinds of slots beside enum branch_log_kind. What the program scribbles on its records cannot make one of these. */
+enum slot_kind {
+	SLOT_BAD = BRANCH_LOG_LOOP + 1, /* a record that cannot be one */
+	SLOT_BEGIN,	/* bits: pc; segment: generation */
+	SLOT_END,	/* bits; segment: enum walk_goal. A SLOT_PC follows */
+	SLOT_PC,	/* bits: pc */
+	SLOT_BRANCH,	/* bits: from; segment: packed. A SLOT_TO follows */
+	SLOT_TO,	/* bits: to */
+	SLOT_EPOCH,	/* bits: epoch; segment: space */
+	SLOT_TABLE,	/* bits: the table's address */
+	SLOT_BREAK,	/* segment: enum bt_gap_reason */
+};
+
+/* What a slot needs of those before it. */
+struct log_context {
+	const struct segment_table *table;
+	uint32_t generation, space, epoch;
+	bool stretch;			/* inside one, at the place of: */
+	struct branch_log_record last; /* a record or a SLOT_BEGIN */
+};
+
+struct block {
+	struct block *next_spare;
+	struct log_context context; /* before its first slot */
+	uint64_t tick, entries; /* likewise */
+	size_t used;
+	struct branch_log_record slots[];
+};
+
+/* A place in the log and what was counted up to it. */
+struct counted {
+	uint64_t block;
+	size_t slot;
+	uint64_t transfers;
+	struct log_context context;
+	bool cond; /* a conditional stands behind that place: the newest in block cond_block */
+	uint64_t cond_block;
+};
+
+struct branch_log {
+	size_t limit;
+	size_t block_slots, max_blocks;
+	struct block **blocks;	/* by number modulo max_blocks */
+	uint64_t oldest, next;	/* numbers of blocks; there is always one */
+	struct block *spare;	/* not in use, kept */
+	struct log_context at;	/* now */
+	uint64_t tick, entries; /* now. entries: logged so far, and perhaps some more */
+	bool tick_unknown;
+	bool lost;	      /* something before the oldest block, since the last settle */
+	struct counted *counted; /* a cache */
+};
+
+static inline struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->max_blocks]; }
+
+static inline unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
+
+static inline uint64_t shown_tick(const struct branch_log *log, uint64_t tick) { return log->tick_unknown ? BT_TICKS_UNKNOWN : tick; }
+
+/* How many ticks a slot holds. */
+unsigned branch_log_slot_ticks(const struct branch_log_record *slot);
+
+/* One branch of the stepper in two slots, as `segment` of the first. */
+uint32_t branch_log_pack(const struct bt_branch *b, bool tick);
+
+/* Nothing is left in it; the counts stay. */
+void branch_log_empty(struct branch_log *log);
+
+/* Brings c behind a slot. */
+void branch_log_pass(struct log_context *c, const struct branch_log_record *slot);
+
+/* What stood before a slot of a block. Looks at those before it. */
+struct log_context branch_log_context(const struct branch_log *log, uint64_t block, size_t slot);
+
+enum unit_type {
+	UNIT_WALKED,  /* branches, in out */
+	UNIT_UNKNOWN, /* branches that cannot be told */
+	UNIT_BRANCH,  /* one, in out */
+	UNIT_BREAK,
+	UNIT_NONE, /* no branches */
+};
+
+struct unit {
+	enum unit_type type;
+	unsigned ticks;
+	bool tick;		   /* of UNIT_BRANCH */
+	enum bt_gap_reason reason; /* of UNIT_BREAK */
+	struct walk_leg leg;	   /* of UNIT_WALKED */
+};
+
+struct reader {
+	const struct branch_log *log;
+	uint64_t block;
+	size_t slot;
+	struct log_context context;
+	bool known; /* where execution is: walk.pc */
+	struct branch_walk walk;
+	struct walk_out out;
+};
+
+/* Reading goes on in front of a slot, behind which context stood. */
+void reader_start(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot, const struct log_context *context);
+
+/* The same in front of a slot inside a stretch or of a SLOT_BRANCH, faster, but without space and epoch: mostly all of a block is of
+ * one generation. */
+void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot);
+
+/* The next slot, NULL at the log's end. */
+const struct branch_log_record *reader_slot(struct reader *r);
+
+/* Reads what the next slot says. Returns false at the log's end. */
+bool reader_next(struct reader *r, struct unit *u);
+
+#endif
