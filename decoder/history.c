@@ -9,6 +9,8 @@ enum {
 	ENTRIES_MAX = 1 << 24,
 	/* Instructions between two branches; what is longer is no code that ever ran. */
 	STRAIGHT_MAX = 1 << 20,
+	/* Instructions of a loop of one branch that are looked at. */
+	LOOP_MAX = 4096,
 };
 
 /* What a file may unpack to: a bomb is not read to its end. */
@@ -307,6 +309,51 @@ static const struct trace_file *branch_file(const struct model *m, uint32_t task
 	return lo < m->trace->file_count && files[lo].kind == BT_FILE_BRANCHES && files[lo].number == task ? &files[lo] : NULL;
 }
 
+/* Hardware records tell only branches that were taken. */
+static bool is_taken_only(const struct model *m)
+{
+	struct slice source = m->trace->header.source;
+
+	return source.len == 3 && (!memcmp(source.at, "lbr", 3) || !memcmp(source.at, "bts", 3));
+}
+
+/* Whether straight-line code cannot lead from the entry's target to its own instruction again, which two equal entries would need. */
+static bool cannot_repeat(const struct model *m, const struct history_entry *e)
+{
+	struct bt_insn insn = {.class = 0};
+	uint64_t pc = e->to;
+
+	for (unsigned n = 0; pc < e->from && n < LOOP_MAX; n++, pc += insn.len) {
+		uint8_t bytes[BT_INSN_MAX];
+		size_t len = model_code(m, e->space, e->epoch, pc, bytes, sizeof bytes);
+		int kind;
+
+		if (!len || bt_insn_decode(bytes, len, &insn))
+			return false; /* not known: the entry stays */
+		kind = bt_insn_branch_kind(insn.class);
+		if (kind >= 0 && kind != BT_BRANCH_JCC && kind != BT_BRANCH_SYSCALL)
+			return true;
+	}
+	return pc > e->from;
+}
+
+/* QUIRK(skl-dup0): the newest entry of a run stands there twice. Real loops of one branch look the same and stay. */
+static void drop_duplicates(struct history *h, const struct model *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct history_entry *e = &h->entries[i], *before = kept ? &h->entries[kept - 1] : NULL;
+		bool newest = i + 1 == h->count || h->entries[i + 1].kind == BT_BRANCH_GAP;
+
+		if (newest && before && bt_branch_kind_is_branch(e->kind) && bt_branch_kind_is_branch(before->kind) && before->from == e->from &&
+		    before->to == e->to && before->space == e->space && before->epoch == e->epoch && cannot_repeat(m, e))
+			continue;
+		h->entries[kept++] = *e;
+	}
+	h->count = kept;
+}
+
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
 {
 	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
@@ -333,6 +380,8 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 		join(h, &l, &chunks);
 	}
 	add_tail(h, &l, chunks.count ? &chunks.at[chunks.count - 1] : NULL);
+	if (is_taken_only(m))
+		drop_duplicates(h, m);
 	free(chunks.at);
 	return 0;
 }
@@ -388,6 +437,7 @@ static bool add_insn(struct insns *v, uint64_t addr, const uint8_t *bytes, uint8
 struct code {
 	const struct model *m;
 	uint32_t space, epoch;
+	bool taken_only; /* the source leaves out what was not taken, and system calls */
 };
 
 /* Takes one instruction at *pc. False when it cannot be read. */
@@ -402,6 +452,14 @@ static bool step(const struct code *c, struct insns *v, uint64_t *pc, struct bt_
 	return true;
 }
 
+/* Whether code can run past the instruction without an entry. */
+static bool passes(const struct code *c, const struct bt_insn *insn)
+{
+	int kind = bt_insn_branch_kind(insn->class);
+
+	return kind < 0 || (c->taken_only && (kind == BT_BRANCH_JCC || kind == BT_BRANCH_SYSCALL));
+}
+
 /* From start up to and without stop; every branch on the way would have been an entry. But for one: a system call that has not
  * returned yet, or never does, has none, and stop is behind it (in_syscall). */
 static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t stop, bool in_syscall)
@@ -412,7 +470,7 @@ static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t
 	while (pc != stop) {
 		if (pc > stop || !step(c, v, &pc, &insn))
 			return false;
-		if (bt_insn_branch_kind(insn.class) >= 0 && !(in_syscall && insn.class == BT_INSN_SYSCALL && pc == stop))
+		if (!passes(c, &insn) && !(in_syscall && insn.class == BT_INSN_SYSCALL && pc == stop))
 			return false;
 	}
 	return true;
@@ -437,11 +495,18 @@ bool history_start(const struct history *h, size_t i, uint64_t *start)
 	return true;
 }
 
+static bool is_kind(const struct bt_insn *insn, unsigned kind)
+{
+	int of_code = bt_insn_branch_kind(insn->class);
+
+	return kind == BT_BRANCH_BRANCH ? of_code >= 0 : of_code == (int)kind;
+}
+
 long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out)
 {
 	/* Nothing is known of what runs into a gap but where a snapshot before it stood. */
 	const struct history_entry *last = i < h->count && bt_branch_kind_is_branch(h->entries[i].kind) ? &h->entries[i] : NULL;
-	struct code code = {.m = m, .space = h->space, .epoch = h->epoch};
+	struct code code = {.m = m, .space = h->space, .epoch = h->epoch, .taken_only = is_taken_only(m)};
 	struct insns v = {0};
 	struct bt_insn insn;
 	uint64_t pc;
@@ -460,7 +525,7 @@ long history_straight(const struct history *h, const struct model *m, size_t i, 
 	/* A handler is entered before the instruction at from, not by it. */
 	if (good && last && last->kind != BT_BRANCH_ASYNC) {
 		pc = stop;
-		good = step(&code, &v, &pc, &insn) && bt_insn_branch_kind(insn.class) == last->kind;
+		good = step(&code, &v, &pc, &insn) && is_kind(&insn, last->kind);
 	}
 	if (!good) {
 		free(v.at);

@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/code_map.h"
+#include "lib/insn.h"
+
 enum {
 	COMM_MAX = 64,
 	THREADS_MAX = 1 << 17, /* each has a file of branches */
 	CHUNK_TARGET = 32 << 10,
 	PENDING_MAX = 32 << 20, /* bytes held before everything goes to the kernel */
 	TABLE_FIRST = 256,
+	PROT_EXECUTE = 4,
 };
 
 /* Pairs of how often and what: words of branch entries. */
@@ -28,6 +32,7 @@ struct process {
 	bool begun; /* the space is in the trace */
 	bool seen;  /* a sample was taken in this epoch */
 	uint32_t live;
+	struct code_map code;
 };
 
 struct thread {
@@ -63,6 +68,7 @@ struct importer {
 	uint32_t tasks, spaces, snapshots;
 	struct bt_record_end end;
 	uint64_t samples, branches, lost, pending, last_time;
+	struct code_files files;
 };
 
 static void fail(struct importer *im, enum bt_error_code code, const char *text)
@@ -265,6 +271,7 @@ void importer_map(struct importer *im, const struct import_map *map)
 	body.seq = next_seq(im);
 	im->pending += map->path.len;
 	event(im, BT_RECORD_MAP, &body);
+	code_map_add(&p->code, &im->files, map->start, map->end, map->offset, map->prot & PROT_EXECUTE, map->path, map->build_id);
 }
 
 /* --- threads --- */
@@ -362,6 +369,7 @@ void importer_comm(struct importer *im, struct import_thread_id id, uint64_t tim
 		p->space = ++im->spaces;
 		p->epoch = 1;
 		p->begun = p->seen = false;
+		code_map_clear(&p->code);
 		begin_space(im, p, NULL);
 	}
 	if (exec && t->task) {
@@ -386,8 +394,10 @@ void importer_fork(struct importer *im, struct import_thread_id child, struct im
 		process = add_process(im, child.pid);
 		if (process == SIZE_MAX)
 			return;
-		if (im->processes[from->process].begun)
+		if (im->processes[from->process].begun) {
 			begin_space(im, &im->processes[process], &im->processes[from->process]);
+			code_map_copy(&im->processes[process].code, &im->files, &im->processes[from->process].code);
+		}
 		im->processes[from->process].seen = true; /* the copy is that of this epoch */
 	}
 	t = add_thread(im, child);
@@ -493,8 +503,39 @@ static uint8_t kind_of_type(unsigned type)
 	return kinds[type & 15] ? kinds[type & 15] - 1 : BT_BRANCH_BRANCH;
 }
 
-static void put_branch(struct thread *t, const struct import_branch *in, uint64_t slots)
+/* Puts the page of code at addr into the trace, and gives up to n bytes of the code there; empty where it is not known. */
+static struct slice put_code(struct importer *im, struct thread *t, uint64_t addr, size_t n)
 {
+	struct process *p = &im->processes[t->process];
+	struct bt_record_code body = {.space = p->space, .epoch = p->epoch, .addr = addr & ~(uint64_t)(CODE_PAGE - 1)};
+	struct slice page, code = code_map_at(&p->code, addr, n, &page);
+
+	if (page.len && importer_writer(im)) {
+		body.object = trace_writer_object(im->writer, page.at, page.len);
+		body.seq = next_seq(im);
+		event(im, BT_RECORD_CODE, &body);
+		im->pending += page.len;
+	}
+	return code;
+}
+
+/* A branch that perf did not classify is what its instruction is. A system call is not: the entry ends in the kernel, and ours where user
+ * code goes on; and what is no branch instruction was interrupted there. */
+static uint8_t kind_of_code(struct slice code)
+{
+	struct bt_insn insn;
+	int kind;
+
+	if (!code.len || bt_insn_decode(code.at, code.len, &insn))
+		return BT_BRANCH_BRANCH;
+	kind = bt_insn_branch_kind(insn.class);
+	return kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
+}
+
+static void put_branch(struct importer *im, struct thread *t, const struct import_branch *in, uint64_t slots)
+{
+	struct slice code = slots ? (struct slice){0} : put_code(im, t, in->from, BT_INSN_MAX);
+
 	struct bt_branch b = {.from = in->from, .to = in->to, .cycles = (uint16_t)(in->flags >> IMPORT_CYCLES_SHIFT)};
 
 	if (in->flags & (IMPORT_PREDICTED | IMPORT_MISPREDICTED))
@@ -505,6 +546,9 @@ static void put_branch(struct thread *t, const struct import_branch *in, uint64_
 		b.to = BT_GAP_EMPTY;
 	} else {
 		b.kind = kind_of_type((unsigned)(in->flags >> IMPORT_TYPE_SHIFT));
+		if (b.kind == BT_BRANCH_BRANCH && !(in->flags >> IMPORT_TYPE_SHIFT & 15))
+			b.kind = kind_of_code(code);
+		put_code(im, t, in->to, 1);
 		b.flags |= BT_BRANCH_TAKEN;
 	}
 	put_entry(t, &b, in->flags ^ bt_branch_perf_flags(&b), in->counters);
@@ -516,7 +560,7 @@ static bool is_empty(const struct import_branch *b)
 }
 
 /* Oldest first; equal empty slots are one entry. */
-static void put_branches(struct thread *t, const struct import_branch *at, size_t n)
+static void put_branches(struct importer *im, struct thread *t, const struct import_branch *at, size_t n)
 {
 	for (size_t i = n; i > 0;) {
 		const struct import_branch *b = &at[--i];
@@ -526,7 +570,7 @@ static void put_branches(struct thread *t, const struct import_branch *at, size_
 			slots++;
 			i--;
 		}
-		put_branch(t, b, slots);
+		put_branch(im, t, b, slots);
 	}
 }
 
@@ -599,8 +643,9 @@ void importer_sample(struct importer *im, const struct import_sample *s)
 	before = t->entries.len;
 	if (s->has_branches || t->first + t->count)
 		begin_run(im, t);
-	put_branches(t, s->branches, s->branch_count);
+	put_branches(im, t, s->branches, s->branch_count);
 	im->pending += t->entries.len - before;
+	put_code(im, t, s->ip, 1);
 	put_snapshot(im, s, t);
 	im->samples++;
 	im->branches += s->branch_count;
@@ -651,6 +696,9 @@ static void release(struct importer *im)
 		free(im->threads[i]);
 	}
 	free(im->threads);
+	for (size_t i = 0; i < im->process_count; i++)
+		code_map_clear(&im->processes[i].code);
+	code_files_release(&im->files);
 	free(im->processes);
 	free(im->by_tid.slots);
 	free(im->by_pid.slots);

@@ -3,6 +3,7 @@ import_libimport_a_SOURCES = \
 	import/brstack_text.c import/brstack_text.h \
 	import/capture.c import/capture.h \
 	import/code_file.c import/code_file.h \
+	import/code_map.c import/code_map.h \
 	import/core_file.c import/core_file.h \
 	import/importer.c import/importer.h \
 	import/perf_data.c import/perf_data.h \

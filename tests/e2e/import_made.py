@@ -436,4 +436,70 @@ def from_stepper():
                     check(len(mine) >= min(len(history), 2000) - depth, "a history of %d branches" % len(mine))
 
 
+@case("quirk: the newest entry twice")
+def duplicate_newest():
+    event = perf.Event(*EVENT, ids=[1])
+    forward, loop = (0x401000, 0x402000, 2), (0x401020, 0x401000, 2)
+    # a jump ahead cannot follow itself; the branch of a loop can
+    data = event.sample(time=1000, branches=[forward, forward, loop]) + event.sample(time=2000, branches=[loop, loop, forward])
+    trace = import_bytes(perf.file_mode([event], data)).trace
+    equal([b["from"]["addr"] for b in report(trace)["branches"]], ["0x401020", "0x401000", "0x401000", "0x401020", "0x401020"], "branches")
+    equal([len(l) for l in words(export(trace))], [8, 8], "what was recorded is exported")
+
+
+def history_as_capture(recorded, program, depth, quirks=()):
+    """A recorded history of a program without libraries as a capture with its mapping and build-id."""
+    history = taken_branches(recorded.trace)[:1500]
+    event = perf.Event(*EVENT, ids=[1])
+    data = b""
+    for line in dump(recorded.trace, "MAP"):
+        row = dict(re.findall(r"(\w+)=(\"[^\"]*\"|\S+)", line))
+        if row["path"].strip('"') != program or int(row["prot"]) != 5:
+            continue
+        build_id = bytes.fromhex(re.search(r"build_id=\[\d+\]([0-9a-f]+)", line).group(1))
+        start, end = int(row["start"], 16), int(row["end"], 16)
+        data += event.mmap2(start, end - start, int(row["offset"], 16), program, time=1, build_id=build_id)
+    check(data, "no code mapping with a build-id in the recording")
+    for end, entries in samples_of(event, history, depth, depth, random.Random(1), quirks):
+        data += event.sample(time=end * 1000, branches=entries, ip=history[end - 1][1])
+    return history, perf.file_mode([event], event.comm("prog") + data)
+
+
+@case("with the program at hand kinds, functions and the code between branches are those of the recording")
+def code_at_hand():
+    program = build("conditionals.S", *BARE)
+    recorded = record([program], ["--snap-exit", "always"])
+    wanted = {(row[4], row[5]): row[2] for row in branches(recorded.trace) if row[3]}
+    for quirks in ((), ("duplicate",)):
+        history, capture = history_as_capture(recorded, program, 16, quirks)
+        trace = import_bytes(capture).trace
+        rows = [row for row in branches(trace) if row[2] != "gap"]
+        if not quirks:
+            equal([(row[4], row[5]) for row in rows], history[:len(rows)], "branches")
+        else:
+            check(len(rows) < sum(e.count("/") == 6 for line in words(export(trace)) for e in line[5:]), "no duplicate was dropped")
+        equal([row[2] for row in rows], [wanted[row[4], row[5]] for row in rows], "kinds")
+    functions = {b["from"]["addr"]: b["from"]["function"] for b in report(recorded.trace)["branches"]}
+    for branch in report(trace)["branches"]:
+        equal(branch["from"]["function"], functions[branch["from"]["addr"]], "function at " + branch["from"]["addr"])
+    # the code between two branches of a run leads from one to the other
+    lines = execute([BRANCHES, "-i", trace]).out.decode().splitlines()
+    rows = [line for line in lines if not line.startswith("i ")]
+    unknown = sum(line == "i ?" for line in lines)
+    runs = sum(" gap " in row for row in rows)
+    # none before a run, none behind the last of it, none at the end
+    check(unknown <= 2 * runs + 1, "%d places without code, %d runs of %d entries" % (unknown, runs, len(rows)))
+
+
+@case("code of another program than the one that was mapped is not believed")
+def other_build_id():
+    program = build("conditionals.S", *BARE)
+    recorded = record([program], ["--snap-exit", "always"])
+    _, capture = history_as_capture(recorded, program, 16)
+    build_id = re.search(r"build_id=\[\d+\]([0-9a-f]+)", [l for l in dump(recorded.trace, "MAP") if program in l][0]).group(1)
+    trace = import_bytes(capture.replace(bytes.fromhex(build_id), b"\x55" * (len(build_id) // 2))).trace
+    equal({row[2] for row in branches(trace)}, {"gap", "branch"}, "kinds")
+    equal(dump(trace, "CODE"), [], "code pages")
+
+
 main()

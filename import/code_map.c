@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/code_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/build_id.h"
+
+enum {
+	FILES_MAX = 512, /* kept mapped at once */
+	RANGES_MAX = 512,
+	/* Bytes that ranges may take, of all address spaces there ever were: forks copy them. What comes later has no code. */
+	SPENT_MAX = 256 << 20,
+};
+
+struct code_files_entry {
+	struct code_file file;
+	struct slice path; /* owned */
+	uint8_t build_id[BT_BUILD_ID_MAX];
+	size_t build_id_len;
+};
+
+void code_files_release(struct code_files *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		code_file_close(&f->at[i].file);
+		free((void *)(uintptr_t)f->at[i].path.at);
+	}
+	free(f->at);
+}
+
+static bool is_entry(const struct code_files_entry *e, struct slice path, struct slice build_id)
+{
+	return e->path.len == path.len && e->build_id_len == build_id.len && !memcmp(e->path.at, path.at, path.len) &&
+	       !memcmp(e->build_id, build_id.at, build_id.len);
+}
+
+/* The bytes of a file, opened when it is new; empty where it cannot be had. */
+static struct slice find_file(struct code_files *f, struct slice path, struct slice build_id)
+{
+	struct code_files_entry *e, fresh = {.build_id_len = build_id.len};
+
+	if (!path.len || !build_id.len || build_id.len > BT_BUILD_ID_MAX)
+		return (struct slice){0};
+	for (size_t i = 0; i < f->count; i++)
+		if (is_entry(&f->at[i], path, build_id))
+			return f->at[i].file.bytes;
+	if (f->count == FILES_MAX)
+		return (struct slice){0};
+	/* What cannot be had is not kept: the table is for those that can. */
+	code_file_open(&fresh.file, path, build_id);
+	if (!fresh.file.bytes.len)
+		return (struct slice){0};
+	e = realloc(f->at, (f->count + 1) * sizeof *e);
+	if (e)
+		f->at = e;
+	fresh.path = slice_of(e ? slice_dup(path) : NULL, path.len);
+	if (!fresh.path.at) {
+		code_file_close(&fresh.file);
+		return (struct slice){0};
+	}
+	memcpy(fresh.build_id, build_id.at, build_id.len);
+	f->at[f->count++] = fresh;
+	return fresh.file.bytes;
+}
+
+/* What a new mapping covers, even in part, has no code from then on: half a mapping is rare, and half wrong code is worse than none. */
+static void drop_covered(struct code_map *m, uint64_t start, uint64_t end)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->count; i++) {
+		if (m->ranges[i].start < end && start < m->ranges[i].end)
+			free(m->ranges[i].done);
+		else
+			m->ranges[kept++] = m->ranges[i];
+	}
+	m->count = kept;
+	m->last = 0;
+}
+
+static size_t pages_of(const struct code_range *r)
+{
+	return (size_t)((r->end - r->start) / CODE_PAGE + 1);
+}
+
+static uint8_t *make_bits(struct code_files *files, const struct code_range *r)
+{
+	size_t n = pages_of(r) / 8 + 1;
+
+	if (files->spent + n + sizeof *r > SPENT_MAX)
+		return NULL;
+	files->spent += n + sizeof *r;
+	return calloc(n, 1);
+}
+
+void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, uint64_t end, uint64_t offset, bool executable,
+		  struct slice path, struct slice build_id)
+{
+	struct code_range r = {.start = start, .end = end, .offset = offset};
+	struct code_range *grown;
+
+	drop_covered(m, start, end);
+	if (!executable || start % CODE_PAGE || offset % CODE_PAGE || m->count == RANGES_MAX)
+		return;
+	r.file = find_file(files, path, build_id);
+	if (offset >= r.file.len)
+		return;
+	if (end - start > r.file.len - offset)
+		r.end = start + (r.file.len - offset);
+	grown = realloc(m->ranges, (m->count + 1) * sizeof *grown);
+	if (!grown)
+		return;
+	m->ranges = grown;
+	r.done = make_bits(files, &r);
+	if (r.done)
+		m->ranges[m->count++] = r;
+}
+
+void code_map_clear(struct code_map *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		free(m->ranges[i].done);
+	free(m->ranges);
+	*m = (struct code_map){.ranges = NULL};
+}
+
+void code_map_copy(struct code_map *to, struct code_files *files, const struct code_map *from)
+{
+	code_map_clear(to);
+	to->ranges = from->count ? calloc(from->count, sizeof *to->ranges) : NULL;
+	for (size_t i = 0; to->ranges && i < from->count; i++) {
+		struct code_range r = from->ranges[i];
+
+		r.done = make_bits(files, &r);
+		if (r.done)
+			to->ranges[to->count++] = r;
+	}
+}
+
+static struct code_range *range_at(struct code_map *m, uint64_t addr)
+{
+	if (m->last < m->count && m->ranges[m->last].start <= addr && addr < m->ranges[m->last].end)
+		return &m->ranges[m->last];
+	for (size_t i = 0; i < m->count; i++)
+		if (m->ranges[i].start <= addr && addr < m->ranges[i].end) {
+			m->last = i;
+			return &m->ranges[i];
+		}
+	return NULL;
+}
+
+static struct slice part(const struct code_range *r, uint64_t at, size_t n)
+{
+	struct slice s = r->file;
+	uint64_t offset = r->offset + (at - r->start);
+
+	if (n > r->end - at)
+		n = (size_t)(r->end - at);
+	if (offset < r->offset || offset >= s.len)
+		return (struct slice){0};
+	slice_take(&s, (size_t)offset);
+	return slice_take(&s, n < s.len ? n : s.len);
+}
+
+struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct slice *page)
+{
+	struct code_range *r = range_at(m, addr);
+	uint64_t start;
+	size_t number;
+
+	*page = (struct slice){0};
+	if (!r)
+		return (struct slice){0};
+	start = addr & ~(uint64_t)(CODE_PAGE - 1);
+	number = (size_t)((start - r->start) / CODE_PAGE);
+	if (!(r->done[number / 8] >> number % 8 & 1)) {
+		r->done[number / 8] |= (uint8_t)(1u << number % 8);
+		*page = part(r, start, CODE_PAGE);
+	}
+	return part(r, addr, n);
+}
