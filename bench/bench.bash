@@ -41,7 +41,7 @@ measure() {
 median() { sort -n "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
 
 for ((i = 0; i < rounds; i++)); do
-	for kind in branches calls memory syscalls; do
+	for kind in branches shorts calls memory syscalls; do
 		for runner in "${runners[@]}"; do
 			# shellcheck disable=SC2086
 			set -- $runner
@@ -53,7 +53,7 @@ for ((i = 0; i < rounds; i++)); do
 done
 
 printf '%-10s %-14s %14s %10s\n' work under 'ns a round' 'x native'
-for kind in branches calls memory syscalls; do
+for kind in branches shorts calls memory syscalls; do
 	native=$(median "$work/native.$kind")
 	for runner in "${runners[@]}"; do
 		name=${runner%% *}

@@ -1,9 +1,14 @@
 # Not built by make or make check: `make bench`, with ROUNDS=N.
-EXTRA_DIST += bench/README.md bench/bench.bash bench/export.bash bench/replicate.py bench/work.c
+EXTRA_DIST += bench/README.md bench/bench.bash bench/export.bash bench/replicate.py bench/work.c \
+	bench/programs.py bench/ratios.py bench/threads.c
 CLEANFILES += bench/work
 bench: all
 	@$(MKDIR_P) bench
 	$(CC) -g -O2 -static -o bench/work $(srcdir)/bench/work.c
 	bash $(srcdir)/bench/bench.bash . $(ROUNDS)
 	bash $(srcdir)/bench/export.bash . $(ROUNDS)
-.PHONY: bench
+	python3 $(srcdir)/bench/ratios.py . $(ROUNDS)
+# What real programs do under btrec, a table for doc/.
+bench-programs: all
+	python3 $(srcdir)/bench/programs.py .
+.PHONY: bench bench-programs

@@ -15,6 +15,17 @@ static uint64_t branches(uint64_t x)
 	return x;
 }
 
+/* Conditional branches of two bytes, a few instructions apart, easy to foretell. */
+static uint64_t shorts(uint64_t x)
+{
+	uint64_t count = 64;
+
+	__asm__ volatile("1: testb $1, %%cl\n\tjz 2f\n\tincq %0\n2: testb $2, %%cl\n\tjz 3f\n\taddq $3, %0\n3: testb $4, %%cl\n\tjnz 4f\n\tdecq %0\n"
+			 "4: decq %%rcx\n\tjnz 1b"
+			 : "+r"(x), "+c"(count)::"cc");
+	return x;
+}
+
 static __attribute__((noinline)) uint64_t leaf(uint64_t x) { return x * 2654435761u + 1; }
 static __attribute__((noinline)) uint64_t other_leaf(uint64_t x) { return x ^ x >> 7; }
 
@@ -44,7 +55,7 @@ static uint64_t syscalls(uint64_t x)
 static const struct kind {
 	const char *name;
 	uint64_t (*round)(uint64_t);
-} kinds[] = {{"branches", branches}, {"calls", calls}, {"memory", memory}, {"syscalls", syscalls}};
+} kinds[] = {{"branches", branches}, {"shorts", shorts}, {"calls", calls}, {"memory", memory}, {"syscalls", syscalls}};
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ratios.py BUILDDIR [ROUNDS]: what ordinary programs cost under btrec, against native: ratios of CPU time (user and system, of the program,
+# the recorder and everything they start) and of wall time. Each round runs everything once, one after the other, so that a slow minute
+# hits all; medians over the rounds. Start-up has rows of its own, in milliseconds.
+# BTREC_BENCH=short does a tenth of the work; BTREC_BENCH_ONLY=WORD,WORD only rows whose names hold one of the words.
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.abspath(sys.argv[1])
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+SHORT = os.environ.get("BTREC_BENCH") == "short"
+ONLY = [w for w in os.environ.get("BTREC_BENCH_ONLY", "").split(",") if w]
+BTREC = os.path.join(BUILD, "btrec")
+
+
+def amount(n):
+    return n // 10 if SHORT else n
+
+
+PYTHON = """
+import json, re
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+class Node:
+    def __init__(self, value): self.value, self.left, self.right = value, None, None
+    def add(self, value):
+        side = "left" if value < self.value else "right"
+        if getattr(self, side): getattr(self, side).add(value)
+        else: setattr(self, side, Node(value))
+state, root = 1, Node(500)
+for i in range(%d):
+    state = state * 1103515245 + 12345 & 0x7fffffff
+    root.add(state %% 1000003)
+print(fib(%d), sum(len(m) for m in re.findall(r"[a-f]+", "".join(hex(i) for i in range(%d)))), len(json.dumps(list(range(%d)))))
+"""
+SQL = ("create table t(a integer primary key, b, c); with recursive n(x) as (select 1 union all select x+1 from n where x<%d) "
+       "insert into t select x, x*7919 %% 10007, 'text '||(x*31 %% 997) from n; create index i on t(b); "
+       "select c, count(*), sum(b) from t group by c order by 2 desc, 1 limit 5; select count(*) from t x join t y on x.b=y.a where y.c like '%%7%%'; "
+       "update t set b=b+1 where a%%3=0; select sum(b) from t;")
+
+
+def workloads(folder):
+    """Rows: name, argv (or a shell pipeline)."""
+    tree = os.path.dirname(HERE)
+    sources = " ".join(os.path.join(tree, f) for f in (("lib/insn.c",) if SHORT else ("decoder/symbols.c", "decoder/model.c", "decoder/history.c")))
+    work = os.path.join(folder, "work")
+    return [
+        ("branchy loop", "%s branches %d" % (work, amount(12000000))),
+        ("loop of short branches", "%s shorts %d" % (work, amount(8000000))),
+        ("gzip -9, 10 MB", "gzip -9 < big | md5sum"),
+        ("bzip2, 10 MB", "bzip2 < big | md5sum"),
+        ("gcc -O2 -c", "for f in %s; do gcc -O2 -D_GNU_SOURCE -I%s -I%s -c $f -o o.o && md5sum < o.o; done" % (sources, tree, BUILD)),
+        ("sqlite3 in memory", "sqlite3 :memory: \"%s\"" % (SQL % amount(300000))),
+        ("python3", "/usr/bin/python3 script.py"),
+        ("dd bs=1", "dd if=/dev/zero bs=1 count=%d status=none | md5sum" % amount(500000)),
+        ("find | sort | wc", "find /usr/share /usr/include -type f | sort | wc -l" if not SHORT else "find /usr/include -type f | sort | wc -l"),
+        ("four threads with mutexes", "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
+    ]
+
+
+def start_ups():
+    rows = [("start: true", "exec /bin/true"), ("start: ls", "exec ls /usr/include")]
+    compiler = subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE).stdout.decode().strip()
+    if os.access(compiler, os.X_OK):
+        rows.append(("start: cc1, an empty file", "exec %s -quiet /dev/null -o /dev/null" % compiler))
+    return rows
+
+
+def runners(folder):
+    """Columns: name, argv in front of the program. qemu runs one program, so a shell pipeline's programs are run by a qemu each, through PATH."""
+    trace = os.path.join(folder, "trace")
+    engine = [BTREC, "run", "-q", "--backend", "engine", "-o", trace]
+    rows = [("native", []), ("engine", [*engine, "--"])]
+    probe = subprocess.run([*engine[:-1], trace, "--history", "off", "--", "/bin/true"], stderr=subprocess.PIPE)
+    shutil.rmtree(trace, True)
+    if probe.returncode == 0:
+        rows.append(("engine, ticks", [*engine, "--history", "off", "--"]))
+    if shutil.which("valgrind"):
+        rows.append(("valgrind none", ["valgrind", "-q", "--tool=none", "--trace-children=yes", "--error-limit=no"]))
+    if shutil.which("qemu-x86_64"):
+        rows.append(("qemu-user", ["QEMU"]))
+    return rows
+
+
+def wrapped(command):
+    """Each program of a pipeline under qemu-x86_64, which does not follow an execve; gcc runs its parts through it, too."""
+    out = []
+    for part in re.split(r"( \| | && |; do |; done|^for f in [^;]*|^)", command):
+        words = part.split(" ", 1)
+        if words[0] and shutil.which(words[0]):
+            more = " -wrapper qemu-x86_64" if words[0] == "gcc" else ""
+            part = "qemu-x86_64 " + shutil.which(words[0]) + more + part[len(words[0]):]
+        out.append(part)
+    return "".join(out)
+
+
+def measure(front, command, folder):
+    """(CPU seconds, wall seconds, output). wait4 counts the process and all that it and its children have waited for."""
+    shutil.rmtree(os.path.join(folder, "trace"), True)
+    if command.startswith("exec "): # start-up: of that program alone
+        argv = [*(["qemu-x86_64"] if front == ["QEMU"] else front), *command.split()[1:]]
+        argv = [shutil.which(word) if word == "ls" else word for word in argv]
+    else:
+        argv = ["sh", "-c", wrapped(command)] if front == ["QEMU"] else [*front, "sh", "-c", command]
+    with open(os.path.join(folder, "out"), "w+b") as out:
+        began = time.monotonic()
+        process = subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - began
+        process.returncode = status
+        out.seek(0)
+        return usage.ru_utime + usage.ru_stime, wall, (status, out.read())
+
+
+def prepare(folder):
+    flags = ["-O2", "-g"]
+    for name, more in (("work", ["-static"]), ("threads", ["-pthread"])):
+        subprocess.run(["cc", *flags, os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, name), *more], check=True)
+    with open(os.path.join(folder, "script.py"), "w") as file:
+        file.write(PYTHON % (amount(100000), 18 if SHORT else 23, amount(500000), amount(500000)))
+    # Some text and some of a program's bytes, as much of both in each run.
+    with open(shutil.which("gdb") or "/bin/bash", "rb") as file:
+        binary = file.read(amount(2000000))
+    words, state, lines = sorted(set(re.findall(r"[A-Za-z]{2,12}", open(os.path.join(HERE, "ratios.py")).read()))), 7, []
+    size = amount(8000000)
+    while size > 0:
+        state = (state * 6364136223846793005 + 1442695040888963407) & (1 << 64) - 1
+        line = "%s %x %s" % (words[(state >> 33) % len(words)], state >> 50, words[(state >> 20) % len(words)])
+        lines.append(line)
+        size -= len(line) + 1
+    with open(os.path.join(folder, "big"), "wb") as file:
+        file.write(binary + "\n".join(lines).encode())
+
+
+def wanted(name):
+    words = [w for w in ONLY if w]
+    return not words or any(w in name for w in words)
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="btrec-ratios.")
+    try:
+        prepare(folder)
+        loads, starts = [r for r in workloads(folder) if wanted(r[0])], [r for r in start_ups() if wanted(r[0])]
+        columns = runners(folder)
+        times = {}
+        for _ in range(ROUNDS):
+            for name, command in loads + starts:
+                right = None
+                for column, front in columns:
+                    cpu, wall, said = measure(front, command, folder)
+                    right = said if column == "native" else right
+                    if said != right:
+                        print("%s under %s: another output or status than natively" % (name, column), file=sys.stderr)
+                        cpu = wall = float("nan")
+                    times.setdefault((name, column), []).append((cpu, wall))
+        show(columns, loads, starts, times)
+    finally:
+        shutil.rmtree(folder, True)
+
+
+def median(times, name, column, which):
+    values = [t[which] for t in times[name, column]]
+    return float("nan") if any(math.isnan(v) for v in values) else statistics.median(values)
+
+
+def show(columns, loads, starts, times):
+    others = [column for column, _ in columns if column != "native"]
+    cell = "%%-%ds" % max(len(name) for name, _ in loads + starts + [("geometric mean", "")])
+    print("CPU time (wall time), times native")
+    print((cell + " %12s") % ("", "native") + "".join(" %16s" % c for c in others))
+    for name, _ in loads:
+        line = (cell + " %9.0f ms") % (name, 1000 * median(times, name, "native", 0))
+        for column in others:
+            ratios = [median(times, name, column, i) / median(times, name, "native", i) for i in (0, 1)]
+            line += " %16s" % ("%.2f (%.2f)" % tuple(ratios))
+        print(line)
+    if loads:
+        line = (cell + " %12s") % ("geometric mean", "")
+        for column in others:
+            ratios = [median(times, name, column, 0) / median(times, name, "native", 0) for name, _ in loads]
+            line += " %16s" % ("%.2f" % math.exp(sum(map(math.log, ratios)) / len(ratios)))
+        print(line)
+    if starts:
+        print("Start-up, ms of CPU (wall)")
+    for name, _ in starts:
+        line = (cell + " %12s") % (name, "%.1f (%.1f)" % tuple(1000 * median(times, name, "native", i) for i in (0, 1)))
+        for column in others:
+            line += " %16s" % ("%.1f (%.1f)" % tuple(1000 * median(times, name, column, i) for i in (0, 1)))
+        print(line)
+    print("medians of %d interleaved rounds; %d CPUs, %s%s" % (ROUNDS, os.cpu_count(), os.uname().release, "; short" if SHORT else ""))
+
+
+main()
