@@ -50,7 +50,8 @@ static const struct option_row rows[] = {
 };
 
 /* Where the trace will be. directory: where a new name was looked for. */
-static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX], char directory[BT_PATH_MAX], struct bt_error *err)
+static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX], char directory[BT_PATH_MAX],
+			struct bt_error *err)
 {
 	const char *name = !strcmp(file, "-") ? "stdin" : file;
 	int rc;

@@ -326,7 +326,8 @@ static void take_head(struct text_reader *r, const struct head *h, bool branches
 	r->open = true;
 	r->has_branches = false;
 	r->sample = h->sample;
-	snprintf(r->comm, sizeof r->comm, "%.*s", (int)(comm.len < NAME_MAX_LEN ? comm.len : NAME_MAX_LEN - 1), comm.len ? (const char *)comm.at : "");
+	snprintf(r->comm, sizeof r->comm, "%.*s", (int)(comm.len < NAME_MAX_LEN ? comm.len : NAME_MAX_LEN - 1),
+		 comm.len ? (const char *)comm.at : "");
 }
 
 static int take_one_line(struct text_reader *r, struct slice line)

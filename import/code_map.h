@@ -40,8 +40,8 @@ void code_map_clear(struct code_map *m);
 /* Makes to what from is. */
 void code_map_copy(struct code_map *to, struct code_files *files, const struct code_map *from);
 
-/* The code from addr on, up to n bytes within its mapping; empty: none is known. *page: the page of addr, when it is not in the trace yet (it
- * counts as there from now on), else empty. */
+/* The code from addr on, up to n bytes within its mapping; empty: none is known. *page: the page of addr, when it is not in the
+ * trace yet (it counts as there from now on), else empty. */
 struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct slice *page);
 
 #endif

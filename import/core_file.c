@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's include/linux/elfcore.h and uapi/linux/elfcore.h for x86-64;
- * NT_FILE as in fs/binfmt_elf.c. */
+/* Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's include/linux/elfcore.h and
+ * uapi/linux/elfcore.h for x86-64; NT_FILE as in fs/binfmt_elf.c. */
 #include "import/core_file.h"
 
 #include <inttypes.h>

@@ -59,7 +59,8 @@ struct import_sample {
 	struct slice stack;	    /* from regs->rsp on */
 };
 
-/* An importer that will make the trace directory dir (it must not exist, its parent must). dir NULL: it reads, counts and writes nothing. */
+/* An importer that will make the trace directory dir (it must not exist, its parent must). dir NULL: it reads and counts, and
+ * writes nothing. */
 int importer_new(struct importer **out, const char *dir, struct bt_error *err) BT_MUST_USE;
 
 /* The header of the trace, to be filled before anything else is called. Its strings are borrowed until the first record. */

@@ -363,7 +363,8 @@ static uint64_t bytes_behind(const struct perf_record *record)
 	return 0;
 }
 
-/* Takes the next record and what stands behind it off in. Returns 1; 0 at the end, torn when that is in the middle of a record; an error. */
+/* Takes the next record and what stands behind it off in. Returns 1; 0 at the end, torn when that is in the middle of a record;
+ * an error. */
 static int next_record(struct perf_reader *r, struct slice *in, struct perf_record *record, uint64_t end)
 {
 	struct slice head = *in;

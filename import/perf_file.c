@@ -41,20 +41,17 @@ int perf_no_memory(struct perf_reader *r)
 	return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
 }
 
-bool perf_grow(void *array, size_t count, size_t *cap, size_t size)
+void *perf_grow(void *at, size_t count, size_t *cap, size_t size)
 {
 	size_t more = *cap ? *cap * 2 : 64;
-	void *at, *grown;
+	void *grown;
 
 	if (count < *cap)
-		return true;
-	memcpy(&at, array, sizeof at);
+		return at;
 	grown = realloc(at, more * size);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof grown);
-	*cap = more;
-	return true;
+	if (grown)
+		*cap = more;
+	return grown;
 }
 
 static struct slice section(struct slice file, uint64_t offset, uint64_t size)
@@ -69,18 +66,23 @@ static struct slice section(struct slice file, uint64_t offset, uint64_t size)
 
 int perf_add_attr(struct perf_reader *r, struct slice *attr, struct slice ids, uint64_t offset)
 {
-	struct perf_attr parsed;
+	struct perf_attr parsed, *attrs;
 
 	if (!perf_attr_parse(&parsed, attr))
 		return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: the event description at byte %llu is damaged",
 				  (unsigned long long)offset);
 	if (r->attr_count == ATTRS_MAX)
 		return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: more than %u events", ATTRS_MAX);
-	if (!perf_grow(&r->attrs, r->attr_count, &r->attr_cap, sizeof *r->attrs))
+	attrs = perf_grow(r->attrs, r->attr_count, &r->attr_cap, sizeof *attrs);
+	if (!attrs)
 		return perf_no_memory(r);
+	r->attrs = attrs;
 	while (ids.len >= 8) {
-		if (!perf_grow(&r->ids, r->id_count, &r->id_cap, sizeof *r->ids))
+		struct perf_id *grown = perf_grow(r->ids, r->id_count, &r->id_cap, sizeof *grown);
+
+		if (!grown)
 			return perf_no_memory(r);
+		r->ids = grown;
 		r->ids[r->id_count++] = (struct perf_id){slice_u64(&ids), (uint32_t)r->attr_count};
 	}
 	r->ids_unsorted = true;
@@ -127,7 +129,7 @@ static struct slice c_string(struct slice s)
 
 void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc)
 {
-	struct perf_build_id b;
+	struct perf_build_id b, *grown;
 	struct slice id;
 	size_t size = BUILD_ID_SIZE;
 
@@ -136,8 +138,12 @@ void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc)
 	if (misc & PERF_MISC_BUILD_ID_SIZE && !id.bad)
 		size = id.at[BUILD_ID_SIZE] < BUILD_ID_SIZE ? id.at[BUILD_ID_SIZE] : BUILD_ID_SIZE;
 	b = (struct perf_build_id){.path = c_string(body), .id = {.at = id.at, .len = size}};
-	if (body.bad || !b.path.len || !perf_grow(&r->build_ids, r->build_id_count, &r->build_id_cap, sizeof b))
+	if (body.bad || !b.path.len)
 		return;
+	grown = perf_grow(r->build_ids, r->build_id_count, &r->build_id_cap, sizeof *grown);
+	if (!grown)
+		return;
+	r->build_ids = grown;
 	r->build_ids[r->build_id_count++] = b;
 }
 

@@ -82,8 +82,8 @@ struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id);
 struct slice perf_find_build_id(const struct perf_reader *r, struct slice path);
 int perf_no_memory(struct perf_reader *r);
 
-/* Makes room for one more item in an array that grows. */
-bool perf_grow(void *array, size_t count, size_t *cap, size_t size);
+/* The array with room for one more item; NULL without memory, and the array stays as it is. */
+void *perf_grow(void *at, size_t count, size_t *cap, size_t size);
 
 /* perf_unpack.c: gives the records that a compressed one holds to take, one by one. */
 typedef int perf_take(struct perf_reader *r, const struct perf_record *record, bool transient);
