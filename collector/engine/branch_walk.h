@@ -8,7 +8,7 @@
 
 enum walk_goal {
 	WALK_INDIRECT, /* to the target of the next indirect branch */
-	WALK_DIRECT,   /* along direct branches: to the first visit of pc behind the last conditional */
+	WALK_DIRECT,   /* along direct branches: to the first visit of pc behind the last conditional, be it in the middle of a segment */
 	WALK_WITHIN,   /* to the first visit of pc behind the last conditional, which may be anywhere in a segment, or the target of
 			* an indirect branch */
 	WALK_LOOP,     /* to pc, by the direct branch that ends the segment that begins at segment_pc, at its first visit behind the

@@ -643,6 +643,26 @@ static void an_indirect_jump_into_its_own_segment_is_an_arrival(void **state)
 	hand_release(&h);
 }
 
+static void a_checkpoint_may_lie_in_the_middle_of_a_segment(void **state)
+{
+	struct hand h;
+	struct segment rest = {.pc = 0x1004, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JMP};
+	uint32_t middle;
+
+	(void)state;
+	hand_init(&h, 100);
+	hand_segment(&h, 0x1000, BT_BRANCH_JMP, 0x2000);
+	middle = segment_add(h.t, &rest);
+	hand_begin(&h, 0x1000);
+	hand_record(&h, 1, middle, BRANCH_LOG_DIRECT);
+	branch_log_arrive(h.log, 1, BRANCH_LOG_DIRECT, 0x2000);
+	hand_begin(&h, 0x1000);
+	branch_log_arrive(h.log, 1, BRANCH_LOG_DIRECT, 0x1006); /* nothing begins there */
+	assert_settled(&h, 10, 3, 1);
+	assert_entry(&h, 0, BT_BRANCH_JMP, 0x1007, 0x2000);
+	hand_release(&h);
+}
+
 static void an_indirect_branch_to_code_not_known_is_the_last_entry(void **state)
 {
 	struct hand h;
@@ -1044,6 +1064,7 @@ int main(void)
 		cmocka_unit_test(a_checkpoint_behind_a_checkpoint_is_a_lap_on),
 		cmocka_unit_test(a_stretch_without_code_that_goes_nowhere_is_no_gap),
 		cmocka_unit_test(an_indirect_jump_into_its_own_segment_is_an_arrival),
+		cmocka_unit_test(a_checkpoint_may_lie_in_the_middle_of_a_segment),
 		cmocka_unit_test(an_indirect_branch_to_code_not_known_is_the_last_entry),
 		cmocka_unit_test(a_leg_of_many_branches_is_whole),
 		cmocka_unit_test(a_leg_of_many_branches_to_another_place_is_whole),
