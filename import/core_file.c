@@ -16,6 +16,7 @@ enum {
 	NOTE_HEADER = 12,
 	TYPE_CORE = 4,
 	MACHINE_X86_64 = 62,
+	COUNT_ELSEWHERE = 0xffff,
 	SEGMENT_LOAD = 1,
 	SEGMENT_NOTE = 4,
 	NOTE_PRSTATUS = 1,
@@ -297,22 +298,34 @@ static void name_others(struct core *c)
 	}
 }
 
+/* More segments than 16 bits count: their number is in sh_info of the first section header (elf(5), PN_XNUM). */
+static uint32_t count_of_sections(const struct core *c, uint64_t offset)
+{
+	struct slice section = part(c->all, offset, 64);
+
+	slice_take(&section, 44);
+	return slice_u32(&section);
+}
+
 static int read_segments(struct core *c)
 {
 	struct slice head = c->all, table;
-	uint64_t offset;
+	uint64_t offset, sections;
 	uint32_t size, count;
 	int rc = 0;
 
 	slice_take(&head, 32);
 	offset = slice_u64(&head);
-	slice_take(&head, 14);
+	sections = slice_u64(&head);
+	slice_take(&head, 6);
 	size = slice_u16(&head);
 	count = slice_u16(&head);
+	if (count == COUNT_ELSEWHERE)
+		count = count_of_sections(c, sections);
 	table = part(c->all, offset, (uint64_t)count * SEGMENT_HEADER);
 	if (size != SEGMENT_HEADER || table.bad || table.len < (size_t)count * SEGMENT_HEADER)
 		return bt_fail_at(c->err, BT_E_CORRUPT, 32, "core file: its program headers are damaged or lie outside the file");
-	c->segments = calloc(count + 1u, sizeof *c->segments);
+	c->segments = calloc((size_t)count + 1, sizeof *c->segments);
 	if (!c->segments)
 		return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
 	while (table.len && !rc) {

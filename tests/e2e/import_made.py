@@ -365,6 +365,20 @@ def core():
     equal(data["exit"], wanted["exit"], "exit")
 
 
+@case("a core file with its number of segments elsewhere")
+def many_segments():
+    path, _ = core_of(build("faults.c", *STATIC), "null-write")
+    with open(path, "rb") as file:
+        good = file.read()
+    trace = import_bytes(good).trace
+    moved = bytearray(good)
+    count = int.from_bytes(moved[56:58], "little")
+    moved[56:58] = b"\xff\xff"
+    moved[40:48] = len(moved).to_bytes(8, "little")
+    moved += bytes(44) + count.to_bytes(4, "little") + bytes(16)
+    equal(dump(import_bytes(bytes(moved)).trace, "MAP"), dump(trace, "MAP"), "mappings")
+
+
 @case("a damaged core file is refused or read, never a crash")
 def bad_core():
     path, _ = core_of(build("faults.c", *STATIC), "null-write")
@@ -445,6 +459,15 @@ def duplicate_newest():
     trace = import_bytes(perf.file_mode([event], data)).trace
     equal([b["from"]["addr"] for b in report(trace)["branches"]], ["0x401020", "0x401000", "0x401000", "0x401020", "0x401020"], "branches")
     equal([len(l) for l in words(export(trace))], [8, 8], "what was recorded is exported")
+
+
+@case("a recorded trace, exported and imported, has the same taken branches")
+def export_recorded():
+    recorded = record([build("conditionals.S", *BARE)], ["--snap-exit", "always"])
+    wanted = [(row[2], row[4], row[5]) for row in branches(recorded.trace) if row[0] == 1 and row[3] and row[2] != "gap"]
+    kinds = {"syscall": "branch", "async": "branch"}  # as perf they mean other targets
+    got = [(row[2], row[4], row[5]) for row in branches(import_bytes(export(recorded.trace).encode()).trace) if row[2] != "gap"]
+    equal(got, [(kinds.get(k, k), a, b) for k, a, b in wanted], "branches")
 
 
 def history_as_capture(recorded, program, depth, quirks=()):
