@@ -96,7 +96,7 @@ def wrapped(command):
     for part in re.split(r"( \| | && |; do |; done|^for f in [^;]*|^)", command):
         words = part.split(" ", 1)
         if words[0] and shutil.which(words[0]):
-            more = " -wrapper qemu-x86_64" if words[0] == "gcc" else ""
+            more = " -wrapper ./emulated" if words[0] == "gcc" else ""
             part = "qemu-x86_64 " + shutil.which(words[0]) + more + part[len(words[0]):]
         out.append(part)
     return "".join(out)
@@ -124,6 +124,10 @@ def prepare(folder):
     flags = ["-O2", "-g"]
     for name, more in (("work", ["-static"]), ("threads", ["-pthread"])):
         subprocess.run(["cc", *flags, os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, name), *more], check=True)
+    emulated = os.path.join(folder, "emulated") # for gcc's parts: qemu does not search PATH
+    with open(emulated, "w") as file:
+        file.write("#!/bin/sh\nprogram=$(command -v \"$1\")\nshift\nexec qemu-x86_64 \"$program\" \"$@\"\n")
+    os.chmod(emulated, 0o755)
     with open(os.path.join(folder, "script.py"), "w") as file:
         file.write(PYTHON % (amount(100000), 18 if SHORT else 23, amount(500000), amount(500000)))
     # Some text and some of a program's bytes, as much of both in each run.
