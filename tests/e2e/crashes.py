@@ -147,6 +147,7 @@ def check_fault(found, words, expected, source):
     check(fault, "no fault in the report: %s" % found["exit"])
     equal(found["exit"]["signal"], name, "exit signal")
     equal(fault["signal"], name, "signal")
+    equal(found["verdict"]["state"], "consistent", "verdict (%s)" % found["verdict"])
     check(code in (ANY, fault["code"]), "code %s, expected %s" % (fault["code"], code))
     if address is not ANY:
         equal(number(fault["address"]), address, "fault address")
