@@ -389,22 +389,35 @@ static void write_page(const struct address_space *s, struct trace_writer *w, co
 	trace_writer_event(w, s->unit, BT_RECORD_CODE, &rec);
 }
 
+/* Tells the extension which bytes of a page are others now. */
+static void tell_changed(struct address_space *s, const struct code_page *p, const uint8_t *now)
+{
+	size_t first = 0, end = PAGE;
+
+	while (first < PAGE && p->bytes[first] == now[first])
+		first++;
+	while (end > first && p->bytes[end - 1] == now[end - 1])
+		end--;
+	if (s->extension && first < end)
+		s->extension_ops->changed(s->extension, p->addr + first, p->addr + end);
+}
+
 /* Makes the copy of the page at addr agree with the n bytes at addr + at, which are what is there now. */
 static void check_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t at, const uint8_t *bytes, size_t n)
 {
+	uint8_t now[PAGE] = {0};
 	bool new_page;
 	struct code_page *p = page_get(s, addr, &new_page);
 
 	if (!p || (!new_page && !memcmp(p->bytes + at, bytes, n)))
 		return;
+	tracee_read(tid, addr, now, PAGE);
+	memcpy(now + at, bytes, n);
 	if (!new_page) {
 		s->epoch++;
-		if (s->extension)
-			s->extension_ops->changed(s->extension, addr, addr + PAGE);
+		tell_changed(s, p, now);
 	}
-	memset(p->bytes, 0, PAGE);
-	tracee_read(tid, addr, p->bytes, PAGE);
-	memcpy(p->bytes + at, bytes, n);
+	memcpy(p->bytes, now, PAGE);
 	write_page(s, w, p);
 }
 
@@ -428,9 +441,40 @@ int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t t
 	return 0;
 }
 
-static bool is_fixed_code(const struct mapping *m)
+enum code_kind address_space_code_kind(const struct address_space *s, uint64_t addr)
 {
-	return m && m->prot & PROT_EXEC && !(m->prot & PROT_WRITE) && !m->shared;
+	const struct mapping *m = address_space_map_at(s, addr);
+
+	if (!m || !(m->prot & PROT_EXEC))
+		return CODE_NONE;
+	return m->prot & PROT_WRITE || m->shared ? CODE_MUTABLE : CODE_FIXED;
+}
+
+/* The bytes of one page, from its copy where that cannot be out of date. */
+static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t page, size_t at, uint8_t *bytes, size_t n)
+{
+	enum code_kind kind = address_space_code_kind(s, page);
+	bool new_page;
+	struct code_page *p;
+
+	if (kind == CODE_MUTABLE) {
+		if (tracee_read(tid, page + at, bytes, n) != n)
+			return false;
+		check_page(s, w, tid, page, at, bytes, n);
+		return true;
+	}
+	if (kind == CODE_NONE || !(p = page_get(s, page, &new_page)))
+		return false;
+	if (new_page) {
+		memset(p->bytes, 0, PAGE);
+		if (tracee_read(tid, page, p->bytes, PAGE) != PAGE) {
+			pages_drop(s, page, page + PAGE);
+			return false;
+		}
+		write_page(s, w, p);
+	}
+	memcpy(bytes, p->bytes + at, n);
+	return true;
 }
 
 size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n)
@@ -440,20 +484,9 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
 	while (done < n) {
 		uint64_t page = (addr + done) & ~(uint64_t)(PAGE - 1);
 		size_t at = (addr + done) % PAGE, here = PAGE - at < n - done ? PAGE - at : n - done;
-		bool new_page;
-		struct code_page *p;
 
-		if (!is_fixed_code(address_space_map_at(s, page)) || !(p = page_get(s, page, &new_page)))
+		if (!code_of_page(s, w, tid, page, at, bytes + done, here))
 			break;
-		if (new_page) {
-			memset(p->bytes, 0, PAGE);
-			if (tracee_read(tid, page, p->bytes, PAGE) != PAGE) {
-				pages_drop(s, page, page + PAGE);
-				break;
-			}
-			write_page(s, w, p);
-		}
-		memcpy(bytes + done, p->bytes + at, here);
 		done += here;
 	}
 	return done;

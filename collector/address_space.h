@@ -59,8 +59,16 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
  * cannot be read; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
 int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn);
 
-/* Copies up to n bytes of code at addr and makes sure that the trace holds their pages. Gives only what cannot change unnoticed: executable,
- * private and not writable. Returns how many there are. */
+enum code_kind {
+	CODE_NONE,  /* not executable, or nothing is there */
+	CODE_FIXED, /* changes only by system calls that change mappings */
+	CODE_MUTABLE, /* writable, or shared with a mapping that may be: can change at any moment */
+};
+
+enum code_kind address_space_code_kind(const struct address_space *s, uint64_t addr);
+
+/* Copies up to n bytes of executable code at addr, as it is now, and makes sure that the trace holds its pages (a changed page begins a new
+ * epoch, and the extension hears of the bytes that changed). Returns how many there are. */
 size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n);
 
 /* The mapping at addr, or NULL. */

@@ -97,7 +97,7 @@ static int set_backend(void *target, const char *value, struct bt_error *err)
 		const struct backend_ops *ops;
 		const char *reason;
 	} backends[] = {
-		{"auto", &stepper_ops, "the default"},
+		{"auto", &engine_ops, "the default: exact, and needs no PMU"},
 		{"step", &stepper_ops, "asked for"},
 		{"engine", &engine_ops, "asked for"},
 	};
@@ -507,7 +507,7 @@ static int start(struct run *run)
 
 int btrec_run(int argc, char **argv)
 {
-	struct run run = {.backend = &stepper_ops, .reason = "the default",
+	struct run run = {.backend = &engine_ops, .reason = "the default: exact, and needs no PMU",
 			  .recorder = {.history = 65536, .snap_exit = SNAP_EXIT_FAILURE}};
 	struct bt_error err;
 	int at = options_parse(rows, ROWS, &run, argc, argv, &err), status;

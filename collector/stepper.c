@@ -152,6 +152,11 @@ static bool keep_back(struct task *task, struct step_task *st, siginfo_t *info)
 	return true;
 }
 
+bool stepper_keep_trap(struct task *task, siginfo_t *info)
+{
+	return keep_back(task, task->backend, info);
+}
+
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every trap. Ignored it is again whenever
  * the program can ask. */
 static int restore_trap_disposition(struct task *task)

@@ -469,8 +469,7 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 		code_cache_drop_chain(c, i);
 		any = true;
 	}
-	if (any)
-		segment_kill(c->segments, start, end);
+	segment_kill(c->segments, start, end);
 	return any;
 }
 

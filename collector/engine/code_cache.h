@@ -56,6 +56,7 @@ struct span {
 enum exit_kind {
 	EXIT_LINK,    /* goes on at target, which may be linked directly */
 	EXIT_OUTSIDE, /* the instruction at target is not for the cache */
+	EXIT_CHANGED, /* the code at target is no longer what the chain was made from */
 	EXIT_STOP,    /* a checkpoint that was asked to stop, or the records are full; goes on at target */
 };
 

@@ -12,9 +12,11 @@
 #include <sys/wait.h>
 
 #include "collector/backend.h"
+#include "collector/engine/branch_walk.h"
 #include "collector/engine/code_cache.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/translator.h"
+#include "collector/engine/x86.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
 
@@ -46,6 +48,7 @@ struct engine_space {
 struct engine_task {
 	void *step; /* the stepper's own */
 	bool in_cache;
+	uint64_t begin; /* where its stretch began */
 	bool stop_wanted;
 	uint64_t gs_base; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
@@ -174,6 +177,17 @@ static int step_prepare(struct task *task)
 	return rc;
 }
 
+static bool step_keeps(struct task *task, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+	bool kept;
+
+	task->backend = et->step;
+	kept = stepper_keep_trap(task, info);
+	task->backend = et;
+	return kept;
+}
+
 /* ---- Into the cache ---- */
 
 struct source {
@@ -189,11 +203,18 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return address_space_code(s->space, s->writer, s->tid, addr, bytes, n);
 }
 
+static bool is_mutable(void *arg, uint64_t addr)
+{
+	const struct source *s = arg;
+
+	return address_space_code_kind(s->space, addr) == CODE_MUTABLE;
+}
+
 /* The chain at pc, made if need be, with some that lie ahead of it. */
 static uint32_t chain_for(struct backend *b, struct task *task, struct code_cache *c, uint64_t pc, bool indirect)
 {
 	struct source src = {task->process->space, b->writer, task->tid};
-	struct code_source source = {read_code, &src};
+	struct code_source source = {read_code, is_mutable, &src};
 	uint32_t chain = code_cache_find(c, pc), exit = c->exit_count;
 
 	if (chain != CHAIN_NONE && (!indirect || c->chains[chain].indirect))
@@ -238,6 +259,7 @@ static int enter_cache(struct backend *b, struct task *task, bool indirect)
 	regs.gs_base = region_address(0);
 	regs.rip = region_address(CODE_AT + es->cache->chains[chain].body);
 	regs.orig_rax = UINT64_MAX;
+	et->begin = task->regs.rip;
 	branch_log_begin(task->log, es->cache->segments, task->regs.rip, task->process->space->number, task->process->space->epoch);
 	et->in_cache = true;
 	et->stop_wanted = false;
@@ -261,6 +283,8 @@ struct stretch {
 	uint64_t bits;
 	enum arrival arrival;
 	enum exit_kind kind;
+	bool damaged;	/* the records make no sense */
+	size_t records; /* in the space's buffer */
 };
 
 static bool in_code(uint64_t rip)
@@ -343,20 +367,65 @@ static bool is_own_trap(const siginfo_t *info, const struct bt_regs *raw)
 	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1);
 }
 
+/* Reads the records of the stretch. Returns 0 or -BT_E_GONE. */
+static int read_records(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	int64_t bytes = s->ctx.next + RECORDS_BYTES;
+
+	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
+	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
+	bytes = (int64_t)(s->records * RECORD_SIZE);
+	return tracee_read(task->tid, region_address(RECORDS_AT), es->records, (size_t)bytes) == (size_t)bytes ? 0 : -BT_E_GONE;
+}
+
+static bool is_canonical(uint64_t addr)
+{
+	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
+}
+
+/* A branch to an address that no page can have faults itself, before it has done anything (Intel SDM volume 1, 3.3.7.1): it is undone, and
+ * the stepper makes it. Found by walking from the last record to the indirect branch that ends the stretch. */
+static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	struct segment_table *t = es->cache->segments;
+	const struct segment *from = s->records ? segment_get(t, es->records[s->records - 1].segment) : NULL;
+	struct engine_task *et = task->backend;
+	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : et->begin, .steps = UINT16_MAX};
+	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
+	struct walk_out out = {0};
+	const struct bt_branch *b;
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	struct x86_insn insn;
+	size_t n;
+
+	if (s->damaged || !branch_walk(&walk, &leg, &out) || !out.n)
+		return;
+	b = &out.entries[out.n - 1];
+	n = tracee_read(task->tid, b->from, bytes, sizeof bytes);
+	if (x86_decode(bytes, n, &insn))
+		return;
+	if (b->kind == BT_BRANCH_RET)
+		s->regs.rsp -= 8 + (insn.imm_size ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8) : 0);
+	if (b->kind == BT_BRANCH_ICALL)
+		s->regs.rsp += 8;
+	s->regs.rip = b->from;
+	s->arrival = ARRIVED_NOWHERE;
+	s->kind = EXIT_OUTSIDE;
+}
+
 /* Takes the records and the state over: the task is out of the cache. Returns 0 or -BT_E_GONE. */
 static int leave_cache(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct engine_task *et = task->backend;
-	int64_t bytes = s->ctx.next + RECORDS_BYTES;
-	bool damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
 
 	et->in_cache = false;
-	if (!damaged && bytes) {
-		if (tracee_read(task->tid, region_address(RECORDS_AT), es->records, (size_t)bytes) != (size_t)bytes)
-			return -BT_E_GONE;
-		branch_log_records(task->log, es->records, (size_t)bytes / RECORD_SIZE);
-	}
-	if (damaged)
+	if (read_records(task, es, s))
+		return -BT_E_GONE;
+	if (s->records)
+		branch_log_records(task->log, es->records, s->records);
+	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
+		undo_wild_branch(task, es, s);
+	if (s->damaged)
 		branch_log_break(task->log, BT_GAP_UNDECODED);
 	else if (s->arrival == ARRIVED_NOWHERE)
 		branch_log_end(task->log, s->bits, s->regs.rip);
@@ -411,6 +480,15 @@ static bool find_state(struct task *task, struct engine_space *es, struct stretc
 	return found;
 }
 
+/* The chain at pc, whose code has changed; what else was made from those bytes goes when they are read again. */
+static void drop_chain_at(struct code_cache *c, uint64_t pc)
+{
+	uint32_t chain = code_cache_find(c, pc);
+
+	if (chain != CHAIN_NONE)
+		code_cache_drop_chain(c, chain);
+}
+
 /* A trap of the cache's own: on into the cache, or out of it. */
 static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s)
 {
@@ -431,6 +509,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
 	}
 	indirect = s->arrival == ARRIVED_INDIRECT;
+	if (s->kind == EXIT_CHANGED)
+		drop_chain_at(es->cache, task->regs.rip);
 	if (s->kind == EXIT_OUTSIDE)
 		rc = tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : step_resume(b, task, 0, BT_ACTION_IGNORE);
 	else
@@ -467,6 +547,8 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	}
 	if (leave_cache(task, es, s) || tracee_set_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
+	if (info->si_signo == SIGTRAP && step_keeps(task, info))
+		return enter_cache(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
 	if (is_fault(info))
 		return step_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;

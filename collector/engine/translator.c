@@ -9,6 +9,7 @@
 enum {
 	CHAIN_INSNS = 48,
 	DISPATCH_BYTES = 11,
+	MUTABLE_INSNS = 16,
 	CHAIN_CONDITIONALS = 12, /* BITS_LIMIT and what a word holds leave room for 16 */
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
 	SEGMENT_INSNS = 100000,	 /* without a branch; more is cut */
@@ -40,6 +41,7 @@ struct translation {
 	bool ends_outside; /* behind the last step comes what is not for the cache */
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
 	uint64_t at_pc;	   /* of places behind an instruction */
+	bool mutable;	   /* the code compares itself */
 	bool record_always; /* the checkpoint writes a record each time */
 	int check_at;	   /* the step before which the checkpoint stands */
 	bool check_flags;  /* flags are free there */
@@ -111,7 +113,22 @@ static bool follow_jump(const struct translation *t, const struct step *s)
 {
 	uint64_t target = target_of(s);
 
-	return target > s->pc && !in_chain(t, target) && near_start(t, target) && code_cache_find(t->cache, target) == CHAIN_NONE;
+	return target > s->pc && !t->mutable && !in_chain(t, target) && near_start(t, target) && code_cache_find(t->cache, target) == CHAIN_NONE;
+}
+
+/* Whether the instruction may write memory other than by a push: in mutable code what follows it may be something else then. */
+static bool may_write(const struct step *s)
+{
+	static const uint8_t loads[] = {0x8b, 0x8a, 0x8d, 0x63, 0x03, 0x0b, 0x13, 0x1b, 0x23, 0x2b, 0x33, 0x3b, 0x39, 0x38, 0x3a, 0x84, 0x85};
+
+	if (s->insn.traits & X86_REPEATED || !s->insn.modrm_at)
+		return s->insn.map == X86_MAP_1 && ((s->insn.opcode >= 0xa2 && s->insn.opcode <= 0xa5) || s->insn.opcode == 0xaa || s->insn.opcode == 0xab);
+	if (s->bytes[s->insn.modrm_at] >= 0xc0)
+		return false;
+	for (size_t i = 0; i < sizeof loads; i++)
+		if (s->insn.map == X86_MAP_1 && s->insn.opcode == loads[i])
+			return false;
+	return true;
 }
 
 static void read_steps(struct translation *t)
@@ -119,11 +136,14 @@ static void read_steps(struct translation *t)
 	uint64_t pc = t->pc;
 	int conditionals = 0;
 
-	while (t->count < CHAIN_INSNS) {
+	t->mutable = t->source->is_mutable(t->source->arg, pc);
+	while (t->count < (t->mutable ? MUTABLE_INSNS : CHAIN_INSNS)) {
 		struct step *s = &t->steps[t->count];
 
 		t->next = pc;
 		*s = (struct step){0};
+		if (t->count && t->source->is_mutable(t->source->arg, pc) != t->mutable)
+			return;
 		if (!fetch(t, pc, s)) {
 			t->ends_outside = true;
 			return;
@@ -139,7 +159,7 @@ static void read_steps(struct translation *t)
 			if (!s->inlined_jump)
 				return;
 			pc = t->next = target_of(s);
-		} else if (s->insn.class != BT_INSN_PLAIN) {
+		} else if (s->insn.class != BT_INSN_PLAIN || (t->mutable && may_write(s))) {
 			return;
 		}
 	}
@@ -148,7 +168,7 @@ static void read_steps(struct translation *t)
 static void read_chain(struct translation *t)
 {
 	read_steps(t);
-	if (t->count == CHAIN_INSNS)
+	if (t->count == CHAIN_INSNS || (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
 		t->steps[t->count - 1].inlined_jump = false;
 }
 
@@ -210,6 +230,10 @@ static void place_checkpoint(struct translation *t)
 	}
 	if (!has_conditional(t))
 		return;
+	if (t->mutable) {
+		t->check_at = 0;
+		return;
+	}
 	for (int i = 0; i < t->count && !is_conditional(&t->steps[i]); i++)
 		if (frees_flags(&t->steps[i]) && !(t->steps[i].insn.opcode == 0xf7 || t->steps[i].insn.opcode == 0xf6)) { /* div faults */
 			t->check_at = i;
@@ -228,8 +252,14 @@ static void place(struct translation *t, const struct step *s, unsigned state, u
 	struct place p = {.at = (uint16_t)(t->out.len), .state = (uint8_t)state, .reg = (uint8_t)reg, .pc = (int32_t)(int64_t)(pc - t->pc)};
 
 	p.state |= (t->r11_in ? PLACE_R11 : 0) | (t->shifted ? PLACE_SHIFTED : 0);
-	if (t->place_count && t->places[t->place_count - 1].at == p.at)
+	if (t->place_count && t->places[t->place_count - 1].at == p.at) {
+		const struct place *last = &t->places[t->place_count - 1];
+
+		/* A jump that the chain follows has no code: execution stops before it, not behind. */
+		if (last->state == p.state && last->reg == p.reg)
+			return;
 		t->place_count--;
+	}
 	if (t->place_count < PLACES_MAX)
 		t->places[t->place_count++] = p;
 	else
@@ -629,6 +659,58 @@ static bool add_segments(struct translation *t)
 	return number != SEGMENT_NONE;
 }
 
+/* mov, with zero extension, n bytes at [rax+at] to rcx. */
+static void emit_piece(struct emitter *e, uint32_t at, size_t n)
+{
+	if (n == 8)
+		EMIT(e, 0x48, 0x8b, 0x88);
+	else if (n == 4)
+		EMIT(e, 0x8b, 0x88);
+	else
+		EMIT(e, 0x0f, n == 2 ? 0xb7 : 0xb6, 0x88);
+	emit_u32(e, at);
+}
+
+/* Compares the chain's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
+static void emit_comparison(struct translation *t)
+{
+	struct emitter *e = &t->out;
+	const struct step *first = &t->steps[0];
+	uint8_t bytes[MUTABLE_INSNS * BT_INSN_MAX + 8] = {0};
+	size_t len = 0, pieces = 0, sites[MUTABLE_INSNS * BT_INSN_MAX];
+
+	for (int i = 0; i < t->count; i++) {
+		memcpy(bytes + len, t->steps[i].bytes, t->steps[i].insn.len);
+		len += t->steps[i].insn.len;
+	}
+	place(t, first, 0, 0);
+	emit_store(e, X86_RAX, CTX_RAX);
+	emit_store(e, X86_RCX, CTX_RCX);
+	emit_store(e, X86_RDX, CTX_RDX);
+	place(t, first, PLACE_BETWEEN, 0);
+	emit_constant(e, X86_RAX, t->pc);
+	for (size_t at = 0, n; at < len; at += n) {
+		uint64_t value = 0;
+
+		n = len - at >= 8 ? 8 : len - at >= 4 ? 4 : len - at >= 2 ? 2 : 1;
+		memcpy(&value, bytes + at, n);
+		emit_piece(e, (uint32_t)at, n);
+		emit_constant(e, X86_RDX, -value);
+		EMIT(e, 0x48, 0x8d, 0x0c, 0x11, 0xe3, 5); /* lea rcx, [rcx+rdx]; jrcxz over the jump */
+		sites[pieces++] = emit_jump(e);
+	}
+	EMIT(e, 0xeb, 3 * 9 + 5); /* jmp over what follows */
+	for (size_t i = 0; i < pieces; i++)
+		emit_patch(e, sites[i], e->base + e->len);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_load(e, X86_RDX, CTX_RDX);
+	add_cold(t, emit_jump(e), t->pc, EXIT_CHANGED);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_load(e, X86_RDX, CTX_RDX);
+}
+
 static void emit_step(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
@@ -640,6 +722,8 @@ static void emit_step(struct translation *t, int i)
 
 	if (i == t->check_at)
 		emit_checkpoint(t, s);
+	if (i == 0 && t->mutable)
+		emit_comparison(t);
 	/* The bit is shifted before the instruction that sets the flags, not between it and its branch: those two then fuse. */
 	if (s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
 	    !(s->insn.regs & X86_BIT(X86_R11)) && !(i + 1 == t->check_at)) {
@@ -648,6 +732,7 @@ static void emit_step(struct translation *t, int i)
 		t->shifted = true;
 	}
 	if (s->insn.class == BT_INSN_JMP) {
+		place(t, s, 0, 0);
 		if (!s->inlined_jump)
 			emit_end(t, target_of(s), EXIT_LINK);
 		return;
