@@ -39,7 +39,7 @@ _btrec() {
 		--history) mapfile -t COMPREPLY < <(compgen -W "1024 65536 1048576" -- "$cur") ;;
 		--from) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
-		--backend) mapfile -t COMPREPLY < <(compgen -W "auto step" -- "$cur") ;;
+		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
 				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --from --snap-exit --backend -q --quiet -h --help --" -- "$cur")
