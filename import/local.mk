@@ -5,7 +5,8 @@ import_libimport_a_SOURCES = \
 	import/code_file.c import/code_file.h \
 	import/code_map.c import/code_map.h \
 	import/core_file.c import/core_file.h \
-	import/importer.c import/importer.h \
+	import/importer.c import/importer.h import/importer_private.h \
+	import/importer_branches.c import/importer_threads.c \
 	import/perf_data.c import/perf_data.h \
 	import/perf_event.c import/perf_event.h \
 	import/perf_file.c \

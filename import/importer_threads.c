@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/importer_private.h"
+
+/* --- tables --- */
+
+static size_t slot_of(const struct table *t, uint32_t number)
+{
+	return (number * 2654435761u) & (t->size - 1);
+}
+
+static uint32_t number_of(const struct importer *im, const struct table *t, uint32_t index)
+{
+	return t == &im->by_tid ? im->threads[index]->id.tid : im->processes[index].pid;
+}
+
+/* The slot of a number, or the free one where it belongs. */
+static uint32_t *table_find(const struct importer *im, const struct table *t, uint32_t number)
+{
+	size_t i;
+
+	if (!t->size)
+		return NULL;
+	for (i = slot_of(t, number); t->slots[i]; i = (i + 1) & (t->size - 1))
+		if (number_of(im, t, t->slots[i] - 1) == number)
+			break;
+	return &t->slots[i];
+}
+
+static bool table_room(struct importer *im, struct table *t)
+{
+	struct table grown = {.size = t->size ? t->size * 2 : TABLE_FIRST, .used = t->used};
+
+	if (t->size && t->used * 2 < t->size)
+		return true;
+	grown.slots = calloc(grown.size, sizeof *grown.slots);
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; i < t->size; i++) {
+		size_t at;
+
+		if (!t->slots[i])
+			continue;
+		for (at = slot_of(&grown, number_of(im, t, t->slots[i] - 1)); grown.slots[at]; at = (at + 1) & (grown.size - 1))
+			;
+		grown.slots[at] = t->slots[i];
+	}
+	free(t->slots);
+	*t = grown;
+	return true;
+}
+
+/* Lets the number name the item, whatever it named before. */
+static void table_set(struct importer *im, struct table *t, uint32_t number, size_t index)
+{
+	uint32_t *slot = table_find(im, t, number);
+
+	t->used += !*slot;
+	*slot = (uint32_t)index + 1;
+}
+
+static bool room_for(void **at, size_t count, size_t *cap, size_t size)
+{
+	size_t more = *cap ? *cap * 2 : 64;
+	void *grown;
+
+	if (count < *cap)
+		return true;
+	grown = realloc(*at, more * size);
+	if (!grown)
+		return false;
+	*at = grown;
+	*cap = more;
+	return true;
+}
+
+/* --- processes and their spaces --- */
+
+static size_t add_process(struct importer *im, uint32_t pid)
+{
+	void *at = im->processes;
+	bool room = room_for(&at, im->process_count, &im->process_cap, sizeof *im->processes);
+
+	im->processes = at;
+	if (!room || !table_room(im, &im->by_pid)) {
+		importer_no_memory(im);
+		return SIZE_MAX;
+	}
+	im->processes[im->process_count] = (struct process){.pid = pid, .space = ++im->spaces, .epoch = 1};
+	table_set(im, &im->by_pid, pid, im->process_count);
+	return im->process_count++;
+}
+
+static size_t process_of(struct importer *im, uint32_t pid)
+{
+	const uint32_t *slot = table_find(im, &im->by_pid, pid);
+
+	return slot && *slot ? *slot - 1 : add_process(im, pid);
+}
+
+static void begin_space(struct importer *im, struct process *p, const struct process *parent)
+{
+	struct bt_record_space body = {.time = im->last_time, .space = p->space, .parent = parent ? parent->space : 0,
+		.parent_epoch = parent ? parent->epoch : 0};
+
+	if (p->begun)
+		return;
+	p->begun = true;
+	if (parent)
+		p->epoch = parent->epoch;
+	body.seq = importer_seq(im);
+	importer_event(im, BT_RECORD_SPACE, &body);
+}
+
+/* The epoch in which the mappings may change: a new one when something was seen in the last. */
+static uint32_t open_epoch(struct process *p)
+{
+	p->epoch += p->seen;
+	p->seen = false;
+	return p->epoch;
+}
+
+void importer_map(struct importer *im, const struct import_map *map)
+{
+	size_t index = im->error.code ? SIZE_MAX : process_of(im, map->pid);
+	struct bt_record_map body = {.start = map->start, .end = map->end, .offset = map->offset, .dev = map->dev, .ino = map->ino,
+		.prot = map->prot, .shared = map->shared, .path = map->path, .build_id = map->build_id};
+	struct process *p;
+
+	if (index == SIZE_MAX || map->end <= map->start)
+		return;
+	p = &im->processes[index];
+	begin_space(im, p, NULL);
+	body.space = p->space;
+	body.epoch = open_epoch(p);
+	body.seq = importer_seq(im);
+	im->pending += map->path.len;
+	importer_event(im, BT_RECORD_MAP, &body);
+	code_map_add(&p->code, &im->files, map->start, map->end, map->offset, map->prot & PROT_EXECUTE, map->path, map->build_id);
+}
+
+/* --- threads --- */
+
+static struct thread *add_thread(struct importer *im, struct import_thread_id id)
+{
+	size_t process = process_of(im, id.pid);
+	void *at = im->threads;
+	struct thread *t;
+	bool room;
+
+	if (process == SIZE_MAX)
+		return NULL;
+	if (im->thread_count == THREADS_MAX) {
+		importer_fail(im, BT_E_UNSUPPORTED, "the capture has more threads than one trace takes (131072)");
+		return NULL;
+	}
+	room = room_for(&at, im->thread_count, &im->thread_cap, sizeof *im->threads);
+	im->threads = at;
+	t = calloc(1, sizeof *t);
+	if (!t || !room || !table_room(im, &im->by_tid)) {
+		free(t);
+		importer_no_memory(im);
+		return NULL;
+	}
+	t->id = id;
+	t->process = process;
+	snprintf(t->comm, sizeof t->comm, ":%d", (int)id.tid); /* as perf calls a thread that it knows no name of */
+	im->processes[process].live++;
+	im->threads[im->thread_count] = t;
+	table_set(im, &im->by_tid, id.tid, im->thread_count++);
+	return t;
+}
+
+/* NULL: there is none of that tid in that process. */
+static struct thread *find_thread(const struct importer *im, struct import_thread_id id)
+{
+	const uint32_t *slot = table_find(im, &im->by_tid, id.tid);
+	struct thread *t = slot && *slot ? im->threads[*slot - 1] : NULL;
+
+	return t && t->id.pid == id.pid ? t : NULL;
+}
+
+struct thread *importer_thread(struct importer *im, struct import_thread_id id)
+{
+	struct thread *t = im->error.code ? NULL : find_thread(im, id);
+
+	return t || im->error.code ? t : add_thread(im, id);
+}
+
+static void put_comm(struct importer *im, const struct thread *t, uint64_t time)
+{
+	struct bt_record_comm body = {.seq = importer_seq(im), .time = time, .task = t->task, .comm = bt_str(t->comm)};
+
+	importer_event(im, BT_RECORD_COMM, &body);
+}
+
+/* Gives a thread its task; that of its process's first thread comes before. */
+bool importer_give_task(struct importer *im, struct thread *t)
+{
+	struct thread *leader = t;
+	struct process *p;
+	struct bt_record_task body;
+
+	if (t->task)
+		return true;
+	if (t->id.tid != t->id.pid) {
+		leader = importer_thread(im, (struct import_thread_id){t->id.pid, t->id.pid});
+		if (!leader || !importer_give_task(im, leader))
+			return false;
+	}
+	p = &im->processes[t->process];
+	begin_space(im, p, NULL);
+	t->task = ++im->tasks;
+	body = (struct bt_record_task){.seq = importer_seq(im), .time = im->last_time, .task = t->task, .unit = IMPORTER_UNIT, .space = p->space,
+		.pid = t->id.pid, .tid = t->id.tid, .how = leader == t ? BT_TASK_FORK : BT_TASK_THREAD,
+		.parent = leader == t ? 0 : leader->task};
+	importer_event(im, BT_RECORD_TASK, &body);
+	put_comm(im, t, im->last_time);
+	return !im->error.code;
+}
+
+void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time, struct slice comm, bool exec)
+{
+	struct thread *t = importer_thread(im, id);
+	struct process *p;
+	char name[COMM_MAX];
+
+	snprintf(name, sizeof name, "%.*s", (int)(comm.len < COMM_MAX ? comm.len : COMM_MAX - 1), comm.len ? (const char *)comm.at : "");
+	if (!t || (!exec && !strcmp(t->comm, name)))
+		return;
+	memcpy(t->comm, name, sizeof name);
+	if (exec) {
+		p = &im->processes[t->process];
+		p->space = ++im->spaces;
+		p->epoch = 1;
+		p->begun = p->seen = false;
+		code_map_clear(&p->code);
+		begin_space(im, p, NULL);
+	}
+	if (exec && t->task) {
+		struct bt_record_exec body = {.seq = importer_seq(im), .time = time, .task = t->task, .space = im->processes[t->process].space,
+			.path = bt_str(t->comm), .tid = id.tid};
+
+		importer_event(im, BT_RECORD_EXEC, &body);
+	}
+	if (t->task)
+		put_comm(im, t, time);
+}
+
+void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, uint64_t time)
+{
+	struct thread *from = importer_thread(im, parent), *t = from ? find_thread(im, child) : NULL;
+	size_t process;
+
+	im->last_time = time;
+	if (!from || (t && !t->exited && !t->task))
+		return; /* said twice */
+	if (child.pid != parent.pid) {
+		process = add_process(im, child.pid);
+		if (process == SIZE_MAX)
+			return;
+		if (im->processes[from->process].begun) {
+			begin_space(im, &im->processes[process], &im->processes[from->process]);
+			code_map_copy(&im->processes[process].code, &im->files, &im->processes[from->process].code);
+		}
+		im->processes[from->process].seen = true; /* the copy is that of this epoch */
+	}
+	t = add_thread(im, child);
+	if (t)
+		memcpy(t->comm, from->comm, sizeof t->comm);
+}
+
+void importer_exit(struct importer *im, struct import_thread_id id, uint64_t time)
+{
+	struct thread *t = find_thread(im, id);
+	struct process *p = t ? &im->processes[t->process] : NULL;
+	struct bt_record_exit body;
+
+	if (!t || t->exited)
+		return;
+	t->exited = true;
+	p->live--;
+	if (!t->task)
+		return;
+	body = (struct bt_record_exit){.seq = importer_seq(im), .time = time, .task = t->task, .point.tick = BT_TICKS_UNKNOWN,
+		.kind = BT_EXIT_UNKNOWN, .last = !p->live};
+	importer_event(im, BT_RECORD_EXIT, &body);
+}
+
+void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu, enum bt_sched what)
+{
+	struct thread *t = id.pid || id.tid ? importer_thread(im, id) : NULL; /* not the idle task */
+	struct bt_record_sched body = {.time = time, .cpu = cpu, .what = (uint8_t)what};
+
+	im->last_time = time;
+	if (!t || !importer_give_task(im, t))
+		return;
+	body.task = t->task;
+	body.seq = importer_seq(im);
+	importer_event(im, BT_RECORD_SCHED, &body);
+}
+
+void importer_release_threads(struct importer *im)
+{
+	for (size_t i = 0; i < im->thread_count; i++) {
+		buf_release(&im->threads[i]->entries);
+		buf_release(&im->threads[i]->flags.bytes);
+		buf_release(&im->threads[i]->counters.bytes);
+		free(im->threads[i]);
+	}
+	for (size_t i = 0; i < im->process_count; i++)
+		code_map_clear(&im->processes[i].code);
+	free(im->threads);
+	free(im->processes);
+	free(im->by_tid.slots);
+	free(im->by_pid.slots);
+}
