@@ -202,6 +202,7 @@ TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
 PYTHON_TESTS = \
 	tests/e2e/stepper.py \
+	tests/e2e/engine_branches.py \
 	tests/e2e/gdb_step.py \
 	tests/e2e/crashes.py \
 	tests/e2e/report.py \

@@ -50,7 +50,7 @@ struct engine_task {
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
 	bool stop_wanted;
-	uint64_t gs_base; /* the application's, while it is in the cache */
+	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
 	siginfo_t held;
 };
@@ -256,6 +256,7 @@ static int enter_cache(struct backend *b, struct task *task, bool indirect)
 	regs = task->regs;
 	regs.r11 = 1;
 	et->gs_base = regs.gs_base;
+	et->orig_rax = regs.orig_rax;
 	regs.gs_base = region_address(0);
 	regs.rip = region_address(CODE_AT + es->cache->chains[chain].body);
 	regs.orig_rax = UINT64_MAX;
@@ -434,6 +435,8 @@ static int leave_cache(struct task *task, struct engine_space *es, struct stretc
 	if (branch_log_crowded(task->log))
 		task_settle(task);
 	s->regs.gs_base = et->gs_base;
+	if (s->arrival == ARRIVED_NOWHERE && s->regs.rip == et->begin && !s->records && s->bits == 1)
+		s->regs.orig_rax = et->orig_rax; /* nothing has run: the task is where its system call left it */
 	task->regs = s->regs;
 	return 0;
 }

@@ -82,7 +82,7 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0xcc);
 }
 
-/* rcx: number of the segment; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a byte behind it, its jump
+/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a byte behind it, its jump
  * back. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes flags: some checkpoints stand where they are alive. */
 static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 {
@@ -102,11 +102,8 @@ static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
 	emit_u32(e, RECORDS_END);
 	emit_load(e, X86_R11, CTX_ENTRY);
-	EMIT(e, 0x65, 0x44, 0x89, 0x99); /* mov gs:[rcx+records_end+8], r11d */
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end+8], r11 */
 	emit_u32(e, RECORDS_END + 8);
-	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx+records_end+12], BRANCH_LOG_DIRECT */
-	emit_u32(e, RECORDS_END + 12);
-	emit_u32(e, 1);
 	EMIT(e, 0x48, 0x8d, 0x49, 16); /* lea rcx, [rcx+16] */
 	emit_store(e, X86_RCX, CTX_NEXT);
 	emit_bits_empty(e);

@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 
+#include "collector/engine/branch_log.h"
 #include "collector/engine/emit.h"
 #include "collector/engine/layout.h"
 
 enum {
 	CHAIN_INSNS = 48,
 	DISPATCH_BYTES = 11,
+	LOOP_RECORD_BYTES = 9 + 7 + 9 + 10 + 5 + 1,
 	MUTABLE_INSNS = 16,
 	CHAIN_CONDITIONALS = 12, /* BITS_LIMIT and what a word holds leave room for 16 */
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
@@ -42,13 +44,16 @@ struct translation {
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
 	uint64_t at_pc;	   /* of places behind an instruction */
 	bool mutable;	   /* the code compares itself */
-	bool record_always; /* the checkpoint writes a record each time */
+	bool loops;	   /* its last branch closes a cycle that would leave no record: it writes one */
+	uint32_t last_segment;
 	int check_at;	   /* the step before which the checkpoint stands */
 	bool check_flags;  /* flags are free there */
 	struct emitter out;
 	struct chain chain;
 	struct cold cold[COLD_MAX];
 	int cold_count;
+	uint32_t loop_trap;
+	uint64_t loop_target;
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	struct place places[PLACES_MAX];
 	int place_count;
@@ -172,13 +177,13 @@ static void read_chain(struct translation *t)
 		t->steps[t->count - 1].inlined_jump = false;
 }
 
-/* Whether execution can come from pc back to the chain along direct branches alone, as far as one can see. */
-static bool may_come_back(struct translation *t, uint64_t pc)
+/* Whether execution can come from pc to the branch at `to` along direct branches alone, as far as one can see. */
+static bool may_come_to(const struct translation *t, uint64_t pc, uint64_t to)
 {
 	for (int i = 0; i < LOOK_AHEAD; i++) {
 		struct step s = {0};
 
-		if (in_chain(t, pc))
+		if (pc == to)
 			return true;
 		if (!fetch(t, pc, &s))
 			return false; /* the stretch ends there */
@@ -201,13 +206,13 @@ static bool has_conditional(const struct translation *t)
 }
 
 /* A cycle of direct branches without a conditional leaves no other record; each has a branch that leads back. */
-static bool closes_silent_cycle(struct translation *t)
+static bool closes_silent_cycle(const struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
-	if (has_conditional(t) || t->ends_outside || (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL))
+	if (t->ends_outside || (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL))
 		return false;
-	return target_of(last) <= last->pc && may_come_back(t, target_of(last));
+	return target_of(last) <= last->pc && may_come_to(t, target_of(last), last->pc);
 }
 
 /* An instruction that rewrites every flag from nothing but registers: before it a checkpoint may use them. One that touches memory could fault,
@@ -222,12 +227,8 @@ static bool frees_flags(const struct step *s)
 
 static void place_checkpoint(struct translation *t)
 {
-	t->record_always = closes_silent_cycle(t);
+	t->loops = closes_silent_cycle(t);
 	t->check_at = -1;
-	if (t->record_always) {
-		t->check_at = 0;
-		return;
-	}
 	if (!has_conditional(t))
 		return;
 	if (t->mutable) {
@@ -380,11 +381,6 @@ static void emit_checkpoint(struct translation *t, const struct step *s)
 
 	bring_bits(t, s);
 	place(t, s, 0, 0);
-	if (t->record_always) {
-		t->check_site = emit_jump(e);
-		t->check_back = e->len;
-		return;
-	}
 	if (t->check_flags) {
 		EMIT(e, 0x65, 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11, gs:[limit] */
 		emit_u32(e, CTX_LIMIT);
@@ -410,6 +406,20 @@ static void emit_checkpoint(struct translation *t, const struct step *s)
 	t->check_back = e->len;
 }
 
+/* Writes a record through the glue; the application's rcx is in the context. Goes on behind the int3, whose place is returned, or stops at it. */
+static uint32_t emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+{
+	struct emitter *e = &t->out;
+
+	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
+	emit_u32(e, 9 + 10 + 5);
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_constant(e, X86_RCX, (uint64_t)kind << 32 | segment);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + glue);
+	emit_u8(e, 0xcc);
+	return (uint32_t)e->len - 1;
+}
+
 /* Behind the chain: the way to the glue, the stop, and the way back. */
 static void emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 {
@@ -417,16 +427,9 @@ static void emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 	size_t back_site;
 
 	emit_patch(e, t->check_site, e->base + e->len);
-	if (t->check_flags || t->record_always) /* else it is there already, and rcx has been used */
+	if (t->check_flags) /* else it is there already, and rcx has been used */
 		emit_store(e, X86_RCX, CTX_RCX);
-	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
-	emit_u32(e, 9 + 5 + 5);
-	emit_store(e, X86_RCX, CTX_BACK);
-	emit_u8(e, 0xb9); /* mov ecx, segment */
-	emit_u32(e, t->chain.segment);
-	emit_patch(e, emit_jump(e), region_address(CODE_AT) + (t->record_always ? t->cache->checkpoint_record : t->cache->checkpoint));
-	*trap = (uint32_t)e->len;
-	emit_u8(e, 0xcc);
+	*trap = emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
 	back_site = emit_jump(e);
 	emit_patch(e, back_site, e->base + t->check_back);
 }
@@ -552,12 +555,24 @@ static void emit_indirect(struct translation *t, const struct step *s)
 		emit_literal(t, behind(s));
 }
 
+/* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
+static void emit_loop_record(struct translation *t, const struct step *s)
+{
+	if (!t->loops)
+		return;
+	place(t, s, PLACE_BETWEEN, 0);
+	emit_store(&t->out, X86_RCX, CTX_RCX);
+	t->loop_trap = emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
+	t->loop_target = target_of(s);
+}
+
 static void emit_call(struct translation *t, const struct step *s)
 {
 	bring_bits(t, s);
 	place(t, s, 0, 0);
-	emit_return_address(t, behind(s), 5);
+	emit_return_address(t, behind(s), t->loops ? LOOP_RECORD_BYTES + 5 : 5);
 	place(t, s, PLACE_BETWEEN, 0);
+	emit_loop_record(t, s);
 	add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 	emit_literal(t, behind(s));
 }
@@ -651,6 +666,7 @@ static bool add_segments(struct translation *t)
 			return false;
 		if (number == SEGMENT_NONE)
 			number = n;
+		t->last_segment = n;
 		if (!code_cache_add_span(t->cache, seg.pc, seg.end))
 			return false;
 		start = seg.kind == BT_BRANCH_JMP ? seg.to : seg.end;
@@ -711,6 +727,15 @@ static void emit_comparison(struct translation *t)
 	emit_load(e, X86_RDX, CTX_RDX);
 }
 
+static void emit_last_jump(struct translation *t, const struct step *s)
+{
+	bring_bits(t, s);
+	place(t, s, 0, 0);
+	emit_loop_record(t, s);
+	place(t, s, PLACE_BETWEEN, 0);
+	add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
+}
+
 static void emit_step(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
@@ -734,7 +759,7 @@ static void emit_step(struct translation *t, int i)
 	if (s->insn.class == BT_INSN_JMP) {
 		place(t, s, 0, 0);
 		if (!s->inlined_jump)
-			emit_end(t, target_of(s), EXIT_LINK);
+			emit_last_jump(t, s);
 		return;
 	}
 	if (rows[s->insn.class])
@@ -752,8 +777,11 @@ static bool goes_on(const struct step *s)
 
 static void emit_exits(struct translation *t)
 {
+	struct cache_exit loop = {.trap = t->chain.start + t->loop_trap, .target = t->loop_target, .kind = EXIT_STOP};
 	uint32_t trap;
 
+	if (t->loop_trap && !t->out.overflow)
+		t->out.overflow = !code_cache_add_exit(t->cache, &loop);
 	for (int i = 0; i < t->cold_count; i++) {
 		const struct cold *c = &t->cold[i];
 		struct cache_exit x = {.trap = t->chain.start + (uint32_t)t->out.len, .site = t->chain.start + (uint32_t)c->site,
@@ -794,8 +822,6 @@ static void emit_chain(struct translation *t, bool indirect)
 	else if (goes_on(&t->steps[t->count - 1]))
 		emit_end(t, behind(&t->steps[t->count - 1]), EXIT_LINK);
 	place(t, NULL, PLACE_BETWEEN, 0);
-	if (indirect && t->record_always) /* it has just written one */
-		emit_patch(e, to_body, e->base + t->check_back);
 	emit_exits(t);
 }
 

@@ -165,6 +165,9 @@ def record(argv, options=(), **kw):
     """Runs argv under `btrec run`; the result's trace is where the trace should be."""
     kw.setdefault("cwd", TMP)
     trace = fresh("trace")
+    backend = os.environ.get("BTREC_TEST_BACKEND")
+    if backend and "--backend" not in options:
+        options = ["--backend", backend, *options]
     result = execute([BTREC, "run", "-o", trace, *options, "--", *argv], **kw)
     result.trace = trace
     return result
