@@ -79,6 +79,11 @@ tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 UNIT_TESTS += tests/unit/test_launch
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
+UNIT_TESTS += tests/unit/test_import
+tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h
+tests_unit_test_import_LDADD = import/libimport.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_import_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 # (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)
 
 if HAVE_CMOCKA
