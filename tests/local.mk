@@ -215,6 +215,8 @@ PYTHON_TESTS = \
 	tests/e2e/moments.py \
 	tests/e2e/behaviour.py \
 	tests/e2e/signals.py \
+	tests/e2e/engine.py \
+	tests/e2e/engine_signals.py \
 	tests/e2e/begin.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_made.py \
@@ -227,3 +229,7 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 	tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
 	tests/programs/threads.c tests/programs/transfers.S \
 	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c
+
+# The engine against the stepper, generated programs, programs that check themselves.
+EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_generate.py tests/e2e/engine_seeds.py \
+	tests/programs/changing_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c

@@ -1,22 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # The engine is exact: what it records of a program is what the stepper records, branch by branch, register by register.
-# BTREC_SEED (1) is the first seed of the generated programs, BTREC_SEEDS (24) their number, BTREC_ALARMS (200) the alarms of those
-# that run under a timer.
+# BTREC_SEED (1) is the first seed of the generated programs, BTREC_SEEDS (24) their number.
 import os
 import shutil
-import subprocess
 
 from e2e import *
 import engine_compare
-import engine_generate
+from engine_seeds import kept, made
 
 FIRST = int(os.environ.get("BTREC_SEED", "1"))
 SEEDS = int(os.environ.get("BTREC_SEEDS", "24"))
-ALARMS = os.environ.get("BTREC_ALARMS", "200")
-BACKEND = engine_compare.backends()[1]
-# Shorter than this, the stepper does nothing but enter handlers.
-INTERVAL = "300" if BACKEND == "engine" else "30000"
 
 
 def same_history(argv, least, options=(), **kw):
@@ -52,22 +46,6 @@ def static():
     same_history([build("world.c", *STATIC), "status", "3"], 500)
 
 
-def generated(seed):
-    path = fresh("seed-%d" % seed)
-    try:
-        engine_generate.generate(seed, path, CC)
-    except subprocess.CalledProcessError as error:
-        raise Failure("seed %d does not assemble: %s" % (seed, error))
-    return path
-
-
-def kept(seed, path):
-    """Where a program that failed is left for a person, if they asked for it."""
-    if os.environ.get("BTREC_KEEP"):
-        shutil.copy(path, os.path.join(os.environ["BTREC_KEEP"], "seed-%d" % seed))
-        shutil.copy(path + ".S", os.path.join(os.environ["BTREC_KEEP"], "seed-%d.S" % seed))
-
-
 WORDS = 8
 
 
@@ -81,7 +59,7 @@ def first_word(one, two):
 
 
 def run_seed(seed):
-    path = generated(seed)
+    path = made(seed)
     alone = native([path])
     equal(alone.status, 0, "native end of seed %d" % seed)
     try:
@@ -102,20 +80,6 @@ def generated_programs():
         except Failure as failure:
             failures.append(str(failure))
     check(not failures, "%d of %d programs from seed %d on; the first: %s" % (len(failures), SEEDS, FIRST, failures[0] if failures else ""))
-
-
-@case("generated programs come out the same whatever instruction an alarm interrupts")
-def generated_alarms():
-    for seed in range(FIRST, FIRST + max(1, SEEDS // 8)):
-        path = generated(seed)
-        argv = [path, INTERVAL, ALARMS if BACKEND == "engine" else "4"]
-        equal(native(argv).out, b"same\n", "native output of seed %d" % seed)
-        result = record(argv, ["--backend", BACKEND])
-        try:
-            equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d (%s)" % (seed, result.own_err))
-        except Failure:
-            kept(seed, path)
-            raise
 
 
 main()

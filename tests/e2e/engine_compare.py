@@ -125,15 +125,25 @@ def without_resume_flag(match):
     return "eflags:%x" % (int(match.group(1), 16) & ~RESUME_FLAG)
 
 
+def is_limited(line, limited):
+    """Snapshots of handled signals: how many are kept depends on the time between them."""
+    found = re.match(r"(SNAPSHOT|THREAD) .*?\bsnapshot=(\d+)", line)
+    if not found:
+        return False
+    if found.group(1) == "SNAPSHOT" and re.search(r" kind=[01]\b", line):
+        limited.add(found.group(2))
+    return found.group(2) in limited
+
+
 def events(trace):
     """What happened, with everything taken out that may differ: pids become pidN, N counting them in the order of TASK records."""
-    pids, rows = {}, []
+    pids, rows, limited = {}, [], set()
     for line in dump_of(trace):
         kind = line.split(" ", 1)[0]
         if kind == "TASK":
             for value in re.findall(r" [pt]id=(\d+)", line):
                 pids.setdefault(int(value), "pid%d" % len(pids))
-        if kind not in EVENTS:
+        if kind not in EVENTS or is_limited(line, limited):
             continue
         line = DROPPED.sub("", line)
         line = re.sub(r"eflags:([0-9a-f]+)", without_resume_flag, line)

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Generated programs that run again and again under an alarm: whatever instruction it interrupts, each round comes out as the first.
+# BTREC_SEED (1) is the first seed, BTREC_SEEDS (3) their number, BTREC_ALARMS (200) the alarms of each.
+import os
+
+from e2e import *
+import engine_compare
+from engine_seeds import kept, made
+
+FIRST = int(os.environ.get("BTREC_SEED", "1"))
+SEEDS = int(os.environ.get("BTREC_SEEDS", "3"))
+ALARMS = os.environ.get("BTREC_ALARMS", "200")
+BACKEND = engine_compare.backends()[1]
+# Shorter than this, the stepper does nothing but enter handlers.
+INTERVAL = "300" if BACKEND == "engine" else "30000"
+
+
+@case("generated programs come out the same whatever instruction an alarm interrupts")
+def generated_alarms():
+    for seed in range(FIRST, FIRST + SEEDS):
+        path = made(seed)
+        argv = [path, INTERVAL, ALARMS if BACKEND == "engine" else "4"]
+        equal(native(argv).out, b"same\n", "native output of seed %d" % seed)
+        result = record(argv, ["--backend", BACKEND])
+        try:
+            equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d (%s)" % (seed, result.own_err))
+        except Failure:
+            kept(seed, path)
+            raise
+
+
+main()

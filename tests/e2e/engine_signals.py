@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Signals at any instruction of translated code, and code that changes under it: programs that check themselves print what they print
+# natively. BTREC_ALARMS (300) is the number of alarms in each program of the torture.
+import os
+
+from e2e import *
+import engine_compare
+
+BACKEND = engine_compare.backends()[1]
+ALARMS = os.environ.get("BTREC_ALARMS", "300")
+TORTURE = "registers alternative-stack nested jumps edits moves strings calls sleeps threads queued faults".split()
+CODE = "rewritten toggled double-mapped file-mapped remapped patched-by-thread own-text unaligned-store many-pages copied loaded-twice".split()
+FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall gs-base
+fs-base contexts deep-backtrace seccomp limits single-step""".split()
+
+
+def torture():
+    return build("torture.c", *STATIC, "-pthread")
+
+
+def add(title, program, name, *arguments):
+    @case("%s: %s" % (title, name))
+    def run():
+        same_as_native([program(), name, *arguments], ["--backend", BACKEND])
+
+
+def add_all(title, program, names, *arguments):
+    for name in names:
+        add(title, program, name, *arguments)
+
+    @case("%s: every case is tried" % title)
+    def all_tried():
+        equal(sorted(native([program()]).out.decode().split()), sorted(names), "cases")
+
+
+def changing():
+    return build("changing_code.c", *STATIC, "-pthread")
+
+
+def exact():
+    return build("exact_state.c", *STATIC, "-lm")
+
+
+add_all("signals", torture, TORTURE, ALARMS)
+add_all("code that changes", changing, CODE)
+add_all("what a program sees of itself", exact, FAULTS)
+
+
+@case("C++ exceptions through frames")
+def exceptions():
+    same_as_native([build("exceptions.cc")], ["--backend", BACKEND])
+
+
+main()

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+/* exact_state NAME: what a program sees of itself: registers at faults, addresses on its stack, contexts, segment bases, limits. Prints the
+ * same wherever it runs; addresses are shown relative to its own code. tests/e2e/engine_signals.py */
+#include <asm/prctl.h>
+#include <cpuid.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fenv.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+extern const char __executable_start[], etext[];
+
+static sigjmp_buf back;
+static uint64_t before_rsp;
+
+/* An address of the program's code as an offset, others as they are. */
+static const char *place(uint64_t at)
+{
+	static char text[4][32];
+	static int next;
+	char *to = text[next++ % 4];
+
+	if (at >= (uintptr_t)__executable_start && at < (uintptr_t)etext)
+		snprintf(to, sizeof text[0], "code+%llx", (unsigned long long)(at - (uintptr_t)__executable_start));
+	else
+		snprintf(to, sizeof text[0], "%llx", (unsigned long long)at);
+	return to;
+}
+
+/* Everything of the frame that does not depend on where the stack is. */
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	printf("signal %d code %d addr %s rip %s flags %llx", signo, info->si_code, place((uintptr_t)info->si_addr), place((uint64_t)r[REG_RIP]),
+	       (unsigned long long)r[REG_EFL] & 0xed5);
+	if (r[REG_RSP])
+		printf(" rsp %+lld", (long long)r[REG_RSP] - (long long)before_rsp);
+	/* The kernel leaves in them what the last trap was where it is none itself: for a recorded program, one of the recorder's. */
+	if (signo != SIGSYS && (uint64_t)r[REG_RIP] < 1ull << 47)
+		printf(" trap %lld error %llx", r[REG_TRAPNO], (unsigned long long)r[REG_ERR]);
+	printf(" rax %llx rcx %llx r11 %llx r15 %llx", (unsigned long long)r[REG_RAX], (unsigned long long)r[REG_RCX], (unsigned long long)r[REG_R11],
+	       (unsigned long long)r[REG_R15]);
+	if (before_rsp - (uint64_t)r[REG_RSP] - 1 < 64)
+		printf(" pushed %s", place(*(uint64_t *)r[REG_RSP]));
+	putchar('\n');
+	siglongjmp(back, 1);
+}
+
+static void catch_faults(void)
+{
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+/* The instructions run with known registers and flags. */
+#define FAULT(text) do { \
+	if (!sigsetjmp(back, 1)) \
+		__asm__ volatile("movq %%rsp, %0\n\tmovl $1, %%eax\n\tmovl $2, %%ecx\n\tmovabsq $0x1111111111111111, %%r11\n\tmovl $15, %%r15d\n\tcmpl $2, %%eax\n\t" text \
+				 : "=m"(before_rsp)::"rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc"); \
+	else \
+		break; \
+	puts("no fault"); \
+} while (0)
+
+static void int3(void) { FAULT("int3"); }
+static void long_int3(void) { FAULT(".byte 0xcd, 3"); }
+static void ud2(void) { FAULT("ud2"); }
+static void divide(void)
+{
+	FAULT("xorl %%edx, %%edx; xorl %%ebx, %%ebx; divl %%ebx");
+	FAULT("movl $-1, %%edx; movl $-1, %%ebx; movl $0x80000000, %%eax; idivl %%ebx");
+	FAULT("pushq $0; divq (%%rsp)");
+}
+
+static void fpe_sse(void)
+{
+	feenableexcept(FE_DIVBYZERO);
+	FAULT("xorps %%xmm0, %%xmm0; pcmpeqd %%xmm1, %%xmm1; psrld $25, %%xmm1; cvtdq2ps %%xmm1, %%xmm1; divps %%xmm0, %%xmm1");
+	fedisableexcept(FE_ALL_EXCEPT);
+}
+
+static void null_call(void)
+{
+	FAULT("xorl %%eax, %%eax; call *%%rax");
+	FAULT("xorl %%r11d, %%r11d; call *%%r11");
+	FAULT("pushq $0; call *(%%rsp)");
+	FAULT("call *0x10");
+	FAULT("movl $0x1230, %%ecx; call *%%rcx");
+}
+
+static void wild_call(void)
+{
+	FAULT("movabsq $0x8000000000001234, %%rax; call *%%rax");
+	FAULT("movabsq $0x0000800000000000, %%r11; call *%%r11");
+	FAULT("movabsq $0xdeadbeefdeadbeef, %%rcx; pushq %%rcx; call *(%%rsp)");
+}
+
+static void wild_jump(void)
+{
+	FAULT("movabsq $0x8000000000001234, %%rax; jmp *%%rax");
+	FAULT("movabsq $0xffff7fffffffffff, %%rcx; jmp *%%rcx");
+	FAULT("movabsq $0xdeadbeefdeadbeef, %%r11; movq %%r11, -64(%%rsp); jmp *-64(%%rsp)");
+}
+
+static void wild_return(void)
+{
+	FAULT("movabsq $0x8000000000001234, %%rax; pushq %%rax; ret");
+	FAULT("movabsq $0x8000000000001234, %%rax; pushq %%rax; ret $16");
+	FAULT("pushq $0x1230; ret");
+	FAULT("pushq $0; ret $8");
+}
+
+static void null_jump(void)
+{
+	FAULT("xorl %%eax, %%eax; jmp *%%rax");
+	FAULT("movl $0x1230, %%r11d; jmp *%%r11");
+	FAULT("pushq $0x1230; jmp *(%%rsp)");
+	FAULT("movabsq $0x123456789000, %%rax; jmp *%%rax");
+}
+
+static void bad_load(void)
+{
+	FAULT("movq 0x1230, %%rax");
+	FAULT("movabsq $0x8000000000000000, %%rcx; movq (%%rcx), %%r11");
+	FAULT("xorl %%ecx, %%ecx; addq (%%rcx), %%r11");
+	FAULT("movl $0x40, %%ecx; vmovdqu (%%rcx), %%xmm1");
+	FAULT("xorl %%esi, %%esi; movl $4, %%ecx; rep lodsb");
+	FAULT("popq 0x20");
+	FAULT("pushq 0x20");
+}
+
+static void bad_store(void)
+{
+	FAULT("movq %%r11, 0x1230");
+	FAULT("movl $1, 1f(%%rip); 1: nop");
+	FAULT("lock addl $1, 0x20");
+	FAULT("xorl %%edi, %%edi; movl $4, %%ecx; rep stosq");
+	FAULT("movq %%rsp, %%rbx; xorl %%esp, %%esp; pushq %%rax");
+	FAULT("movaps %%xmm0, -7(%%rsp)");
+}
+
+static void privileged(void)
+{
+	FAULT("hlt");
+	FAULT("cli");
+	FAULT("outb %%al, %%dx");
+	FAULT("movq %%cr0, %%rax");
+	FAULT("int $0x20");
+	FAULT("wbinvd");
+}
+
+/* The old way to ask for the time, where the kernel has it. */
+static void vsyscall(void)
+{
+	long now, called;
+
+	/* Not one of its entries. */
+	FAULT("movabsq $0xffffffffff600404, %%rax; call *%%rax");
+	if (sigsetjmp(back, 1))
+		return;
+	__asm__ volatile("movq %%rsp, %0; movabsq $0xffffffffff600400, %%rax; xorl %%edi, %%edi; call *%%rax; movq %%rax, %1"
+			 : "=m"(before_rsp), "=r"(called)::"rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	now = time(NULL);
+	puts(now - called < 10 && now >= called ? "the time" : "another time");
+}
+
+static void gs_base(void)
+{
+	static uint64_t words[4] = {0x1234, 0x5678, 0x9abc, 0xdef0};
+	unsigned long base = 0, value = 0;
+
+	syscall(SYS_arch_prctl, ARCH_GET_GS, &base);
+	printf("%lx", base);
+	syscall(SYS_arch_prctl, ARCH_SET_GS, words);
+	for (int i = 0; i < 3; i++) {
+		__asm__ volatile("movq %%gs:8, %0; addq $1, %%gs:16" : "=r"(value)::"memory", "cc");
+		getppid();
+	}
+	syscall(SYS_arch_prctl, ARCH_GET_GS, &base);
+	printf(" %lx %lx %d\n", value, (unsigned long)words[2], base == (unsigned long)words);
+	FAULT("movabsq $0x100000000000, %%rax; movq %%gs:(%%rax), %%rax");
+	syscall(SYS_arch_prctl, ARCH_SET_GS, 0);
+	FAULT("movq %%gs:0x20, %%rax");
+}
+
+static void fs_base(void)
+{
+	unsigned long base, other = 0, self;
+
+	syscall(SYS_arch_prctl, ARCH_GET_FS, &base);
+	__asm__ volatile("movq %%fs:0, %0" : "=r"(self));
+	__asm__ volatile("movq %%fs:(%1), %0" : "=r"(other) : "r"(16ul));
+	printf("%d %d\n", self == base, other == self);
+}
+
+static ucontext_t contexts[3];
+static int trail[16], trails;
+
+static void walk(int number)
+{
+	for (int i = 0; i < 4; i++) {
+		trail[trails++] = number * 10 + i;
+		swapcontext(&contexts[number], &contexts[3 - number]);
+	}
+}
+
+static void swap_contexts(void)
+{
+	static char stacks[2][65536];
+
+	for (int i = 1; i < 3; i++) {
+		getcontext(&contexts[i]);
+		contexts[i].uc_stack.ss_sp = stacks[i - 1];
+		contexts[i].uc_stack.ss_size = sizeof stacks[0];
+		contexts[i].uc_link = &contexts[0];
+		makecontext(&contexts[i], (void (*)(void))walk, 1, i);
+	}
+	swapcontext(&contexts[0], &contexts[1]);
+	for (int i = 0; i < trails; i++)
+		printf("%d ", trail[i]);
+	putchar('\n');
+}
+
+static __attribute__((noinline)) int descend(int n)
+{
+	void *frames[80];
+	int count;
+
+	if (n)
+		return descend(n - 1) + 1;
+	count = backtrace(frames, 80);
+	for (int i = 0; i < count; i++)
+		printf("%s ", place((uintptr_t)frames[i]));
+	return count;
+}
+
+static void deep_backtrace(void) { printf("%d\n", descend(50)); }
+
+/* The program's own filter: one call fails, another raises SIGSYS, whose frame says which. */
+static void own_seccomp(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 77),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpgrp, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		puts("no filters here");
+		return;
+	}
+	printf("%ld ", syscall(SYS_getppid));
+	printf("%d\n", errno);
+	FAULT("movl $111, %%eax; syscall");
+}
+
+static void limits(void)
+{
+	struct rlimit limit;
+	void *more;
+
+	getrlimit(RLIMIT_STACK, &limit);
+	printf("%d ", limit.rlim_cur >= 65536);
+	limit.rlim_cur = limit.rlim_max = 1ul << 30;
+	printf("%d ", setrlimit(RLIMIT_DATA, &limit));
+	more = malloc(1 << 20);
+	printf("%d ", more != NULL);
+	more = malloc(2ul << 30);
+	printf("%d\n", more != NULL);
+}
+
+/* The trap flag set by the program itself: each instruction traps once. */
+static volatile int steps;
+static uint64_t stepped[64];
+
+static void on_step(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+	if (steps < 64)
+		stepped[steps] = (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	steps++;
+}
+
+static void single_step(void)
+{
+	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+
+	sigaction(SIGTRAP, &action, NULL);
+	__asm__ volatile("pushfq; orl $0x100, (%%rsp); popfq; nop; movl $3, %%ecx; 1: decl %%ecx; jnz 1b; call 2f; jmp 3f; 2: ret; 3: xorl %%eax, %%eax; cpuid\n"
+			 "pushfq; andl $~0x100, (%%rsp); popfq; nop"
+			 ::: "rax", "rbx", "rcx", "rdx", "cc", "memory");
+	for (int i = 0; i < steps; i++)
+		printf("%s ", place(stepped[i]));
+	printf("%d\n", steps);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} table[] = {
+	{"int3", int3}, {"long-int3", long_int3}, {"ud2", ud2}, {"divide", divide}, {"fpe-sse", fpe_sse}, {"null-call", null_call}, {"wild-call", wild_call},
+	{"wild-jump", wild_jump}, {"wild-return", wild_return}, {"null-jump", null_jump}, {"bad-load", bad_load}, {"bad-store", bad_store},
+	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"contexts", swap_contexts},
+	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
+};
+
+int main(int argc, char **argv)
+{
+	static char memory[1 << 16];
+	stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+
+	sigaltstack(&stack, NULL);
+	catch_faults();
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+		if (argc < 2)
+			puts(table[i].name);
+		else if (!strcmp(argv[1], table[i].name)) {
+			table[i].run();
+			return 0;
+		}
+	}
+	return argc < 2 ? 0 : 2;
+}
