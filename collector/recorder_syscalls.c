@@ -84,6 +84,16 @@ bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
 	return true;
 }
 
+/* QUIRK(rseq): a restartable sequence counts on being aborted when another thread of the process may have run on its processor. The kernel does not
+ * know when user code of ours is in one, so nobody gets any: programs and C libraries fall back, as on kernels without rseq(2) (before Linux 4.18). */
+static void refuse_rseq(struct task *task)
+{
+	if (!is_call(task, SYS_rseq))
+		return;
+	task->regs.orig_rax = UINT64_MAX; /* no system call: the kernel leaves -ENOSYS in rax */
+	tracee_set_regs(task->tid, &task->regs);
+}
+
 void recorder_syscall_entered(struct recorder *r, struct task *task)
 {
 	const struct tracee_syscall *c = &task->call;
@@ -100,6 +110,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	snapshot_on_request(r, task);
 	if (recorder_let_go_before_exec(r, task))
 		return;
+	refuse_rseq(task);
 	recorder_resume_task(r, task);
 	recorder_give_up_turn(r, task);
 }

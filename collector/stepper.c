@@ -372,12 +372,25 @@ static uint64_t interrupted_rip(const struct task *task)
 	return rip;
 }
 
+/* The flags in the frame of a handler just entered: without the TF of the step that delivered its signal. */
+static void repair_frame_flags(const struct task *task)
+{
+	const struct step_task *st = task->backend;
+	uint64_t at = task->regs.rsp + 8 + 40 + 17 * 8, flags;
+
+	if (st->program_tf || tracee_read(task->tid, at, &flags, sizeof flags) != sizeof flags || !(flags & EFLAGS_TF))
+		return;
+	flags &= ~(uint64_t)EFLAGS_TF;
+	tracee_write(task->tid, at, &flags, sizeof flags);
+}
+
 static enum backend_stop handler_entered(struct task *task)
 {
 	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
 
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
+	repair_frame_flags(task);
 	b.from = interrupted_rip(task);
 	b.to = task->regs.rip;
 	task_epoch(task);

@@ -22,6 +22,7 @@
 
 enum {
 	EFLAGS_TF = 0x100,
+	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
 	AHEAD = 24,	/* chains translated beyond the one that is needed: fewer stops */
 	STEP_ON = 4096, /* steps to the next place at which the application's state is known; far more than any sequence has */
 	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
@@ -245,7 +246,7 @@ static int enter_cache(struct backend *b, struct task *task, bool indirect)
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
 
-	if (!(task->regs.eflags & EFLAGS_TF))
+	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)))
 		es = space_of(task);
 	if (es)
 		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);
@@ -542,10 +543,15 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	struct engine_task *et = task->backend;
 
 	if (!find_state(task, es, s)) {
-		if (!is_fault(info)) {
-			et->holds = true;
-			et->held = *info;
+		if (is_fault(info)) { /* the region has been damaged: the program gets what there is */
+			et->in_cache = false;
+			branch_log_break(task->log, BT_GAP_DAMAGED);
+			s->regs.gs_base = et->gs_base;
+			task->regs = s->regs;
+			return BACKEND_SIGNAL;
 		}
+		et->holds = true;
+		et->held = *info;
 		return BACKEND_GONE;
 	}
 	if (leave_cache(task, es, s) || tracee_set_regs(task->tid, &task->regs))

@@ -148,6 +148,12 @@ for name_ in TRAP_FLAG:
     add_trap_flag(name_)
 
 
+@case("restartable sequences are refused")
+def rseq():
+    result = record([build("rseq.c")])
+    equal(result.out, b"refused\n", "output")
+
+
 @case("every case of trap_flag is tried")
 def all_tried():
     equal(sorted(native([build("trap_flag.c", *STATIC, "-pthread")]).out.decode().split()), sorted(TRAP_FLAG), "cases")
