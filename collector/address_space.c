@@ -349,7 +349,7 @@ static void drop_mapping(struct address_space *s, struct trace_writer *w, const 
 {
 	write_unmap(s, w, m);
 	pages_drop(s, m->start, m->end);
-	if (s->extension)
+	if (s->extension && m->prot & PROT_EXEC)
 		s->extension_ops->changed(s->extension, m->start, m->end);
 }
 

@@ -26,7 +26,7 @@ struct code_page {
 struct space_extension_ops {
 	void *(*copy)(void *extension); /* for a fork's child; NULL: it gets none */
 	void (*release)(void *extension);
-	/* The mapping of [start, end) has gone or changed, or a page of it that held code has. */
+	/* The executable mapping of [start, end) has gone or changed, or a page of it that held code has. */
 	void (*changed)(void *extension, uint64_t start, uint64_t end);
 };
 

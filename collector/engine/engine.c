@@ -27,6 +27,7 @@ enum {
 	STEP_ON = 4096, /* steps to the next place at which the application's state is known; far more than any sequence has */
 	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
 	RECORD_SIZE = sizeof(struct branch_log_record),
+	RECORDS_READ = 4096, /* at once: 64 KiB, which stay in the processor's cache until they are counted */
 };
 
 /* As it lies in the tracee (layout.h). */
@@ -80,7 +81,7 @@ static void *space_copy(void *extension)
 	*n = *es;
 	n->shared = false;
 	n->cache = code_cache_copy(es->cache);
-	n->records = malloc(RECORDS_BYTES);
+	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	if (!n->cache || !n->records) {
 		space_release(n);
 		return NULL;
@@ -106,7 +107,7 @@ static struct engine_space *space_new(void)
 	if (!es)
 		return NULL;
 	es->cache = code_cache_new();
-	es->records = malloc(RECORDS_BYTES);
+	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	if (!es->cache || !es->records) {
 		space_release(es);
 		return NULL;
@@ -286,7 +287,8 @@ struct stretch {
 	enum arrival arrival;
 	enum exit_kind kind;
 	bool damaged;	/* the records make no sense */
-	size_t records; /* in the space's buffer */
+	size_t records; /* how many there were */
+	uint32_t last_segment; /* of the last one */
 };
 
 static bool in_code(uint64_t rip)
@@ -369,15 +371,21 @@ static bool is_own_trap(const siginfo_t *info, const struct bt_regs *raw)
 	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1);
 }
 
-/* Reads the records of the stretch. Returns 0 or -BT_E_GONE. */
-static int read_records(struct task *task, struct engine_space *es, struct stretch *s)
+/* Takes the records of the stretch into the task's log. Returns 0 or -BT_E_GONE. */
+static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	int64_t bytes = s->ctx.next + RECORDS_BYTES;
 
 	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
-	bytes = (int64_t)(s->records * RECORD_SIZE);
-	return tracee_read(task->tid, region_address(RECORDS_AT), es->records, (size_t)bytes) == (size_t)bytes ? 0 : -BT_E_GONE;
+	for (size_t at = 0, n; at < s->records; at += n) {
+		n = s->records - at < RECORDS_READ ? s->records - at : RECORDS_READ;
+		if (tracee_read(task->tid, region_address(RECORDS_AT + at * RECORD_SIZE), es->records, n * RECORD_SIZE) != n * RECORD_SIZE)
+			return -BT_E_GONE;
+		branch_log_records(task->log, es->records, n);
+		s->last_segment = es->records[n - 1].segment;
+	}
+	return 0;
 }
 
 static bool is_canonical(uint64_t addr)
@@ -390,7 +398,7 @@ static bool is_canonical(uint64_t addr)
 static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct segment_table *t = es->cache->segments;
-	const struct segment *from = s->records ? segment_get(t, es->records[s->records - 1].segment) : NULL;
+	const struct segment *from = s->records ? segment_get(t, s->last_segment) : NULL;
 	struct engine_task *et = task->backend;
 	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : et->begin, .steps = UINT16_MAX};
 	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
@@ -421,10 +429,8 @@ static int leave_cache(struct task *task, struct engine_space *es, struct stretc
 	struct engine_task *et = task->backend;
 
 	et->in_cache = false;
-	if (read_records(task, es, s))
+	if (take_records(task, es, s))
 		return -BT_E_GONE;
-	if (s->records)
-		branch_log_records(task->log, es->records, s->records);
 	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
 		undo_wild_branch(task, es, s);
 	if (s->damaged)
