@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -100,12 +101,14 @@ static uint64_t directory_size(const char *path)
 
 static void print_counts(const struct model *m)
 {
-	uint64_t branches = 0;
+	const struct bt_record_header *h = &m->trace->header;
+	uint64_t branches = 0, stepped = 0;
 	bool memory = false;
 	size_t processes = 0;
 
 	for (size_t i = 0; i < m->task_count; i++) {
 		branches += m->tasks[i].branch_count;
+		stepped += m->tasks[i].exit ? m->tasks[i].exit->stepped : 0;
 		processes += m->tasks[i].how != BT_TASK_THREAD;
 	}
 	for (size_t i = 0; i < m->snapshot_count; i++)
@@ -113,9 +116,11 @@ static void print_counts(const struct model *m)
 	printf("%-12s%zu (processes: %zu)\n", "threads", m->task_count, processes);
 	printf("%-12s%zu\n%-12s%zu\n", "events", m->event_count, "snapshots", m->snapshot_count);
 	printf("%-12s%" PRIu64 " kept", "branches", branches);
-	if (m->trace->header.ring)
-		printf(", at most %" PRIu64 " a thread", m->trace->header.ring);
+	if (h->ring)
+		printf(", at most %" PRIu64 " a thread", h->ring);
 	putchar('\n');
+	if (h->backend.len == 6 && !memcmp(h->backend.at, "engine", 6))
+		printf("%-12s%" PRIu64 " instructions outside the code cache\n", "stepped", stepped);
 	printf("%-12s%" PRIu64 " bytes\n", "size", directory_size(m->trace->path));
 	printf("%-12s%s\n", "privacy", memory ? "holds memory of the program (stacks at its snapshots), its arguments and paths"
 					      : "holds the program's arguments and paths, no memory");

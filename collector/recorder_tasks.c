@@ -39,6 +39,7 @@ static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind 
 		.core = core,
 		.last = task->process->tasks == 1,
 		.regs = task->regs,
+		.stepped = task->stepped,
 	};
 
 	if (task->exit_recorded || !task->recorded)

@@ -330,6 +330,7 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const sig
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
 	next = task->regs.rip;
+	task->stepped++;
 	if (!st->readable) {
 		/* The vsyscall page cannot be read, and the kernel emulates its calls: the step went all the way back. */
 		if ((st->addr & ~0xfffull) == VSYSCALL_PAGE) {

@@ -68,6 +68,7 @@ struct task {
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	struct branch_ring ring;
 	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h), else NULL: what is newer than the ring */
+	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
 	void *backend; /* the backend's own */
 
 	bool in_syscall;
