@@ -208,6 +208,7 @@ EXTRA_DIST += tests/e2e/history_leads.sh
 PYTHON_TESTS = \
 	tests/e2e/stepper.py \
 	tests/e2e/engine_branches.py \
+	tests/e2e/engine_alarms.py \
 	tests/e2e/gdb_step.py \
 	tests/e2e/crashes.py \
 	tests/e2e/report.py \

@@ -6,6 +6,8 @@ import shutil
 
 from e2e import *
 
+os.environ.setdefault("BTREC_TEST_BACKEND", "step")
+
 CONDITIONAL = {"loop", "loope", "loopne", "jrcxz", "jecxz", "jcxz"}
 
 

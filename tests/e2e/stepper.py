@@ -8,6 +8,8 @@ import struct
 
 from e2e import *
 
+os.environ.setdefault("BTREC_TEST_BACKEND", "step")
+
 # The whole history is wanted of programs that end well, too.
 WHOLE = ["--deterministic", "--snap-exit", "always"]
 KINDS = ["jcc", "jmp", "call", "ret", "ijmp", "icall", "syscall", "async"]
