@@ -286,6 +286,7 @@ struct stretch {
 	uint64_t bits;
 	enum arrival arrival;
 	enum exit_kind kind;
+	bool far;	/* no place was found in many steps */
 	bool damaged;	/* the records make no sense */
 	size_t records; /* how many there were */
 	uint32_t last_segment; /* of the last one */
@@ -487,6 +488,7 @@ static bool find_state(struct task *task, struct engine_space *es, struct stretc
 			found = state_at_place(es->cache, s);
 	}
 	(void)!tracee_set_mask(task->tid, mask);
+	s->far = alive && !found;
 	return found;
 }
 
@@ -528,6 +530,18 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	return rc ? BACKEND_GONE : BACKEND_RUNS;
 }
 
+static void engine_stop_soon(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	const uint64_t now[2] = {0, 1}; /* limit, stop */
+	struct iovec local = {(void *)(uintptr_t)now, sizeof now}, remote = {(void *)(uintptr_t)region_address(CTX_LIMIT), sizeof now};
+
+	(void)b;
+	et->stop_wanted = true;
+	if (et->in_cache && process_vm_writev(task->tid, &local, 1, &remote, 1, 0) < 0)
+		et->stop_wanted = false; /* gone */
+}
+
 static bool is_fault(const siginfo_t *info)
 {
 	switch (info->si_signo) {
@@ -556,8 +570,13 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 			task->regs = s->regs;
 			return BACKEND_SIGNAL;
 		}
+		/* Another stop comes first, or the place is far: the signal waits for the next trap of the cache's own. */
 		et->holds = true;
 		et->held = *info;
+		if (s->far) {
+			engine_stop_soon(b, task);
+			return tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_GONE : BACKEND_RUNS;
+		}
 		return BACKEND_GONE;
 	}
 	if (leave_cache(task, es, s) || tracee_set_regs(task->tid, &task->regs))
@@ -629,18 +648,6 @@ static int engine_proceed(struct backend *b, struct task *task)
 	stepper_ops.stop_soon(b, task);
 	task->backend = et;
 	return rc;
-}
-
-static void engine_stop_soon(struct backend *b, struct task *task)
-{
-	struct engine_task *et = task->backend;
-	const uint64_t now[2] = {0, 1}; /* limit, stop */
-	struct iovec local = {(void *)(uintptr_t)now, sizeof now}, remote = {(void *)(uintptr_t)region_address(CTX_LIMIT), sizeof now};
-
-	(void)b;
-	et->stop_wanted = true;
-	if (et->in_cache && process_vm_writev(task->tid, &local, 1, &remote, 1, 0) < 0)
-		et->stop_wanted = false; /* gone */
 }
 
 static void engine_leave(struct backend *b, struct task *task)

@@ -560,8 +560,8 @@ static void emit_loop_record(struct translation *t, const struct step *s)
 {
 	if (!t->loops)
 		return;
-	place(t, s, PLACE_BETWEEN, 0);
 	emit_store(&t->out, X86_RCX, CTX_RCX);
+	place(t, s, PLACE_BETWEEN, 0);
 	t->loop_trap = emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
 	t->loop_target = target_of(s);
 }
@@ -732,7 +732,6 @@ static void emit_last_jump(struct translation *t, const struct step *s)
 	bring_bits(t, s);
 	place(t, s, 0, 0);
 	emit_loop_record(t, s);
-	place(t, s, PLACE_BETWEEN, 0);
 	add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 }
 
