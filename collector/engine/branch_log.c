@@ -163,6 +163,7 @@ void branch_log_empty(struct branch_log *log)
 
 	release_blocks(log);
 	log->lost = false;
+	log->at.table = NULL; /* it may go now */
 	new_block(log);
 	*log->counted = (struct counted){.block = log->oldest, .transfers = transfers, .context = log->at};
 }

@@ -20,7 +20,7 @@ CONTEXT = 12 # entries shown before the first that differs
 CODE = 80 # instructions shown
 EVENTS = {"EXEC", "SYSCALL_ENTER", "SYSCALL_EXIT", "SIGNAL", "HANDLER", "EXIT", "DETACH", "SNAPSHOT", "THREAD"}
 # Differ from run to run, or number what each backend numbers in its own way.
-DROPPED = re.compile(r" (?:seq|time|epoch|position|event|snapshot|sender)=\S*")
+DROPPED = re.compile(r" (?:seq|time|epoch|position|event|snapshot|sender|stepped)=\S*")
 RESUME_FLAG = 0x10000
 
 
