@@ -115,8 +115,29 @@ static struct engine_space *space_new(void)
 	return es;
 }
 
+/* Says in the trace why a program is slow. */
+static void note_refusal(const struct backend *b, const struct task *task)
+{
+	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer), .time = trace_writer_time(b->writer), .task = task->number,
+				     .text = bt_str("no room for the code cache in this process (addresses taken, or a limit of memory): single-stepped")};
+
+	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
+}
+
+/* Makes the region; signals wait meanwhile. */
+static bool make_region(struct code_cache *c, pid_t tid, bool over)
+{
+	uint64_t mask;
+	bool made;
+
+	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
+		return false;
+	made = !code_cache_map(c, tid, over);
+	return !tracee_set_mask(tid, mask) && made;
+}
+
 /* The task's space with its region in place, or NULL when there is none to be had. */
-static struct engine_space *space_of(struct task *task)
+static struct engine_space *space_of(const struct backend *b, struct task *task)
 {
 	struct address_space *s = task->process->space;
 	struct engine_space *es = s->extension;
@@ -135,8 +156,10 @@ static struct engine_space *space_of(struct task *task)
 	/* Over the deterministic start's reservation, never over anything of the program's. */
 	if (there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
 		es->refused = true;
-	else if (code_cache_map(es->cache, task->tid, there != NULL))
-		es->refused = true;
+	else
+		es->refused = !make_region(es->cache, task->tid, there != NULL);
+	if (es->refused)
+		note_refusal(b, task);
 	es->mapped = !es->refused;
 	return es->mapped ? es : NULL;
 }
@@ -248,7 +271,7 @@ static int enter_cache(struct backend *b, struct task *task, bool indirect)
 	uint32_t chain = CHAIN_NONE;
 
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)))
-		es = space_of(task);
+		es = space_of(b, task);
 	if (es)
 		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);
 	if (chain == CHAIN_NONE || step_prepare(task))
