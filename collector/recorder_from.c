@@ -9,6 +9,16 @@
 #include "collector/from.h"
 #include "collector/tracee.h"
 
+/* The others have stopped before this one goes on: they are recorded from here, even if it ends the process at once. */
+static void await_others(struct recorder *r, const struct task *task)
+{
+	recorder_freeze(r);
+	for (struct task *t = r->tasks.first; t; t = t->next)
+		if (t != task && t->start_pending && !recorder_has_event(r, t->tid))
+			(void)recorder_await_stop(r, t->tid);
+	recorder_thaw(r);
+}
+
 /* --from has been reached in this task's address space: everything that runs in it is recorded from here on. */
 static void from_reached(struct recorder *r, struct task *task)
 {
@@ -27,6 +37,7 @@ static void from_reached(struct recorder *r, struct task *task)
 		if (t != task)
 			tracee_resume(t->tid, PTRACE_INTERRUPT, 0);
 	}
+	await_others(r, task);
 }
 
 /* The first stop of a task that ran natively until now. Its registers have been read. */
