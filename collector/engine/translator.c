@@ -587,11 +587,11 @@ static void emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 
 /* ---- The chain ---- */
 
-/* The indirect entry: is rcx ours, then the record. Runs into the code behind the checkpoint's place... */
-static void emit_indirect_entry(struct translation *t)
+/* The indirect entry: is rcx ours, then the record. Ends where the records are full; gives the place of the jump to the body. */
+static size_t emit_indirect_entry(struct translation *t)
 {
 	struct emitter *e = &t->out;
-	size_t wrong, full;
+	size_t wrong, body;
 
 	EMIT(e, 0x48, 0xb8); /* mov rax, -pc */
 	emit_u64(e, -t->pc);
@@ -611,9 +611,9 @@ static void emit_indirect_entry(struct translation *t)
 	emit_load(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0xe3, 9 + 5); /* jrcxz full */
 	emit_load(e, X86_RCX, CTX_RCX);
-	full = emit_jump(e); /* to the body */
-	t->chain.indirect = (uint32_t)full; /* where to patch; made the entry's offset by the caller */
+	body = emit_jump(e);
 	emit_load(e, X86_RCX, CTX_RCX);
+	return body;
 }
 
 static int kind_of(const struct step *s)
@@ -804,12 +804,11 @@ static void emit_exits(struct translation *t)
 static void emit_chain(struct translation *t, bool indirect)
 {
 	struct emitter *e = &t->out;
-	size_t entry = 0, to_body = 0;
 
 	if (indirect) {
-		emit_indirect_entry(t);
-		to_body = t->chain.indirect;
-		t->chain.indirect = t->chain.start + (uint32_t)entry;
+		size_t to_body = emit_indirect_entry(t);
+
+		t->chain.indirect = t->chain.start;
 		add_cold(t, emit_jump(e), t->pc, EXIT_STOP); /* the records are full */
 		emit_patch(e, to_body, e->base + e->len);
 	}
