@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* What a chain does beside the application's instructions: checkpoints, records, and the comparison with its source. */
+#include "collector/engine/translation.h"
+
+void chain_emit_checkpoint(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	if (t->check_flags) {
+		EMIT(e, 0x65, 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11, gs:[limit] */
+		emit_u32(e, CTX_LIMIT);
+		chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
+		t->check_site = emit_jcc(e, 3); /* jae */
+		t->check_back = e->len;
+		return;
+	}
+	/* Flags are alive: rcx tests the highest 16 bits, and the wish to stop. */
+	emit_store(e, X86_R11, CTX_BITS);
+	emit_store(e, X86_RCX, CTX_RCX);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	EMIT(e, 0x65, 0x0f, 0xb7, 0x0c, 0x25); /* movzx ecx, word gs:[bits+6] */
+	emit_u32(e, CTX_BITS + 6);
+	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
+	t->check_site = emit_jump(e);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
+	emit_u32(e, CTX_STOP);
+	EMIT(e, 0xe3, 5);
+	emit_u8(e, 0xe9);
+	emit_u32(e, (uint32_t)(t->check_site - (e->len + 4) - 1)); /* to the jump above */
+	emit_load(e, X86_RCX, CTX_RCX);
+	t->check_back = e->len;
+}
+
+/* Writes a record through the glue; the application's rcx is in the context. Goes on behind the int3, whose place is returned, or stops at it. */
+static uint32_t emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+{
+	struct emitter *e = &t->out;
+
+	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
+	emit_u32(e, 9 + 10 + 5);
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_constant(e, X86_RCX, (uint64_t)kind << 32 | segment);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + glue);
+	emit_u8(e, 0xcc);
+	return (uint32_t)e->len - 1;
+}
+
+/* Behind the chain: the way to the glue, the stop, and the way back. */
+void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
+{
+	struct emitter *e = &t->out;
+	size_t back_site;
+
+	emit_patch(e, t->check_site, e->base + e->len);
+	if (t->check_flags) /* else it is there already, and rcx has been used */
+		emit_store(e, X86_RCX, CTX_RCX);
+	*trap = emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+	back_site = emit_jump(e);
+	emit_patch(e, back_site, e->base + t->check_back);
+}
+/* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
+void chain_emit_loop_record(struct translation *t, const struct step *s)
+{
+	if (!t->loops)
+		return;
+	emit_store(&t->out, X86_RCX, CTX_RCX);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	t->loop_trap = emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
+	t->loop_target = target_of(s);
+}
+/* mov, with zero extension, n bytes at [rax+at] to rcx. */
+static void emit_piece(struct emitter *e, uint32_t at, size_t n)
+{
+	if (n == 8)
+		EMIT(e, 0x48, 0x8b, 0x88);
+	else if (n == 4)
+		EMIT(e, 0x8b, 0x88);
+	else
+		EMIT(e, 0x0f, n == 2 ? 0xb7 : 0xb6, 0x88);
+	emit_u32(e, at);
+}
+
+/* Compares the chain's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
+void chain_emit_comparison(struct translation *t)
+{
+	struct emitter *e = &t->out;
+	const struct step *first = &t->steps[0];
+	uint8_t bytes[MUTABLE_INSNS * BT_INSN_MAX + 8] = {0};
+	size_t len = 0, pieces = 0, sites[MUTABLE_INSNS * BT_INSN_MAX];
+
+	for (int i = 0; i < t->count; i++) {
+		memcpy(bytes + len, t->steps[i].bytes, t->steps[i].insn.len);
+		len += t->steps[i].insn.len;
+	}
+	chain_place(t, first, 0, 0);
+	emit_store(e, X86_RAX, CTX_RAX);
+	emit_store(e, X86_RCX, CTX_RCX);
+	emit_store(e, X86_RDX, CTX_RDX);
+	chain_place(t, first, PLACE_BETWEEN, 0);
+	emit_constant(e, X86_RAX, t->pc);
+	for (size_t at = 0, n; at < len; at += n) {
+		uint64_t value = 0;
+
+		n = len - at >= 8 ? 8 : len - at >= 4 ? 4 : len - at >= 2 ? 2 : 1;
+		memcpy(&value, bytes + at, n);
+		emit_piece(e, (uint32_t)at, n);
+		emit_constant(e, X86_RDX, -value);
+		EMIT(e, 0x48, 0x8d, 0x0c, 0x11, 0xe3, 5); /* lea rcx, [rcx+rdx]; jrcxz over the jump */
+		sites[pieces++] = emit_jump(e);
+	}
+	EMIT(e, 0xeb, 3 * 9 + 5); /* jmp over what follows */
+	for (size_t i = 0; i < pieces; i++)
+		emit_patch(e, sites[i], e->base + e->len);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_load(e, X86_RDX, CTX_RDX);
+	chain_add_cold(t, emit_jump(e), t->pc, EXIT_CHANGED);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_load(e, X86_RDX, CTX_RDX);
+}

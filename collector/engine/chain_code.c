@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* The code of a chain's instructions, and the places in it at which the application's state is known. */
+#include "collector/engine/translation.h"
+
+enum {
+	DISPATCH_BYTES = 11,
+	LOOP_RECORD_BYTES = 9 + 7 + 9 + 10 + 5 + 1,
+};
+
+/* ---- Places ---- */
+
+void chain_place(struct translation *t, const struct step *s, unsigned state, unsigned reg)
+{
+	uint64_t pc = s ? s->pc : t->at_pc;
+	struct place p = {.at = (uint16_t)(t->out.len), .state = (uint8_t)state, .reg = (uint8_t)reg, .pc = (int32_t)(int64_t)(pc - t->pc)};
+
+	p.state |= (t->r11_in ? PLACE_R11 : 0) | (t->shifted ? PLACE_SHIFTED : 0);
+	if (t->place_count && t->places[t->place_count - 1].at == p.at) {
+		const struct place *last = &t->places[t->place_count - 1];
+
+		/* A jump that the chain follows has no code: execution stops before it, not behind. */
+		if (last->state == p.state && last->reg == p.reg)
+			return;
+		t->place_count--;
+	}
+	if (t->place_count < PLACES_MAX)
+		t->places[t->place_count++] = p;
+	else
+		t->out.overflow = true;
+}
+
+void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
+{
+	if (t->cold_count < COLD_MAX)
+		t->cold[t->cold_count++] = (struct cold){site, target, kind};
+	else
+		t->out.overflow = true;
+}
+
+/* ---- The stolen register ---- */
+
+static void bring_r11(struct translation *t, const struct step *s)
+{
+	if (t->r11_in)
+		return;
+	chain_place(t, s, 0, 0);
+	emit_store(&t->out, X86_R11, CTX_BITS);
+	emit_load(&t->out, X86_R11, CTX_R11);
+	t->r11_in = true;
+}
+
+void chain_bring_bits(struct translation *t, const struct step *s)
+{
+	if (!t->r11_in)
+		return;
+	chain_place(t, s, 0, 0);
+	emit_store(&t->out, X86_R11, CTX_R11);
+	emit_load(&t->out, X86_R11, CTX_BITS);
+	t->r11_in = false;
+}
+
+/* ---- Instructions ---- */
+
+/* The instruction with its [rip+disp32] made [base], a register of the low eight but rsp and rbp. */
+static void emit_rebased(struct translation *t, const struct step *s, unsigned base)
+{
+	const struct x86_insn *in = &s->insn;
+
+	emit_bytes(&t->out, s->bytes, in->modrm_at);
+	emit_u8(&t->out, (uint8_t)((s->bytes[in->modrm_at] & 0x38) | base));
+	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
+}
+
+static bool is_lea(const struct x86_insn *in)
+{
+	return in->map == X86_MAP_1 && in->opcode == 0x8d;
+}
+
+/* Whether the instruction is a load whose destination is rewritten and can hold the address before. */
+static bool loads_whole_register(const struct x86_insn *in)
+{
+	if (in->prefix_66 || in->prefix_f2_f3)
+		return false;
+	if (in->map == X86_MAP_1)
+		return in->opcode == 0x8b || (in->opcode == 0x63 && in->rex & 8);
+	return in->map == X86_MAP_0F && (in->opcode == 0xb6 || in->opcode == 0xb7 || in->opcode == 0xbe || in->opcode == 0xbf);
+}
+
+static unsigned modrm_reg(const struct step *s)
+{
+	return (s->bytes[s->insn.modrm_at] >> 3 & 7) | (s->insn.rex & 4 ? 8 : 0);
+}
+
+static void emit_rip_relative(struct translation *t, const struct step *s)
+{
+	static const uint8_t lent[] = {X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSI, X86_RDI};
+	unsigned reg = modrm_reg(s), base = X86_RAX;
+	bool into_itself = loads_whole_register(&s->insn) && reg < 8 && reg != X86_RSP && reg != X86_RBP;
+
+	if (is_lea(&s->insn) && !s->insn.prefix_66) {
+		emit_constant(&t->out, reg, s->insn.rex & 8 ? target_of(s) : (uint32_t)target_of(s));
+		return;
+	}
+	for (size_t i = 0; i < sizeof lent; i++)
+		if (!(s->insn.regs & X86_BIT(lent[i]))) {
+			base = lent[i];
+			break;
+		}
+	if (into_itself)
+		base = reg;
+	emit_store(&t->out, base, CTX_SPILL);
+	emit_constant(&t->out, base, target_of(s));
+	chain_place(t, s, PLACE_SPILLED, base);
+	emit_rebased(t, s, base);
+	if (into_itself)
+		return;
+	t->at_pc = behind(s);
+	chain_place(t, NULL, PLACE_SPILLED, base);
+	emit_load(&t->out, base, CTX_SPILL);
+}
+
+static void emit_plain(struct translation *t, const struct step *s)
+{
+	if (s->insn.regs & X86_BIT(X86_R11))
+		bring_r11(t, s);
+	chain_place(t, s, 0, 0);
+	if (s->insn.traits & X86_RIP_RELATIVE)
+		emit_rip_relative(t, s);
+	else
+		emit_bytes(&t->out, s->bytes, s->insn.len);
+}
+/* ---- Branches ---- */
+
+/* Pushes a return address; the jump that follows is `jump` bytes long, and emit_literal() comes behind it. */
+static void emit_return_address(struct translation *t, uint64_t addr, uint32_t jump)
+{
+	struct emitter *e = &t->out;
+
+	if (addr <= INT32_MAX) {
+		emit_u8(e, 0x68); /* push imm32 */
+		emit_u32(e, (uint32_t)addr);
+		return;
+	}
+	EMIT(e, 0xff, 0x35); /* push [rip+jump] */
+	emit_u32(e, jump);
+}
+
+static void emit_literal(struct translation *t, uint64_t addr)
+{
+	if (addr > INT32_MAX)
+		emit_u64(&t->out, addr);
+}
+
+static void emit_conditional(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+	size_t site;
+
+	chain_bring_bits(t, s);
+	if (!t->shifted) {
+		chain_place(t, s, 0, 0);
+		emit_bit_shift(e);
+		t->shifted = true;
+	}
+	chain_place(t, s, 0, 0);
+	if (s->insn.class == BT_INSN_JCC) {
+		site = emit_jcc(e, s->insn.opcode & 15);
+	} else {
+		if (s->insn.traits & X86_ADDRESS32)
+			emit_u8(e, 0x67);
+		EMIT(e, s->insn.opcode, 2, 0xeb, 5);
+		chain_place(t, s, PLACE_BETWEEN, 0);
+		site = emit_jump(e);
+	}
+	chain_add_cold(t, site, target_of(s), EXIT_LINK);
+	t->shifted = false;
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	emit_bit_set(e);
+	t->at_pc = behind(s);
+	chain_place(t, NULL, 0, 0);
+}
+
+/* To wherever rcx says; rax and rcx are in the context. */
+static void emit_dispatch(struct translation *t)
+{
+	EMIT(&t->out, 0x0f, 0xb7, 0xc1); /* movzx eax, cx */
+	EMIT(&t->out, 0x65, 0xff, 0x24, 0xc5); /* jmp gs:[rax*8+table1] */
+	emit_u32(&t->out, TABLE1_AT);
+}
+
+static void emit_return(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+	uint32_t pops = 8 + (s->insn.imm_size ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8) : 0);
+
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x48, 0x8b, 0x0c, 0x24); /* mov rcx, [rsp] */
+	chain_place(t, s, PLACE_RAX_RCX, 0);
+	EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+pops] */
+	emit_u32(e, pops);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	emit_dispatch(t);
+}
+
+/* mov rcx, what the indirect jump or call leads to. */
+static void emit_load_target(struct translation *t, const struct step *s)
+{
+	const struct x86_insn *in = &s->insn;
+	uint8_t modrm = s->bytes[in->modrm_at];
+
+	if (in->traits & X86_RIP_RELATIVE) {
+		emit_constant(&t->out, X86_RCX, target_of(s));
+		chain_place(t, s, PLACE_RAX_RCX, 0);
+		EMIT(&t->out, 0x48, 0x8b, 0x09); /* mov rcx, [rcx] */
+		return;
+	}
+	/* Prefixes but 3e (notrack) and f2 (bnd) and those without a meaning here; fs and the address size matter. */
+	for (int i = 0; i < in->opcode_at; i++)
+		if (s->bytes[i] == 0x64 || s->bytes[i] == 0x67)
+			emit_u8(&t->out, s->bytes[i]);
+	EMIT(&t->out, (uint8_t)(0x48 | (in->rex & 3)), 0x8b, (uint8_t)((modrm & 0xc7) | X86_RCX << 3));
+	emit_bytes(&t->out, s->bytes + in->modrm_at + 1, (size_t)(in->len - in->modrm_at - 1));
+}
+
+static void emit_indirect(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	if (s->insn.regs & X86_BIT(X86_R11))
+		bring_r11(t, s);
+	chain_place(t, s, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	emit_store(e, X86_RAX, CTX_RAX);
+	emit_load_target(t, s);
+	chain_place(t, s, PLACE_RAX_RCX, 0);
+	if (t->r11_in) {
+		emit_store(e, X86_R11, CTX_R11);
+		emit_load(e, X86_R11, CTX_BITS);
+		t->r11_in = false;
+		chain_place(t, s, PLACE_RAX_RCX, 0);
+	}
+	if (s->insn.class == BT_INSN_ICALL)
+		emit_return_address(t, behind(s), DISPATCH_BYTES);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	emit_dispatch(t);
+	if (s->insn.class == BT_INSN_ICALL)
+		emit_literal(t, behind(s));
+}
+
+static void emit_call(struct translation *t, const struct step *s)
+{
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	emit_return_address(t, behind(s), t->loops ? LOOP_RECORD_BYTES + 5 : 5);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	chain_emit_loop_record(t, s);
+	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
+	emit_literal(t, behind(s));
+}
+
+void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
+{
+	t->at_pc = pc;
+	chain_bring_bits(t, NULL);
+	chain_place(t, NULL, 0, 0);
+	chain_add_cold(t, emit_jump(&t->out), pc, kind);
+}
+/* The indirect entry: is rcx ours, then the record. Ends where the records are full; gives the place of the jump to the body. */
+size_t chain_emit_indirect_entry(struct translation *t)
+{
+	struct emitter *e = &t->out;
+	size_t wrong, body;
+
+	EMIT(e, 0x48, 0xb8); /* mov rax, -pc */
+	emit_u64(e, -t->pc);
+	EMIT(e, 0x48, 0x8d, 0x0c, 0x01); /* lea rcx, [rcx+rax] */
+	EMIT(e, 0xe3, 5);		 /* jrcxz */
+	wrong = emit_jump(e);
+	emit_patch(e, wrong, region_address(CODE_AT) + t->cache->wrong);
+	emit_load(e, X86_RCX, CTX_NEXT);
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
+	emit_u32(e, RECORDS_END);
+	EMIT(e, 0x65, 0x48, 0xc7, 0x81); /* mov qword gs:[rcx+records_end+8], segment: BRANCH_LOG_INDIRECT */
+	emit_u32(e, RECORDS_END + 8);
+	emit_u32(e, t->chain.segment);
+	EMIT(e, 0x48, 0x8d, 0x49, 16); /* lea rcx, [rcx+16] */
+	emit_store(e, X86_RCX, CTX_NEXT);
+	emit_bits_empty(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0xe3, 9 + 5); /* jrcxz full */
+	emit_load(e, X86_RCX, CTX_RCX);
+	body = emit_jump(e);
+	emit_load(e, X86_RCX, CTX_RCX);
+	return body;
+}
+static void emit_last_jump(struct translation *t, const struct step *s)
+{
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	chain_emit_loop_record(t, s);
+	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
+}
+
+void chain_emit_step(struct translation *t, int i)
+{
+	const struct step *s = &t->steps[i];
+	static void (*const rows[BT_INSN_CLASSES])(struct translation *, const struct step *) = {
+		[BT_INSN_PLAIN] = emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
+		[BT_INSN_LOOP] = emit_conditional, [BT_INSN_CALL] = emit_call, [BT_INSN_RET] = emit_return,
+		[BT_INSN_IJMP] = emit_indirect, [BT_INSN_ICALL] = emit_indirect,
+	};
+
+	if (i == t->check_at)
+		chain_emit_checkpoint(t, s);
+	if (i == 0 && t->mutable)
+		chain_emit_comparison(t);
+	/* The bit is shifted before the instruction that sets the flags, not between it and its branch: those two then fuse. */
+	if (s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
+	    !(s->insn.regs & X86_BIT(X86_R11)) && !(i + 1 == t->check_at)) {
+		chain_place(t, s, i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0, 0);
+		emit_bit_shift(&t->out);
+		t->shifted = true;
+	}
+	if (s->insn.class == BT_INSN_JMP) {
+		chain_place(t, s, 0, 0);
+		if (!s->inlined_jump)
+			emit_last_jump(t, s);
+		return;
+	}
+	if (rows[s->insn.class])
+		rows[s->insn.class](t, s);
+	if (i == t->check_at && t->check_flags)
+		for (int k = 0; k < t->place_count; k++) /* until this instruction has run */
+			if (t->places[k].pc == (int32_t)(int64_t)(s->pc - t->pc) && t->check_back <= t->places[k].at)
+				t->places[k].state |= PLACE_BETWEEN;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a chain: which instructions it has, where its checkpoint stands, which segments it covers. */
+#include "collector/engine/translation.h"
+
+enum {
+	SEGMENT_INSNS = 100000,	 /* without a branch; more is cut */
+	LOOK_AHEAD = 64,	 /* instructions, in search of a cycle */
+};
+
+/* Whether a prefix extends the base register of a rip-relative operand: without effect, but not once there is a base. */
+static bool extends_base(const struct step *s)
+{
+	for (int i = 0; i < s->insn.modrm_at; i++) {
+		if (s->bytes[i] == 0xc4 || s->bytes[i] == 0x62)
+			return !(s->bytes[i + 1] & 0x20);
+		if (s->bytes[i] == 0xc5)
+			return false;
+	}
+	return s->insn.rex & 1;
+}
+
+static bool fetch(const struct translation *t, uint64_t pc, struct step *s)
+{
+	size_t n = t->source->read(t->source->arg, pc, s->bytes, BT_INSN_MAX);
+
+	s->pc = pc;
+	return !x86_decode(s->bytes, n, &s->insn) && !(s->insn.traits & X86_OUTSIDE) && !(s->insn.traits & X86_RIP_RELATIVE && extends_base(s));
+}
+
+static bool in_chain(const struct translation *t, uint64_t pc)
+{
+	for (int i = 0; i < t->count; i++)
+		if (t->steps[i].pc == pc)
+			return true;
+	return false;
+}
+
+static bool near_start(const struct translation *t, uint64_t pc)
+{
+	int64_t d = (int64_t)(pc - t->pc);
+
+	return d > INT32_MIN / 2 && d < INT32_MAX / 2;
+}
+
+/* A jump is followed inline unless it leads to what is there already, or back (a loop: its head is a chain of its own). */
+static bool follow_jump(const struct translation *t, const struct step *s)
+{
+	uint64_t target = target_of(s);
+
+	return target > s->pc && !t->mutable && !in_chain(t, target) && near_start(t, target) && code_cache_find(t->cache, target) == CHAIN_NONE;
+}
+
+/* Whether the instruction may write memory other than by a push: in mutable code what follows it may be something else then. */
+static bool may_write(const struct step *s)
+{
+	static const uint8_t loads[] = {0x8b, 0x8a, 0x8d, 0x63, 0x03, 0x0b, 0x13, 0x1b, 0x23, 0x2b, 0x33, 0x3b, 0x39, 0x38, 0x3a, 0x84, 0x85};
+
+	if (s->insn.traits & X86_REPEATED || !s->insn.modrm_at)
+		return s->insn.map == X86_MAP_1 && ((s->insn.opcode >= 0xa2 && s->insn.opcode <= 0xa5) || s->insn.opcode == 0xaa || s->insn.opcode == 0xab);
+	if (s->bytes[s->insn.modrm_at] >= 0xc0)
+		return false;
+	for (size_t i = 0; i < sizeof loads; i++)
+		if (s->insn.map == X86_MAP_1 && s->insn.opcode == loads[i])
+			return false;
+	return true;
+}
+
+static void read_steps(struct translation *t)
+{
+	uint64_t pc = t->pc;
+	int conditionals = 0;
+
+	t->mutable = t->source->is_mutable(t->source->arg, pc);
+	while (t->count < (t->mutable ? MUTABLE_INSNS : CHAIN_INSNS)) {
+		struct step *s = &t->steps[t->count];
+
+		t->next = pc;
+		*s = (struct step){0};
+		if (t->count && t->source->is_mutable(t->source->arg, pc) != t->mutable)
+			return;
+		if (!fetch(t, pc, s)) {
+			t->ends_outside = true;
+			return;
+		}
+		t->count++;
+		pc = behind(s);
+		t->next = pc;
+		if (is_conditional(s)) {
+			if (++conditionals == CHAIN_CONDITIONALS || in_chain(t, pc))
+				return;
+		} else if (s->insn.class == BT_INSN_JMP) {
+			s->inlined_jump = follow_jump(t, s);
+			if (!s->inlined_jump)
+				return;
+			pc = t->next = target_of(s);
+		} else if (s->insn.class != BT_INSN_PLAIN || (t->mutable && may_write(s))) {
+			return;
+		}
+	}
+}
+
+void chain_read(struct translation *t)
+{
+	read_steps(t);
+	if (t->count == CHAIN_INSNS || (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
+		t->steps[t->count - 1].inlined_jump = false;
+}
+
+/* Whether execution can come from pc to the branch at `to` along direct branches alone, as far as one can see. */
+static bool may_come_to(const struct translation *t, uint64_t pc, uint64_t to)
+{
+	for (int i = 0; i < LOOK_AHEAD; i++) {
+		struct step s = {0};
+
+		if (pc == to)
+			return true;
+		if (!fetch(t, pc, &s))
+			return false; /* the stretch ends there */
+		if (s.insn.class == BT_INSN_PLAIN)
+			pc = behind(&s);
+		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
+			pc = target_of(&s);
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool has_conditional(const struct translation *t)
+{
+	for (int i = 0; i < t->count; i++)
+		if (is_conditional(&t->steps[i]))
+			return true;
+	return false;
+}
+
+/* A cycle of direct branches without a conditional leaves no other record; each has a branch that leads back. */
+static bool closes_silent_cycle(const struct translation *t)
+{
+	const struct step *last = &t->steps[t->count - 1];
+
+	if (t->ends_outside || (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL))
+		return false;
+	return target_of(last) <= last->pc && may_come_to(t, target_of(last), last->pc);
+}
+
+/* An instruction that rewrites every flag from nothing but registers: before it a checkpoint may use them. One that touches memory could fault,
+ * and the program would see what the checkpoint left. */
+static bool frees_flags(const struct step *s)
+{
+	bool memory = s->insn.map != X86_MAP_1 || (s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0);
+
+	return s->insn.class == BT_INSN_PLAIN && s->insn.flags_written == X86_ARITHMETIC && !s->insn.flags_read && !memory &&
+	       !(s->insn.traits & X86_REPEATED) && !(s->insn.regs & X86_BIT(X86_R11));
+}
+
+void chain_place_checkpoint(struct translation *t)
+{
+	t->loops = closes_silent_cycle(t);
+	t->check_at = -1;
+	if (!has_conditional(t))
+		return;
+	if (t->mutable) {
+		t->check_at = 0;
+		return;
+	}
+	for (int i = 0; i < t->count && !is_conditional(&t->steps[i]); i++)
+		if (frees_flags(&t->steps[i]) && !(t->steps[i].insn.opcode == 0xf7 || t->steps[i].insn.opcode == 0xf6)) { /* div faults */
+			t->check_at = i;
+			t->check_flags = true;
+			return;
+		}
+	t->check_at = 0;
+	t->check_flags = false;
+}
+static int kind_of(const struct step *s)
+{
+	return bt_insn_branch_kind(s->insn.class);
+}
+
+/* From the last instruction of a chain that its size limit ended to the branch behind it: segments are the same whatever chains
+ * they were found in. Without one, *s is the last instruction before what is not for the cache. */
+static void read_on(const struct translation *t, struct step *s)
+{
+	struct step next = *s;
+
+	for (int i = 0; i < SEGMENT_INSNS; i++) {
+		if (!fetch(t, behind(s), &next))
+			return;
+		*s = next;
+		if (s->insn.class != BT_INSN_PLAIN)
+			return;
+	}
+}
+
+/* The segments of the chain. False without memory. */
+bool chain_add_segments(struct translation *t)
+{
+	uint64_t start = t->pc;
+	uint32_t number = SEGMENT_NONE;
+
+	for (int i = 0; i < t->count; i++) {
+		const struct step *s = &t->steps[i];
+		bool last = i + 1 == t->count;
+		struct segment seg;
+		uint32_t n;
+
+		struct step branch = *s;
+
+		if (s->insn.class == BT_INSN_PLAIN && !last)
+			continue;
+		if (s->insn.class == BT_INSN_PLAIN && !t->ends_outside)
+			read_on(t, &branch);
+		s = &branch;
+		seg = (struct segment){.pc = start, .from = s->pc, .end = behind(s), .to = behind(s), .kind = SEGMENT_FALL};
+		if (s->insn.class != BT_INSN_PLAIN) {
+			seg.kind = (uint8_t)kind_of(s);
+			seg.tick = seg.kind == BT_BRANCH_JCC;
+			seg.to = seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL ? target_of(s) : 0;
+		}
+		n = segment_add(t->cache->segments, &seg);
+		if (n == SEGMENT_NONE || n > INT32_MAX)
+			return false;
+		if (number == SEGMENT_NONE)
+			number = n;
+		t->last_segment = n;
+		if (!code_cache_add_span(t->cache, seg.pc, seg.end))
+			return false;
+		start = seg.kind == BT_BRANCH_JMP ? seg.to : seg.end;
+	}
+	t->chain.segment = number;
+	return number != SEGMENT_NONE;
+}

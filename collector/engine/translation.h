@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* A chain on its way from application code to the cache's code: what the translator's source files share, and nobody else.
+ * chain_read.c reads it, chain_code.c and chain_check.c write its code, translator.c puts it together. */
+#ifndef BT_TRANSLATION_H
+#define BT_TRANSLATION_H
+
+#include "collector/engine/branch_log.h"
+#include "collector/engine/emit.h"
+#include "collector/engine/layout.h"
+#include "collector/engine/translator.h"
+
+enum {
+	CHAIN_INSNS = 48,
+	MUTABLE_INSNS = 16,
+	CHAIN_CONDITIONALS = 12, /* BITS_LIMIT and what a word holds leave room for 16 */
+	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
+	COLD_MAX = 2 * CHAIN_INSNS,
+	PLACES_MAX = 12 * CHAIN_INSNS,
+};
+
+struct step {
+	struct x86_insn insn;
+	uint64_t pc;
+	uint8_t bytes[BT_INSN_MAX];
+	bool inlined_jump; /* a direct jump that the chain follows */
+};
+
+/* A jump to something cold: the displacement's place, and what it leads to. */
+struct cold {
+	size_t site;
+	uint64_t target;
+	uint8_t kind;
+};
+
+struct translation {
+	struct code_cache *cache;
+	const struct code_source *source;
+	uint64_t pc;
+	struct step steps[CHAIN_INSNS];
+	int count;
+	bool ends_outside; /* behind the last step comes what is not for the cache */
+	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
+	uint64_t at_pc;	   /* of places behind an instruction */
+	bool mutable;	   /* the code compares itself */
+	bool loops;	   /* its last branch closes a cycle that would leave no record: it writes one */
+	uint32_t last_segment;
+	int check_at;	   /* the step before which the checkpoint stands */
+	bool check_flags;  /* flags are free there */
+	struct emitter out;
+	struct chain chain;
+	struct cold cold[COLD_MAX];
+	int cold_count;
+	uint32_t loop_trap;
+	uint64_t loop_target;
+	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
+	struct place places[PLACES_MAX];
+	int place_count;
+	bool r11_in; /* r11 is the application's now */
+	bool shifted;
+};
+
+static inline uint64_t behind(const struct step *s) { return s->pc + s->insn.len; }
+
+/* Of a direct branch; and what a rip-relative operand refers to. */
+static inline uint64_t target_of(const struct step *s) { return behind(s) + (uint64_t)s->insn.displacement; }
+
+static inline bool is_conditional(const struct step *s)
+{
+	return s->insn.class == BT_INSN_JCC || s->insn.class == BT_INSN_JRCXZ || s->insn.class == BT_INSN_LOOP;
+}
+
+/* ---- chain_read.c ---- */
+
+/* Reads the chain's instructions, at t->pc: none when the first is not for the cache. */
+void chain_read(struct translation *t);
+
+/* Decides where the checkpoint stands, and whether the last branch writes a record. */
+void chain_place_checkpoint(struct translation *t);
+
+/* Enters its segments and spans. False without memory. */
+bool chain_add_segments(struct translation *t);
+
+/* ---- chain_code.c ---- */
+
+/* What the state is at the place reached: before the instruction s, or (NULL) before what is at t->at_pc. */
+void chain_place(struct translation *t, const struct step *s, unsigned state, unsigned reg);
+
+/* The jump whose displacement is at site leads to an exit of this kind, behind the chain. */
+void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind);
+
+/* Makes the stolen register the history bits again. */
+void chain_bring_bits(struct translation *t, const struct step *s);
+
+/* The indirect entry: is rcx ours, then the record. Ends where the records are full; gives the place of the jump to the body. */
+size_t chain_emit_indirect_entry(struct translation *t);
+
+void chain_emit_step(struct translation *t, int i);
+
+/* Behind the last step: on to pc. */
+void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+
+/* ---- chain_check.c ---- */
+
+/* The checkpoint, before the instruction s. */
+void chain_emit_checkpoint(struct translation *t, const struct step *s);
+
+/* Behind the chain: the way to the glue, the stop (its int3's place in *trap), and the way back. */
+void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap);
+
+/* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
+void chain_emit_loop_record(struct translation *t, const struct step *s);
+
+/* Compares the chain's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
+void chain_emit_comparison(struct translation *t);
+
+#endif
