@@ -3,12 +3,15 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_log_read.c \
 	collector/engine/branch_log_settle.c \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
+	collector/engine/cache_entry.c \
+	collector/engine/cache_stretch.c \
 	collector/engine/chain_check.c \
 	collector/engine/chain_code.c \
 	collector/engine/chain_read.c \
 	collector/engine/code_cache.c collector/engine/code_cache.h \
 	collector/engine/emit.h \
-	collector/engine/engine.c \
+	collector/engine/engine.c collector/engine/engine_private.h \
+	collector/engine/engine_space.c \
 	collector/engine/glue.c collector/engine/glue.h \
 	collector/engine/layout.h \
 	collector/engine/segment.c collector/engine/segment.h \

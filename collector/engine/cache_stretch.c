@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Out of the cache: where the application is at a stop, and what it did since it went in. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "collector/engine/branch_walk.h"
+#include "collector/engine/engine_private.h"
+#include "collector/engine/x86.h"
+#include "collector/tracee.h"
+
+enum {
+	STEP_ON = 4096, /* steps to the next place at which the application's state is known; far more than any sequence has */
+	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
+};
+
+static bool in_code(uint64_t rip)
+{
+	return rip >= region_address(CODE_AT) && rip < region_address(CODE_AT + CODE_SIZE);
+}
+
+static bool read_context(struct task *task, struct stretch *s)
+{
+	return tracee_read(task->tid, region_address(0), &s->ctx, sizeof s->ctx) == sizeof s->ctx;
+}
+
+static uint64_t *register_at(struct bt_regs *r, unsigned reg)
+{
+	uint64_t *const regs[] = {&r->rax, &r->rcx, &r->rdx, &r->rbx, &r->rsp, &r->rbp, &r->rsi, &r->rdi,
+				  &r->r8, &r->r9, &r->r10, &r->r11, &r->r12, &r->r13, &r->r14, &r->r15};
+
+	return regs[reg & 15];
+}
+
+/* The application's state at a stop in the middle of the code. False: in the middle of a sequence. */
+static bool state_at_place(const struct code_cache *c, struct stretch *s)
+{
+	const struct chain *chain;
+	const struct place *p;
+	struct bt_regs *r = &s->regs;
+
+	if (!in_code(r->rip))
+		return false;
+	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &chain);
+	if (!p || p->state & PLACE_BETWEEN)
+		return false;
+	r->rip = chain->pc + (uint64_t)(int64_t)p->pc;
+	if (p->state & PLACE_R11) {
+		s->bits = s->ctx.bits;
+	} else {
+		s->bits = r->r11;
+		r->r11 = s->ctx.r11;
+	}
+	if (p->state & PLACE_SHIFTED)
+		s->bits >>= 1;
+	if (p->state & PLACE_SPILLED)
+		*register_at(r, p->reg) = s->ctx.spill;
+	if (p->state & PLACE_RAX_RCX) {
+		r->rax = s->ctx.rax;
+		r->rcx = s->ctx.rcx;
+	}
+	s->arrival = ARRIVED_NOWHERE;
+	s->kind = EXIT_STOP;
+	return true;
+}
+
+/* The application's state behind an int3 of ours. */
+static bool state_at_trap(const struct code_cache *c, struct stretch *s)
+{
+	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
+	const struct cache_exit *x;
+
+	s->bits = s->regs.r11;
+	if (trap == c->miss_trap) {
+		s->regs.rip = s->regs.rcx;
+		s->regs.rcx = s->ctx.rcx;
+		s->regs.rax = s->ctx.rax;
+		s->arrival = ARRIVED_INDIRECT;
+		s->kind = EXIT_LINK;
+	} else {
+		x = code_cache_exit_at(c, trap);
+		if (!x)
+			return false;
+		s->regs.rip = x->target;
+		s->kind = (enum exit_kind)x->kind;
+		s->arrival = x->kind == EXIT_LINK ? ARRIVED_DIRECT : ARRIVED_NOWHERE;
+	}
+	s->regs.r11 = s->ctx.r11;
+	return true;
+}
+
+bool stretch_is_own_trap(const siginfo_t *info, const struct bt_regs *raw)
+{
+	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1);
+}
+
+bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	return read_context(task, s) && state_at_trap(es->cache, s);
+}
+
+/* Takes the records of the stretch into the task's log. Returns 0 or -BT_E_GONE. */
+static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	int64_t bytes = s->ctx.next + RECORDS_BYTES;
+
+	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
+	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
+	for (size_t at = 0, n; at < s->records; at += n) {
+		n = s->records - at < RECORDS_READ ? s->records - at : RECORDS_READ;
+		if (tracee_read(task->tid, region_address(RECORDS_AT + at * RECORD_SIZE), es->records, n * RECORD_SIZE) != n * RECORD_SIZE)
+			return -BT_E_GONE;
+		branch_log_records(task->log, es->records, n);
+		s->last_segment = es->records[n - 1].segment;
+	}
+	return 0;
+}
+
+static bool is_canonical(uint64_t addr)
+{
+	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
+}
+
+/* A branch to an address that no page can have faults itself, before it has done anything (Intel SDM volume 1, 3.3.7.1): it is undone, and
+ * the stepper makes it. Found by walking from the last record to the indirect branch that ends the stretch. */
+static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	struct segment_table *t = es->cache->segments;
+	const struct segment *from = s->records ? segment_get(t, s->last_segment) : NULL;
+	struct engine_task *et = task->backend;
+	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : et->begin, .steps = UINT16_MAX};
+	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
+	struct walk_out out = {0};
+	const struct bt_branch *b;
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	struct x86_insn insn;
+	size_t n;
+
+	if (s->damaged || !branch_walk(&walk, &leg, &out) || !out.n)
+		return;
+	b = &out.entries[out.n - 1];
+	n = tracee_read(task->tid, b->from, bytes, sizeof bytes);
+	if (x86_decode(bytes, n, &insn))
+		return;
+	if (b->kind == BT_BRANCH_RET)
+		s->regs.rsp -= 8 + (insn.imm_size ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8) : 0);
+	if (b->kind == BT_BRANCH_ICALL)
+		s->regs.rsp += 8;
+	s->regs.rip = b->from;
+	s->arrival = ARRIVED_NOWHERE;
+	s->kind = EXIT_OUTSIDE;
+}
+
+int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	struct engine_task *et = task->backend;
+
+	et->in_cache = false;
+	if (take_records(task, es, s))
+		return -BT_E_GONE;
+	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
+		undo_wild_branch(task, es, s);
+	if (s->damaged)
+		branch_log_break(task->log, BT_GAP_UNDECODED);
+	else if (s->arrival == ARRIVED_NOWHERE)
+		branch_log_end(task->log, s->bits, s->regs.rip);
+	else
+		branch_log_arrive(task->log, s->bits, s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT : BRANCH_LOG_INDIRECT, s->regs.rip);
+	if (branch_log_crowded(task->log))
+		task_settle(task);
+	s->regs.gs_base = et->gs_base;
+	if (s->arrival == ARRIVED_NOWHERE && s->regs.rip == et->begin && !s->records && s->bits == 1)
+		s->regs.orig_rax = et->orig_rax; /* nothing has run: the task is where its system call left it */
+	task->regs = s->regs;
+	return 0;
+}
+
+/* A step of the tracee in the cache's code. False when something else came, which is left for the main loop. */
+static bool step_on(pid_t tid)
+{
+	siginfo_t info;
+	int rc, status;
+
+	if (tracee_resume(tid, PTRACE_SINGLESTEP, 0))
+		return false;
+	do {
+		info.si_pid = 0;
+		rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
+	} while (rc && errno == EINTR);
+	if (rc || info.si_code != CLD_TRAPPED || info.si_status != SIGTRAP)
+		return false;
+	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
+}
+
+bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	uint64_t mask, all_but_trap = ~(1ull << (SIGTRAP - 1));
+	siginfo_t info;
+	bool found = false, alive = true;
+
+	if (!read_context(task, s))
+		return false;
+	if (state_at_place(es->cache, s))
+		return true;
+	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, all_but_trap))
+		return false;
+	for (int i = 0; alive && !found && i < STEP_ON; i++) {
+		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) && !tracee_get_regs(task->tid, &s->regs) && read_context(task, s);
+		if (alive && stretch_is_own_trap(&info, &s->regs))
+			found = state_at_trap(es->cache, s);
+		else if (alive)
+			found = state_at_place(es->cache, s);
+	}
+	(void)!tracee_set_mask(task->tid, mask);
+	s->far = alive && !found;
+	return found;
+}

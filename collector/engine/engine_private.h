@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What the engine's source files share, and nobody else: engine_space.c keeps its part of an address space, cache_entry.c brings a task into
+ * the cache, cache_stretch.c out of it, engine.c decides what its stops mean. */
+#ifndef BT_ENGINE_PRIVATE_H
+#define BT_ENGINE_PRIVATE_H
+
+#include "collector/backend.h"
+#include "collector/engine/code_cache.h"
+#include "collector/engine/layout.h"
+
+enum {
+	RECORD_SIZE = sizeof(struct branch_log_record),
+	RECORDS_READ = 4096, /* at once: 64 KiB, which stay in the processor's cache until they are counted */
+};
+
+/* As it lies in the tracee (layout.h). */
+struct context {
+	uint64_t spill, rax, rcx, bits, r11;
+	int64_t next;
+	uint64_t limit, stop, back, flags, entry, rdx;
+};
+_Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
+
+/* What the engine keeps for an address space. */
+struct engine_space {
+	struct code_cache *cache;
+	bool mapped;
+	bool refused; /* there is no room for the region: everything is stepped */
+	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */
+	struct branch_log_record *records; /* room to read them into */
+};
+
+struct engine_task {
+	void *step; /* the stepper's own */
+	bool in_cache;
+	uint64_t begin; /* where its stretch began */
+	bool stop_wanted;
+	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
+	bool holds; /* a signal that came where it could not be reported */
+	siginfo_t held;
+};
+
+/* How a stretch ended. */
+enum arrival {
+	ARRIVED_NOWHERE, /* between two instructions */
+	ARRIVED_DIRECT,	 /* along a branch that has just been executed */
+	ARRIVED_INDIRECT,
+};
+
+struct stretch {
+	struct context ctx;
+	struct bt_regs regs; /* raw, then the application's */
+	uint64_t bits;
+	enum arrival arrival;
+	enum exit_kind kind;
+	bool far;	/* no place was found in many steps */
+	bool damaged;	/* the records make no sense */
+	size_t records; /* how many there were */
+	uint32_t last_segment; /* of the last one */
+};
+
+/* ---- engine_space.c ---- */
+
+/* The task's space with its region in place (made now, if need be), or NULL when there is none to be had. */
+struct engine_space *engine_space_of(const struct backend *b, struct task *task);
+
+/* ---- cache_entry.c ---- */
+
+/* Lets the stopped task run in the cache from task->regs, or one step by the stepper where the cache cannot; indirect: it has come there by an
+ * indirect branch. Returns 0 or -BT_E_GONE. */
+int cache_enter(struct backend *b, struct task *task, bool indirect);
+
+/* ---- cache_stretch.c ---- */
+
+/* Whether a stop is a trap of the cache's own, by its siginfo and the tracee's registers. */
+bool stretch_is_own_trap(const siginfo_t *info, const struct bt_regs *raw);
+
+/* The application's state behind such a trap; s->regs are the tracee's. False when it is none of this cache, or the task is gone. */
+bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s);
+
+/* Brings a task that was stopped anywhere in the cache to the next place at which the application's state is known. Other signals wait
+ * meanwhile. False when it is gone, or another stop came first, or (s->far) there is no such place near. */
+bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s);
+
+/* Takes the records and the state over: the task is out of the cache, task->regs are the application's (not set in the tracee). Returns 0 or -BT_E_GONE. */
+int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* ---- engine.c ---- */
+
+/* One step by the stepper, which delivers signo first. Returns 0 or -BT_E_GONE. */
+int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
+
+/* Puts away what stepping has changed in the task: the cache's code does not know of it. Returns as stepper_hide_trap() does. */
+int engine_hide_trap(struct task *task);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's part of an address space: its code cache and the region in the tracee. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "collector/engine/engine_private.h"
+#include "collector/tracee.h"
+
+static void space_release(void *extension)
+{
+	struct engine_space *es = extension;
+
+	code_cache_free(es->cache);
+	free(es->records);
+	free(es);
+}
+
+static void *space_copy(void *extension)
+{
+	const struct engine_space *es = extension;
+	struct engine_space *n;
+
+	if (!es->mapped)
+		return NULL;
+	n = malloc(sizeof *n);
+	if (!n)
+		return NULL;
+	*n = *es;
+	n->shared = false;
+	n->cache = code_cache_copy(es->cache);
+	n->records = malloc(RECORDS_READ * RECORD_SIZE);
+	if (!n->cache || !n->records) {
+		space_release(n);
+		return NULL;
+	}
+	if (es->shared)
+		code_cache_clear(n->cache);
+	return n;
+}
+
+static void space_changed(void *extension, uint64_t start, uint64_t end)
+{
+	struct engine_space *es = extension;
+
+	code_cache_drop(es->cache, start, end);
+}
+
+static const struct space_extension_ops space_ops = {space_copy, space_release, space_changed};
+
+static struct engine_space *space_new(void)
+{
+	struct engine_space *es = calloc(1, sizeof *es);
+
+	if (!es)
+		return NULL;
+	es->cache = code_cache_new();
+	es->records = malloc(RECORDS_READ * RECORD_SIZE);
+	if (!es->cache || !es->records) {
+		space_release(es);
+		return NULL;
+	}
+	return es;
+}
+
+/* Says in the trace why a program is slow. */
+static void note_refusal(const struct backend *b, const struct task *task)
+{
+	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer), .time = trace_writer_time(b->writer), .task = task->number,
+				     .text = bt_str("no room for the code cache in this process (addresses taken, or a limit of memory): single-stepped")};
+
+	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
+}
+
+/* Makes the region; signals wait meanwhile. */
+static bool make_region(struct code_cache *c, pid_t tid, bool over)
+{
+	uint64_t mask;
+	bool made;
+
+	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
+		return false;
+	made = !code_cache_map(c, tid, over);
+	return !tracee_set_mask(tid, mask) && made;
+}
+
+struct engine_space *engine_space_of(const struct backend *b, struct task *task)
+{
+	struct address_space *s = task->process->space;
+	struct engine_space *es = s->extension;
+	const struct mapping *there;
+
+	if (!es) {
+		es = s->extension = space_new();
+		s->extension_ops = &space_ops;
+	}
+	if (!es || es->refused)
+		return NULL;
+	es->shared |= task->unit->tasks > 1;
+	if (es->mapped)
+		return es;
+	there = address_space_map_at(s, WORLD_RESERVED_START);
+	/* Over the deterministic start's reservation, never over anything of the program's. */
+	if (there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
+		es->refused = true;
+	else
+		es->refused = !make_region(es->cache, task->tid, there != NULL);
+	if (es->refused)
+		note_refusal(b, task);
+	es->mapped = !es->refused;
+	return es->mapped ? es : NULL;
+}
