@@ -248,7 +248,7 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 
 bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset)
 {
-	if (c->code_len + n > CACHE_CODE_MAX || !ensure_code(c, n))
+	if (c->code_len + n > CODE_SIZE || !ensure_code(c, n))
 		return false;
 	*bytes = c->code + c->code_len;
 	*offset = (uint32_t)c->code_len;

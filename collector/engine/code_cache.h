@@ -17,7 +17,6 @@
 
 enum {
 	CACHE_BUCKETS = 1 << 16,
-	CACHE_CODE_MAX = 64 << 20, /* when this much is used, everything is forgotten */
 };
 
 /* A piece of cache code with one way in (two: the indirect entry checks the address and writes a record first). */

@@ -38,10 +38,10 @@ enum {
 	RECORDS_AT = 0x400000,
 	RECORDS_BYTES = 0x100000,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
-	DATA_SIZE = 0x1000000,
+	DATA_SIZE = 0x700000, /* all of it counts against RLIMIT_DATA: little is left over */
 
 	CODE_AT = DATA_SIZE,
-	CODE_SIZE = 0x10000000,
+	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
 	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
 };
 
