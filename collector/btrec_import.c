@@ -8,6 +8,7 @@
 
 #include "collector/btrec_commands.h"
 #include "collector/place.h"
+#include "collector/say.h"
 #include "config.h"
 #include "import/capture.h"
 
@@ -106,9 +107,9 @@ static int import_to(const char *file, const char *trace, bool quiet, struct bt_
 		rc = importer_close(im, err);
 	capture_close(&c);
 	if (!rc && !quiet && samples)
-		fprintf(stderr, "btrec: imported %" PRIu64 " samples with %" PRIu64 " branches; trace: %s\n", samples, branches, trace);
+		say("imported %" PRIu64 " samples with %" PRIu64 " branches; trace: %s", samples, branches, trace);
 	else if (!rc && !quiet)
-		fprintf(stderr, "btrec: imported; trace: %s\n", trace);
+		say("imported; trace: %s", trace);
 	return rc;
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "collector/btrec_commands.h"
+#include "collector/say.h"
 #include "decoder/model.h"
 #include "decoder/signals.h"
 #include "lib/branch.h"
@@ -178,8 +179,8 @@ static bool print_damage(const struct model *m)
 	for (size_t i = 0; i < m->damage_count; i++) {
 		const struct model_damage *d = &m->damage[i];
 
-		fprintf(stderr, "btrec: %s, byte %" PRIu64 ": %s%s\n", d->file, d->offset, d->text,
-			d->torn ? " (the recorder was cut off here)" : "");
+		say("%s, byte %" PRIu64 ": %s%s", d->file, d->offset, d->text,
+		    d->torn ? " (the recorder was cut off here)" : "");
 		damaged |= !d->torn;
 	}
 	return damaged;

@@ -8,6 +8,7 @@
 
 #include "collector/btrec_commands.h"
 #include "collector/place.h"
+#include "collector/say.h"
 #include "format/trace_reader.h"
 #include "lib/escape.h"
 
@@ -91,15 +92,16 @@ static int list(const char *dir)
 	for (size_t i = 0; i < l.count; i++) {
 		time_t seconds = (time_t)(l.at[i].started / 1000000000u);
 		struct tm tm;
-		char when[64] = "?", name[1024];
+		char when[64] = "?", path[BT_PATH_MAX + sizeof l.at[i].name], safe[4 * sizeof path];
 
 		if (localtime_r(&seconds, &tm))
 			strftime(when, sizeof when, "%F %T", &tm);
-		bt_escape_str(name, sizeof name, l.at[i].name, false);
-		printf("%s  %-12s %s/%s\n", when, l.at[i].how, dir, name);
+		snprintf(path, sizeof path, "%s/%s", dir, l.at[i].name);
+		bt_escape_str(safe, sizeof safe, path, say_utf8());
+		printf("%s  %-12s %s\n", when, l.at[i].how, safe);
 	}
 	if (!l.count)
-		fprintf(stderr, "btrec: no traces in %s\n", dir);
+		say("no traces in %s", dir);
 	free(l.at);
 	return l.count ? 0 : 1;
 }

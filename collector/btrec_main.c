@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "collector/btrec_commands.h"
 #include "collector/place.h"
+#include "collector/say.h"
 #include "config.h"
 
 struct command {
@@ -30,7 +32,7 @@ static void help(FILE *to)
 
 int btrec_complain(const struct bt_error *err)
 {
-	fprintf(stderr, "btrec: %s\n", err->text);
+	say("%s", err->text);
 	return bt_error_exit_status(err->code);
 }
 
@@ -76,6 +78,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
+	setlocale(LC_CTYPE, "");
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
 		if (!strcmp(commands[i].name, name))
 			return commands[i].run(argc - 1, argv + 1);
@@ -88,7 +91,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (*name)
-		fprintf(stderr, "btrec: unknown command %s\n", name);
+		say("unknown command %s", name);
 	help(stderr);
 	return 2;
 }

@@ -18,6 +18,7 @@
 #include "collector/launch.h"
 #include "collector/place.h"
 #include "collector/program.h"
+#include "collector/say.h"
 #include "config.h"
 
 enum {
@@ -260,7 +261,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 static void summarize(const struct run *run, const struct recorder *r, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char how[64], stopped[128] = "";
+	char how[64], stopped[128] = "", never[128] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
@@ -272,9 +273,9 @@ static void summarize(const struct run *run, const struct recorder *r, struct fr
 		snprintf(how, sizeof how, "exited with %d", o->status);
 	if (failure)
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
-	snprintf(m->text, sizeof m->text, "%s%s; trace: %.400s", how, stopped, run->trace);
 	if (r->options.from && !r->from_reached)
-		snprintf(m->text, sizeof m->text, "%s; %.100s was never reached; trace: %.360s", how, r->options.from, run->trace);
+		snprintf(never, sizeof never, "; %.100s was never reached", r->options.from);
+	snprintf(m->text, sizeof m->text, "%s%s%s; trace: %.3200s", how, stopped, never, run->trace);
 }
 
 static void notify(void *arg, const struct recorder *r, int stop_signal)
@@ -491,7 +492,7 @@ static int start(struct run *run)
 	run->front_pid = getpid();
 	front_shield(); /* before the fork: the front may pass a signal on before the recorder has run at all */
 	if (pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
-		fprintf(stderr, "btrec: cannot start the recorder: %s\n", strerror(errno));
+		say("cannot start the recorder: %s", strerror(errno));
 		return OURS;
 	}
 	if (recorder == 0) {

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/say.h"
+
 /* The front passes on every signal that it can get and that is not about itself: what a user, a supervisor or a terminal sends to the
  * program's process. The recorder drops what reached the program by itself, with the rest of its process group. */
 static const int kept[] = {SIGKILL, SIGSTOP, SIGCONT, SIGCHLD, SIGPIPE, SIGXFSZ};
@@ -156,13 +158,13 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 {
 	if (m->type == FRONT_FAILED) {
 		waitpid(recorder, NULL, 0);
-		fprintf(stderr, "btrec: %s\n", m->text);
+		say("%s", m->text);
 		return m->value;
 	}
 	if (!m->lives_on)
 		waitpid(recorder, NULL, 0);
 	if (!quiet)
-		fprintf(stderr, "btrec: %s\n", m->text);
+		say("%s", m->text);
 	return end_like(m);
 }
 
@@ -207,6 +209,6 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 			return act_on(&m, recorder, quiet);
 		stop_like(m.value, recorder);
 	}
-	fputs("btrec: the recorder was killed, and the program with it; what it had written can be read\n", stderr);
+	say("the recorder was killed, and the program with it; what it had written can be read");
 	return 125;
 }

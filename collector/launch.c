@@ -54,6 +54,7 @@ static long long number_in_file(const char *path, const char *key, int base)
 int launch_refused(struct bt_error *err, int cause, const char *scope_file, const char *status_file)
 {
 	long long yama = number_in_file(scope_file, "", 10), capabilities = number_in_file(status_file, "CapEff:", 16);
+	long long tracer = number_in_file(status_file, "TracerPid:", 10);
 	bool capable = capabilities >= 0 && capabilities >> CAP_SYS_PTRACE & 1;
 
 	if (cause != EPERM && cause != EACCES && cause != ENOSYS)
@@ -65,6 +66,9 @@ int launch_refused(struct bt_error *err, int cause, const char *scope_file, cons
 		return bt_fail(err, BT_E_PERMISSION, 0,
 			       "ptrace is for root only here (kernel.yama.ptrace_scope is 2): run as root (in a container with --cap-add=SYS_PTRACE), or "
 			       "`sysctl kernel.yama.ptrace_scope=1` as root of the machine");
+	if (tracer > 0)
+		return bt_fail(err, BT_E_PERMISSION, 0,
+			       "process %lld (btrec, strace, a debugger) traces this btrec and all that it starts: a program has one tracer", tracer);
 	if (number_in_file(status_file, "Seccomp:", 10) > 0)
 		return bt_fail(err, BT_E_PERMISSION, 0,
 			       "ptrace is forbidden by a seccomp filter, as containers set one: start the container with --cap-add=SYS_PTRACE "

@@ -15,6 +15,7 @@ collector_libcollector_a_SOURCES = \
 	collector/recorder_syscalls.c \
 	collector/recorder_tasks.c \
 	collector/recorder_turns.c \
+	collector/say.c collector/say.h \
 	collector/snapshot.c collector/snapshot.h \
 	collector/address_space.c collector/address_space.h \
 	collector/stepper.c collector/stepper.h \

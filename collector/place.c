@@ -2,12 +2,15 @@
 #include "collector/place.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "lib/escape.h"
 
 int place_directory(char dir[BT_PATH_MAX], struct bt_error *err)
 {
@@ -54,11 +57,26 @@ int place_prepare(const char *dir, struct bt_error *err)
 	}
 }
 
+/* So that the name can be shown and typed. */
+static void make_printable(char *name)
+{
+	for (size_t len = strlen(name), at = 0, used; at < len; at += used) {
+		used = bt_printable((const uint8_t *)name + at, len - at);
+		if (!used) {
+			name[at] = '_';
+			used = 1;
+		}
+	}
+}
+
 void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *program, unsigned n)
 {
 	const char *slash = strrchr(program, '/');
+	char name[NAME_MAX - 15]; /* leaves room for the number */
 
-	snprintf(path, BT_PATH_MAX, "%.3000s/%.255s-%u", dir, slash ? slash + 1 : program, n);
+	snprintf(name, sizeof name, "%s", slash ? slash + 1 : program);
+	make_printable(name);
+	snprintf(path, BT_PATH_MAX, "%.3000s/%s-%u", dir, name, n);
 }
 
 void place_link_latest(const char *dir, const char *trace)

@@ -15,7 +15,7 @@ int place_directory(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
 /* Makes that directory and its parents (mode 0700). Errors: BT_E_PERMISSION, BT_E_IO. */
 int place_prepare(const char *dir, struct bt_error *err) BT_MUST_USE;
 
-/* The nth candidate for a trace of a program: DIR/NAME-n. */
+/* The nth candidate for a trace of a program: DIR/NAME-n, without what is not printable of its name, and not longer than a name may be. */
 void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *program, unsigned n);
 
 /* Lets the link DIR/latest name the trace. Failure does not matter. */

@@ -180,6 +180,23 @@ def script():
     equal((result.status, result.out.count(b"out")), (0, 5), "status and output (%s)" % result.err.decode())
 
 
+@case("programs and directories with any name: the line about the trace is right and cannot act on a terminal")
+def any_name():
+    target = build("status.S", *BARE)
+    for name, kept in ((b"a b", b"a b"), (b"esc\x1b]2;x\x07\n", b"esc_]2;x__"), (b"\xc3\xb6\xff", b"\xc3\xb6_"), (b"n" * 255, b"n" * 239)):
+        folder = fresh_dir("names").encode()
+        os.symlink(target, os.path.join(folder, name))
+        env = {"BTREC_TRACE_DIR": os.path.join(folder, b"d" * 200, b"d" * 200, b"d" * 200), "LC_ALL": "C.UTF-8"}
+        result = execute([BTREC, "run", os.path.join(folder, name), "x"], env=env, cwd=TMP)
+        trace = os.path.join(env["BTREC_TRACE_DIR"], kept + b"-0")
+        equal((result.status, result.err), (1, b"btrec: exited with 1; trace: " + trace + b"\n"), "end and line")
+        check(os.path.isdir(trace), "no directory of that name")
+        listed = execute([BTREC, "list"], env=env)
+        check(listed.out.endswith(b"  " + trace + b"\n"), "list: " + short(listed.out))
+    refused = execute([BTREC, "run", b"\x1b]2;x\x07"], cwd=TMP)
+    equal((refused.status, refused.err.count(b"\x1b"), refused.err.count(b"\\x1b")), (127, 0, 1), "a name that is not there")
+
+
 @case("--quiet")
 def quiet():
     result = record([build("status.S", *BARE), "x"], ["--quiet"])
@@ -376,6 +393,13 @@ def no_ptrace():
         raise Skip("the kernel has no seccomp filters")
     equal(result.status, 125, "status (%s)" % result.err.decode())
     check(re.search("ptrace.*seccomp|seccomp.*ptrace", result.err.decode(), re.I | re.S), result.err.decode())
+
+
+@case("a recording inside a recording: 125, with the reason")
+def nested():
+    result = record([BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"], env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+    equal(result.status, 125, "status (%s)" % result.err.decode())
+    check("a program has one tracer" in result.err.decode(), result.err.decode())
 
 
 # Losses -------------------------------------------------------------------------------------------------------------

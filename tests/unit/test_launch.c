@@ -14,6 +14,8 @@ static const char capable[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t000
 static const char filtered[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t00000000a80425fb\nSeccomp:\t2\nSeccomp_filters:\t1\n";
 static const char capable_filtered[] = "Name:\tx\nCapEff:\t00000000a80c25fb\nSeccomp:\t2\n";
 
+static const char traced[] = "Name:\tx\nTracerPid:\t4711\nCapEff:\t0000000000000000\nSeccomp:\t0\n";
+
 static const struct row {
 	const char *scope; /* NULL: a kernel without yama */
 	const char *status;
@@ -33,6 +35,7 @@ static const struct row {
 	{"2\n", capable_filtered, EPERM, BT_E_PERMISSION, "seccomp filter", "seccomp=unconfined"},
 	{"3\n", plain, EPERM, BT_E_PERMISSION, "ptrace_scope is 3", "only a reboot"},
 	{"3\n", capable, EPERM, BT_E_PERMISSION, "ptrace_scope is 3", "only a reboot"},
+	{"1\n", traced, EPERM, BT_E_PERMISSION, "process 4711", "one tracer"},
 	{"3\n", plain, ESRCH, BT_E_IO, "cannot trace", ""},
 };
 
