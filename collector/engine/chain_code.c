@@ -97,7 +97,7 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 	unsigned reg = modrm_reg(s), base = X86_RAX;
 	bool into_itself = loads_whole_register(&s->insn) && reg < 8 && reg != X86_RSP && reg != X86_RBP;
 
-	if (is_lea(&s->insn) && !s->insn.prefix_66) {
+	if (is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8)) {
 		emit_constant(&t->out, reg, s->insn.rex & 8 ? target_of(s) : (uint32_t)target_of(s));
 		return;
 	}

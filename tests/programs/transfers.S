@@ -19,6 +19,27 @@ call_direct_next:
 	expect CALL, 1, call_direct, function
 	expect RET, 1, function_ret, call_direct_next
 
+	/* As before __tls_get_addr: data16 lea; data16 data16 rex.W call. */
+	.byte 0x66
+	leaq pointer(%rip), %rax
+	cmpq $pointer, %rax
+lea_tested:
+	jne near_end
+lea_right:
+	expect JCC, 0, lea_tested, lea_right
+call_padded:
+	.byte 0x66, 0x66, 0x48, 0xe8
+	.long function - . - 4
+call_padded_next:
+	expect CALL, 1, call_padded, function
+	expect RET, 1, function_ret, call_padded_next
+call_padded_memory:
+	.byte 0x66
+	rex.W call *pointer(%rip)
+call_padded_memory_next:
+	expect ICALL, 1, call_padded_memory, function
+	expect RET, 1, function_ret, call_padded_memory_next
+
 	/* Bytes taken off the stack by the return. */
 	pushq $1
 	pushq $2

@@ -241,7 +241,7 @@ static bool outside(const struct decoded *d, const struct x86_insn *insn)
 		return true;
 	if (insn->class == BT_INSN_SYSCALL || insn->class == BT_INSN_IRET || z->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
 		return true;
-	if (is_branch(insn->class) && insn->prefix_66)
+	if (is_branch(insn->class) && insn->prefix_66 && !(insn->rex & 8))
 		return true;
 	if (d->gs && !is_nop(z) && (touches_memory(d) || !is_branch(insn->class)))
 		return true;
