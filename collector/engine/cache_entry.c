@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Into the cache. */
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 
 #include "collector/engine/engine_private.h"
 #include "collector/engine/translator.h"
@@ -64,7 +63,6 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct engine_task *et = task->backend;
 	struct engine_space *es = NULL;
 	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT};
-	struct iovec local = {&ctx, sizeof ctx}, remote = {(void *)(uintptr_t)region_address(0), sizeof ctx};
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
 
@@ -74,7 +72,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);
 	if (chain == CHAIN_NONE || engine_hide_trap(task))
 		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
-	if (code_cache_sync(es->cache, task->tid) || process_vm_writev(task->tid, &local, 1, &remote, 1, 0) != sizeof ctx)
+	if (code_cache_sync(es->cache, task->tid) || !window_write(&es->window, task->tid, 0, &ctx, sizeof ctx))
 		return -BT_E_GONE;
 	regs = task->regs;
 	regs.r11 = 1;

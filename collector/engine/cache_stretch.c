@@ -20,9 +20,9 @@ static bool in_code(uint64_t rip)
 	return rip >= region_address(CODE_AT) && rip < region_address(CODE_AT + CODE_SIZE);
 }
 
-static bool read_context(struct task *task, struct stretch *s)
+static bool read_context(struct task *task, const struct engine_space *es, struct stretch *s)
 {
-	return tracee_read(task->tid, region_address(0), &s->ctx, sizeof s->ctx) == sizeof s->ctx;
+	return window_read(&es->window, task->tid, 0, &s->ctx, sizeof s->ctx);
 }
 
 static uint64_t *register_at(struct bt_regs *r, unsigned reg)
@@ -97,7 +97,7 @@ bool stretch_is_own_trap(const siginfo_t *info, const struct bt_regs *raw)
 
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
 {
-	return read_context(task, s) && state_at_trap(es->cache, s);
+	return read_context(task, es, s) && state_at_trap(es->cache, s);
 }
 
 /* Takes the records of the stretch into the task's log. Returns 0 or -BT_E_GONE. */
@@ -107,9 +107,17 @@ static int take_records(struct task *task, struct engine_space *es, struct stret
 
 	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
+	if (es->window.bytes) { /* the log copies before it looks: the program can write to these at any moment */
+		const struct branch_log_record *records = (const void *)(es->window.bytes + RECORDS_AT);
+
+		if (s->records)
+			s->last_segment = records[s->records - 1].segment;
+		branch_log_records(task->log, records, s->records);
+		return 0;
+	}
 	for (size_t at = 0, n; at < s->records; at += n) {
 		n = s->records - at < RECORDS_READ ? s->records - at : RECORDS_READ;
-		if (tracee_read(task->tid, region_address(RECORDS_AT + at * RECORD_SIZE), es->records, n * RECORD_SIZE) != n * RECORD_SIZE)
+		if (!window_read(&es->window, task->tid, RECORDS_AT + at * RECORD_SIZE, es->records, n * RECORD_SIZE))
 			return -BT_E_GONE;
 		branch_log_records(task->log, es->records, n);
 		s->last_segment = es->records[n - 1].segment;
@@ -199,14 +207,14 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 	siginfo_t info;
 	bool found = false, alive = true;
 
-	if (!read_context(task, s))
+	if (!read_context(task, es, s))
 		return false;
 	if (state_at_place(es->cache, s))
 		return true;
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, all_but_trap))
 		return false;
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {
-		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) && !tracee_get_regs(task->tid, &s->regs) && read_context(task, s);
+		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) && !tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
 		if (alive && stretch_is_own_trap(&info, &s->regs))
 			found = state_at_trap(es->cache, s);
 		else if (alive)

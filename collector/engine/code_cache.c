@@ -187,9 +187,9 @@ static bool open_memory(struct code_cache *c, pid_t tid)
 int code_cache_map(struct code_cache *c, pid_t tid, bool over)
 {
 	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
-	const uint64_t data[6] = {region_address(0), DATA_SIZE, PROT_READ | PROT_WRITE, flags, UINT64_MAX, 0};
+	const uint64_t data[6] = {region_address(WINDOW_SIZE), DATA_SIZE - WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, UINT64_MAX, 0};
 	const uint64_t code[6] = {region_address(CODE_AT), CODE_SIZE, PROT_READ | PROT_EXEC, flags, UINT64_MAX, 0};
-	const uint64_t dump[6] = {region_address(0), DATA_SIZE + CODE_SIZE, MADV_DONTDUMP};
+	const uint64_t dump[6] = {region_address(WINDOW_SIZE), DATA_SIZE + CODE_SIZE - WINDOW_SIZE, MADV_DONTDUMP};
 	long rc = tracee_syscall(tid, SYS_mmap, data);
 
 	if (rc == (long)data[0])

@@ -103,6 +103,7 @@ struct code_cache {
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
+	uint32_t name; /* of the glue's page: what the region is called */
 	bool cleared; /* the tracee's tables are to be emptied at the next sync */
 };
 
@@ -112,7 +113,7 @@ struct code_cache *code_cache_new(void);
 struct code_cache *code_cache_copy(const struct code_cache *c);
 void code_cache_free(struct code_cache *c);
 
-/* Maps the region in a stopped task of the space (by system calls made in it) and fills it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when
+/* Maps the region, but for its window, in a stopped task of the space (by system calls made in it) and fills it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when
  * the kernel refuses. over: whatever is mapped there gives way. */
 int code_cache_map(struct code_cache *c, pid_t tid, bool over);
 

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 
 #include "collector/engine/engine_private.h"
 #include "collector/stepper.h"
@@ -104,11 +103,11 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
 	const uint64_t now[2] = {0, 1}; /* limit, stop */
-	struct iovec local = {(void *)(uintptr_t)now, sizeof now}, remote = {(void *)(uintptr_t)region_address(CTX_LIMIT), sizeof now};
+	struct engine_space *es = task->process ? task->process->space->extension : NULL;
 
 	(void)b;
 	et->stop_wanted = true;
-	if (et->in_cache && process_vm_writev(task->tid, &local, 1, &remote, 1, 0) < 0)
+	if (et->in_cache && es && !window_write(&es->window, task->tid, CTX_LIMIT, now, sizeof now))
 		et->stop_wanted = false; /* gone */
 }
 

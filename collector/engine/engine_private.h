@@ -7,6 +7,7 @@
 #include "collector/backend.h"
 #include "collector/engine/code_cache.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/window.h"
 
 enum {
 	RECORD_SIZE = sizeof(struct branch_log_record),
@@ -24,6 +25,7 @@ _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 /* What the engine keeps for an address space. */
 struct engine_space {
 	struct code_cache *cache;
+	struct window window;
 	bool mapped;
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */

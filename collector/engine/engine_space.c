@@ -10,6 +10,7 @@ static void space_release(void *extension)
 {
 	struct engine_space *es = extension;
 
+	window_close(&es->window);
 	code_cache_free(es->cache);
 	free(es->records);
 	free(es);
@@ -27,6 +28,7 @@ static void *space_copy(void *extension)
 		return NULL;
 	*n = *es;
 	n->shared = false;
+	n->window = (struct window){.inherited = es->window.bytes != NULL};
 	n->cache = code_cache_copy(es->cache);
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	if (!n->cache || !n->records) {
@@ -71,15 +73,15 @@ static void note_refusal(const struct backend *b, const struct task *task)
 	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
 }
 
-/* Makes the region; signals wait meanwhile. */
-static bool make_region(struct code_cache *c, pid_t tid, bool over)
+/* Makes the region, or what a fork's child needs afresh of its copy; signals wait meanwhile. */
+static bool make_region(struct engine_space *es, pid_t tid, bool over)
 {
-	uint64_t mask;
+	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
 	bool made;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
-	made = !code_cache_map(c, tid, over);
+	made = (es->mapped || !code_cache_map(es->cache, tid, over)) && !window_map(&es->window, tid, name, over);
 	return !tracee_set_mask(tid, mask) && made;
 }
 
@@ -96,14 +98,14 @@ struct engine_space *engine_space_of(const struct backend *b, struct task *task)
 	if (!es || es->refused)
 		return NULL;
 	es->shared |= task->unit->tasks > 1;
-	if (es->mapped)
+	if (es->mapped && !es->window.inherited)
 		return es;
 	there = address_space_map_at(s, WORLD_RESERVED_START);
 	/* Over the deterministic start's reservation, never over anything of the program's. */
-	if (there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
+	if (!es->mapped && there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
 		es->refused = true;
 	else
-		es->refused = !make_region(es->cache, task->tid, there != NULL);
+		es->refused = !make_region(es, task->tid, es->mapped || there != NULL);
 	if (es->refused)
 		note_refusal(b, task);
 	es->mapped = !es->refused;

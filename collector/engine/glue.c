@@ -130,4 +130,6 @@ void glue_emit(struct code_cache *c)
 	emit_u8(&e, 0xcc); /* offset 0 means none */
 	emit_search(c, &e);
 	emit_checkpoint(c, &e);
+	c->name = (uint32_t)e.len;
+	emit_bytes(&e, "btrec", sizeof "btrec");
 }

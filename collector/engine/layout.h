@@ -28,17 +28,20 @@ enum {
 	CTX_RDX = 0x58,
 	CTX_SIZE = 0x60,
 
+	/* The window (window.h): the context, and the records. */
+	RECORDS_AT = 0x10000,
+	RECORDS_BYTES = 0x100000,
+	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
+	WINDOW_SIZE = RECORDS_END,
+
 	/* Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open addressing. */
-	TABLE1_AT = 0x10000,
+	TABLE1_AT = WINDOW_SIZE,
 	TABLE1_ENTRIES = 0x10000,
-	TABLE2_AT = 0x100000,
+	TABLE2_AT = 0x200000,
 	TABLE2_BITS = 17,
 	TABLE2_ENTRIES = 1 << TABLE2_BITS,
 	TABLE2_SHIFT = 11, /* of the hash: leaves index * 16 */
-	RECORDS_AT = 0x400000,
-	RECORDS_BYTES = 0x100000,
-	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
-	DATA_SIZE = 0x700000, /* all of it counts against RLIMIT_DATA: little is left over */
+	DATA_SIZE = 0x500000, /* all of it counts against RLIMIT_DATA: little is left over */
 
 	CODE_AT = DATA_SIZE,
 	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */

@@ -17,6 +17,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/segment.c collector/engine/segment.h \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \
+	collector/engine/window.c collector/engine/window.h \
 	collector/engine/x86.c collector/engine/x86.h collector/engine/x86_forms.h \
 	collector/engine/x86_legacy.c collector/engine/x86_vector.c
 EXTRA_DIST += collector/engine/README.md

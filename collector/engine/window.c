@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/window.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collector/engine/layout.h"
+#include "collector/tracee.h"
+#include "lib/error.h"
+
+/* How many system call filters a process has; -1: unknown (before Linux 5.9). */
+static int filters_of(const char *path)
+{
+	char line[256];
+	int n = -1;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof line, f))
+		if (sscanf(line, "Seccomp_filters: %d", &n) == 1)
+			break;
+	fclose(f);
+	return n;
+}
+
+/* What the recorder itself may do its tracees may; filters beyond its own are the program's. */
+static bool is_filtered(pid_t tid)
+{
+	char path[32];
+	int n;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	n = filters_of(path);
+	return n < 0 || n > filters_of("/proc/self/status");
+}
+
+static int open_descriptor(pid_t tid, long fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)tid, fd);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static bool map_at(pid_t tid, uint64_t flags, uint64_t fd)
+{
+	const uint64_t map[6] = {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, fd, 0};
+	const uint64_t dump[6] = {region_address(0), WINDOW_SIZE, MADV_DONTDUMP};
+
+	if (tracee_syscall(tid, SYS_mmap, map) != (long)map[0])
+		return false;
+	tracee_syscall(tid, SYS_madvise, dump);
+	return true;
+}
+
+/* The task opens a memory file, and the tracer maps it through /proc. No trace of the descriptor stays. */
+static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
+{
+	const uint64_t create[6] = {name, MFD_CLOEXEC | MFD_ALLOW_SEALING};
+	long fd = tracee_syscall(tid, SYS_memfd_create, create);
+	const uint64_t close_it[6] = {(uint64_t)fd};
+	void *bytes = MAP_FAILED;
+	int own;
+
+	if (fd < 0)
+		return false;
+	own = open_descriptor(tid, fd);
+	/* Sealed: what the tracer has mapped cannot be taken away from it. */
+	if (own >= 0 && !ftruncate(own, WINDOW_SIZE) && !fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+	if (own >= 0)
+		close(own);
+	if (bytes != MAP_FAILED && !map_at(tid, MAP_SHARED | fixed, (uint64_t)fd)) {
+		munmap(bytes, WINDOW_SIZE);
+		bytes = MAP_FAILED;
+	}
+	tracee_syscall(tid, SYS_close, close_it);
+	if (bytes != MAP_FAILED)
+		w->bytes = bytes;
+	return bytes != MAP_FAILED;
+}
+
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over)
+{
+	uint64_t fixed = over ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+
+	w->inherited = false;
+	w->bytes = NULL;
+	if (!is_filtered(tid) && map_shared(w, tid, name, fixed))
+		return 0;
+	return map_at(tid, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX) ? 0 : -BT_E_NO_MEMORY;
+}
+
+void window_close(struct window *w)
+{
+	if (w->bytes)
+		munmap(w->bytes, WINDOW_SIZE);
+	w->bytes = NULL;
+}
+
+bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, size_t n)
+{
+	if (!w->bytes)
+		return tracee_read(tid, region_address(at), bytes, n) == n;
+	memcpy(bytes, w->bytes + at, n);
+	return true;
+}
+
+bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *bytes, size_t n)
+{
+	struct iovec local = {(void *)(uintptr_t)bytes, n}, remote = {(void *)(uintptr_t)region_address(at), n};
+
+	if (!w->bytes)
+		return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)n;
+	memcpy(w->bytes + at, bytes, n);
+	return true;
+}

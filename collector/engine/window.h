@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The window: the part of the engine's region that tracer and tracee both have mapped - the context and the records -, so that
+ * neither is copied by system calls. Where it cannot be shared (a system call filter of the program's might end it for asking), it is private
+ * memory of the tracee and every access goes through the kernel: slower, otherwise the same. */
+#ifndef BT_WINDOW_H
+#define BT_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct window {
+	uint8_t *bytes; /* the tracer's mapping of it, NULL: private */
+	bool inherited; /* by a fork: what lies there in the tracee is its parent's */
+};
+
+/* Maps it in a stopped task whose signals are blocked, by system calls made in it. name: address in the tracee of a string, by which the
+ * kernel shows it (memfd_create(2)). over: whatever is mapped there gives way. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. */
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over);
+
+/* The tracer's mapping goes. */
+void window_close(struct window *w);
+
+/* A stopped task's window, at an offset of the region. Whether it was all there. */
+bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, size_t n);
+bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *bytes, size_t n);
+
+#endif
