@@ -506,6 +506,19 @@ static int start(struct run *run)
 	return front_wait(pipes[0], recorder, run->quiet);
 }
 
+/* Everything about the program is read from /proc, by pids as we see them. */
+static int check_proc(struct bt_error *err)
+{
+	char self[32] = "";
+	ssize_t len = readlink("/proc/self", self, sizeof self - 1);
+
+	if (len < 0)
+		return bt_fail(err, BT_E_UNSUPPORTED, errno, "there is no proc(5) on /proc, which recording needs: mount -t proc proc /proc");
+	if (atoi(self) != getpid())
+		return bt_fail(err, BT_E_UNSUPPORTED, 0, "/proc is that of another PID namespace: mount -t proc proc /proc, or unshare --mount-proc");
+	return 0;
+}
+
 int btrec_run(int argc, char **argv)
 {
 	struct run run = {.backend = &engine_ops, .reason = "the default: exact, and needs no PMU",
@@ -528,6 +541,10 @@ int btrec_run(int argc, char **argv)
 	if (program_find(argv[at], run.program, &err)) {
 		status = btrec_complain(&err);
 		return status == 126 || status == 127 ? status : OURS;
+	}
+	if (check_proc(&err)) {
+		btrec_complain(&err);
+		return OURS;
 	}
 	return start(&run);
 }

@@ -402,6 +402,17 @@ def nested():
     check("a program has one tracer" in result.err.decode(), result.err.decode())
 
 
+@case("/proc of another PID namespace, or none: 125, with the reason")
+def other_proc():
+    need_root()
+    for first, what in (([], "another PID namespace"), (["sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"], "no proc")):
+        result = execute(["unshare", "-mpf", *first, BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"])
+        if b"unshare" in result.err:
+            raise Skip(result.err.decode().strip())
+        equal(result.status, 125, "status (%s)" % result.err.decode())
+        check(what in result.err.decode(), result.err.decode())
+
+
 # Losses -------------------------------------------------------------------------------------------------------------
 
 @case("a full disk: the program goes on, the trace says where it stopped")
