@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Into the cache. */
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 
 #include "collector/engine/engine_private.h"
 #include "collector/engine/translator.h"
@@ -9,7 +10,7 @@
 enum {
 	EFLAGS_TF = 0x100,
 	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
-	AHEAD = 24,	     /* chains translated beyond the one that is needed: fewer stops */
+	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
 };
 
 struct source {
@@ -32,30 +33,61 @@ static bool is_mutable(void *arg, uint64_t addr)
 	return address_space_code_kind(s->space, addr) == CODE_MUTABLE;
 }
 
+/* The chain at pc, made if need be. CHAIN_NONE as translator_translate(); the cache may have been cleared then. */
+static uint32_t chain_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
+{
+	uint32_t chain = code_cache_find(c, pc);
+
+	if (chain == CHAIN_NONE)
+		return translator_translate(c, source, pc, indirect);
+	if (!indirect || c->chains[chain].indirect)
+		return chain;
+	if (translator_add_entry(c, chain))
+		return chain;
+	code_cache_clear(c);
+	return translator_translate(c, source, pc, indirect);
+}
+
+/* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. */
+static uint64_t address_in(const struct source *s, uint64_t slot)
+{
+	uint64_t value = 0;
+	struct iovec local = {&value, sizeof value}, remote = {(void *)(uintptr_t)slot, sizeof value};
+
+	return process_vm_readv(s->tid, &local, 1, &remote, 1, 0) == sizeof value ? value : 0;
+}
+
+/* Chains that execution may come to soon, breadth first from the chain `first`, the newest: along direct branches, back from calls, and through fixed slots. */
+static void translate_ahead(struct code_cache *c, const struct code_source *source, uint32_t first)
+{
+	uint32_t clears = c->clears;
+
+	for (uint32_t n = first; n < c->chain_count && c->chain_count < first + AHEAD; n++) {
+		uint32_t exit = c->chains[n].exit_first, end = n + 1 < c->chain_count ? c->chains[n + 1].exit_first : c->exit_count;
+		uint64_t back = c->chains[n].returns_to, slot = c->chains[n].slot, pc = slot ? address_in(source->arg, slot) : 0;
+
+		for (; exit < end && c->clears == clears; exit++)
+			if (c->exits[exit].kind == EXIT_LINK && c->exits[exit].linked == CHAIN_NONE)
+				chain_at(c, source, c->exits[exit].target, false);
+		if (back && c->clears == clears)
+			chain_at(c, source, back, true);
+		if (pc && c->clears == clears)
+			chain_at(c, source, pc, true);
+		if (c->clears != clears)
+			return;
+	}
+}
+
 /* The chain at pc, made if need be, with some that lie ahead of it. */
 static uint32_t chain_for(struct backend *b, struct task *task, struct code_cache *c, uint64_t pc, bool indirect)
 {
 	struct source src = {task->process->space, b->writer, task->tid};
 	struct code_source source = {read_code, is_mutable, &src};
-	uint32_t chain = code_cache_find(c, pc), exit = c->exit_count;
+	uint32_t chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 
-	if (chain != CHAIN_NONE && (!indirect || c->chains[chain].indirect))
-		return chain;
-	if (chain != CHAIN_NONE)
-		code_cache_drop_chain(c, chain); /* it needs another entry */
-	chain = translator_translate(c, &source, pc, indirect);
-	for (int i = 0; chain != CHAIN_NONE && i < AHEAD && exit < c->exit_count; exit++) {
-		uint64_t target = c->exits[exit].target;
-		uint32_t count = c->chain_count;
-
-		if (c->exits[exit].kind != EXIT_LINK || code_cache_find(c, target) != CHAIN_NONE)
-			continue;
-		translator_translate(c, &source, target, false);
-		if (c->chain_count < count) /* cleared */
-			return chain_for(b, task, c, pc, indirect);
-		i++;
-	}
-	return chain;
+	if (chain != CHAIN_NONE && chain + 1 == c->chain_count)
+		translate_ahead(c, &source, chain);
+	return c->clears == clears ? chain : chain_at(c, &source, pc, indirect);
 }
 
 int cache_enter(struct backend *b, struct task *task, bool indirect)

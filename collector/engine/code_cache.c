@@ -9,11 +9,17 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "collector/engine/glue.h"
 #include "collector/engine/layout.h"
 #include "collector/tracee.h"
+
+enum {
+	PATCH_GAP = 512,     /* writing so much more costs less than another call */
+	WRITE_AT_ONCE = 256, /* changes of the tables */
+};
 
 static uint32_t bucket_of(uint64_t pc)
 {
@@ -41,7 +47,7 @@ static void forget_all(struct code_cache *c)
 	memset(c->buckets, 0xff, CACHE_BUCKETS * sizeof *c->buckets);
 	memset(c->waiting, 0xff, CACHE_BUCKETS * sizeof *c->waiting);
 	memset(c->table2, 0, TABLE2_ENTRIES * sizeof *c->table2);
-	c->chain_count = c->place_count = c->span_count = c->exit_count = c->table2_count = c->pending_count = 0;
+	c->chain_count = c->place_count = c->span_count = c->exit_count = c->table2_count = c->pending_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
 }
 
@@ -110,6 +116,7 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->places = copy_of(c->places, c->place_count * sizeof *c->places, c->place_cap * sizeof *c->places, &ok);
 	n->spans = copy_of(c->spans, c->span_count * sizeof *c->spans, c->span_cap * sizeof *c->spans, &ok);
 	n->exits = copy_of(c->exits, c->exit_count * sizeof *c->exits, c->exit_cap * sizeof *c->exits, &ok);
+	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
 	n->pending = copy_of(c->pending, c->pending_count * sizeof *c->pending, c->pending_cap * sizeof *c->pending, &ok);
 	if (!n->segments || !ok) {
 		code_cache_free(n);
@@ -133,6 +140,7 @@ void code_cache_free(struct code_cache *c)
 	free(c->places);
 	free(c->spans);
 	free(c->exits);
+	free(c->patches);
 	free(c->pending);
 	free(c);
 }
@@ -203,22 +211,67 @@ int code_cache_map(struct code_cache *c, pid_t tid, bool over)
 	return code_cache_sync(c, tid);
 }
 
-int code_cache_sync(struct code_cache *c, pid_t tid)
+static int by_offset(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Writes displacements in code that the tracee has; those that lie near each other at once, with what is between them. */
+static bool write_patches(struct code_cache *c)
 {
 	bool ok = true;
 
-	if (!c->cleared && !c->pending_count && c->synced == c->code_len)
-		return 0;
-	ok = open_memory(c, tid);
+	qsort(c->patches, c->patch_count, sizeof *c->patches, by_offset);
+	for (uint32_t i = 0, next; ok && i < c->patch_count; i = next) {
+		uint32_t start = c->patches[i], end = start + 4;
+
+		for (next = i + 1; next < c->patch_count && c->patches[next] < end + PATCH_GAP; next++)
+			end = c->patches[next] + 4;
+		ok = write_all(c->mem, CODE_AT + start, c->code + start, end - start);
+	}
+	c->patch_count = 0;
+	return ok;
+}
+
+/* Writes the changes of the tables. */
+static bool write_pending(struct code_cache *c, pid_t tid)
+{
+	struct iovec local[WRITE_AT_ONCE], remote[WRITE_AT_ONCE];
+	size_t at = 0;
+
+	while (at < c->pending_count) {
+		size_t count = 0, bytes = 0;
+		bool done;
+
+		for (; at < c->pending_count && count < WRITE_AT_ONCE; at++, count++) {
+			struct pending *p = &c->pending[at];
+
+			local[count] = (struct iovec){p->bytes, p->len};
+			remote[count] = (struct iovec){(void *)(uintptr_t)region_address(p->at), p->len};
+			bytes += p->len;
+		}
+		done = process_vm_writev(tid, local, count, remote, count, 0) == (ssize_t)bytes;
+		for (size_t i = 0; !done && i < count; i++) /* where the program has changed what may be written */
+			if (!tracee_write(tid, (uintptr_t)remote[i].iov_base, local[i].iov_base, local[i].iov_len))
+				return false;
+	}
+	c->pending_count = 0;
+	return true;
+}
+
+int code_cache_sync(struct code_cache *c, pid_t tid)
+{
+	bool code = c->cleared || c->patch_count || c->synced < c->code_len, ok = !code || open_memory(c, tid);
+
 	if (ok && c->cleared)
 		ok = reset_tables(c, false);
 	c->cleared = false;
 	if (ok && c->synced < c->code_len)
 		ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced, c->code_len - c->synced);
-	for (uint32_t i = 0; ok && i < c->pending_count; i++)
-		ok = write_all(c->mem, c->pending[i].at, c->pending[i].bytes, c->pending[i].len);
 	c->synced = c->code_len;
-	c->pending_count = 0;
+	ok = ok && (!c->patch_count || write_patches(c)) && (!c->pending_count || write_pending(c, tid));
 	return ok ? 0 : -BT_E_GONE;
 }
 
@@ -277,8 +330,12 @@ static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to)
 	uint32_t d = leads_to - (site + 4);
 
 	memcpy(c->code + site, &d, 4);
-	if (site < c->synced)
-		code_cache_poke(c, CODE_AT + site, &d, 4);
+	if (site >= c->synced)
+		return;
+	if (grow(&c->patches, c->patch_count, &c->patch_cap, sizeof *c->patches))
+		c->patches[c->patch_count++] = site;
+	else
+		code_cache_clear(c);
 }
 
 void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
@@ -350,6 +407,8 @@ uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 	link_waiting(c, number);
 	return number;
 }
+
+void code_cache_add_glue(struct code_cache *c, size_t n) { c->code_len += n; }
 
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap)
 {
@@ -476,6 +535,7 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 void code_cache_clear(struct code_cache *c)
 {
 	forget_all(c);
+	c->clears++;
 	c->cleared = true;
 	if (c->synced > c->code_len)
 		c->synced = c->code_len;

@@ -30,6 +30,9 @@ struct chain {
 	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
 	uint32_t next;	   /* in its hash bucket */
 	uint32_t span_first, span_count; /* application code it was made of */
+	uint32_t exit_first;
+	uint64_t returns_to; /* behind the call that ends it, 0: none */
+	uint64_t slot;	     /* of the address that its last branch jumps to, where that is at a fixed place, 0: none */
 	bool dead;
 };
 
@@ -71,7 +74,7 @@ struct cache_exit {
 	uint8_t kind;
 };
 
-/* A change of the tracee's memory that is not new code. */
+/* A change of the tracee's tables. */
 struct pending {
 	uint64_t at; /* in the region */
 	uint32_t len;
@@ -96,14 +99,17 @@ struct code_cache {
 	uint64_t *table2; /* the addresses in the tracee's table 2 */
 	uint32_t table2_count;
 	/* What the tracee has not got yet. */
-	size_t synced;	       /* code before this is there, but for: */
-	struct pending *pending; /* later changes of it, and of the data */
+	size_t synced;	   /* code before this is there, but for: */
+	uint32_t *patches; /* offsets of displacements that have changed since */
+	uint32_t patch_count, patch_cap;
+	struct pending *pending;
 	uint32_t pending_count, pending_cap;
 	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
 	uint32_t name; /* of the glue's page: what the region is called */
+	uint32_t clears; /* how often everything has been forgotten */
 	bool cleared; /* the tracee's tables are to be emptied at the next sync */
 };
 
@@ -129,6 +135,8 @@ bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *
 /* Takes over a chain that has been written to the room given (chain->end - chain->start bytes). places, exits and spans are those of the
  * chain and have been appended by the functions below. CHAIN_NONE without memory. */
 uint32_t code_cache_add(struct code_cache *c, const struct chain *chain);
+/* Takes over n bytes of code written to the room given that belong to no chain. */
+void code_cache_add_glue(struct code_cache *c, size_t n);
 bool code_cache_add_place(struct code_cache *c, const struct place *p);
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
 /* Links it at once where its target is known. */
@@ -155,7 +163,7 @@ void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
 /* Forgets everything: the cache is as new (the glue stays). Segments stay. */
 void code_cache_clear(struct code_cache *c);
 
-/* A change of the tracee's memory at an offset of the region, sent with the next sync. */
+/* A change of the tracee's tables at an offset of the region, at most 16 bytes, sent with the next sync. */
 void code_cache_poke(struct code_cache *c, uint64_t region_offset, const void *bytes, size_t n);
 
 #endif

@@ -3,6 +3,10 @@
 
 #include <stdlib.h>
 
+enum {
+	ENTRY_BYTES = 256, /* more than an indirect entry has */
+};
+
 static bool goes_on(const struct step *s)
 {
 	return s->insn.class == BT_INSN_PLAIN || is_conditional(s);
@@ -67,6 +71,19 @@ static bool add_places(struct translation *t)
 	return true;
 }
 
+/* Where execution is likely to come back to, or go to, but by no direct branch. */
+static void note_leads(struct translation *t)
+{
+	const struct step *last = &t->steps[t->count - 1];
+
+	if (t->ends_outside)
+		return;
+	if (last->insn.class == BT_INSN_CALL || last->insn.class == BT_INSN_ICALL)
+		t->chain.returns_to = behind(last);
+	if ((last->insn.class == BT_INSN_IJMP || last->insn.class == BT_INSN_ICALL) && last->insn.traits & X86_RIP_RELATIVE)
+		t->chain.slot = target_of(last);
+}
+
 static uint32_t build(struct translation *t, bool indirect)
 {
 	struct code_cache *c = t->cache;
@@ -78,6 +95,8 @@ static uint32_t build(struct translation *t, bool indirect)
 	t->out = (struct emitter){.bytes = bytes, .room = CHAIN_BYTES, .base = region_address(CODE_AT + t->chain.start)};
 	t->chain.pc = t->pc;
 	t->chain.span_first = c->span_count;
+	t->chain.exit_first = c->exit_count;
+	note_leads(t);
 	if (!chain_add_segments(t))
 		return CHAIN_NONE;
 	t->chain.span_count = c->span_count - t->chain.span_first;
@@ -110,4 +129,34 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	}
 	free(t);
 	return number;
+}
+
+bool translator_add_entry(struct code_cache *c, uint32_t chain)
+{
+	struct translation *t = calloc(1, sizeof *t);
+	struct cache_exit x = {.kind = EXIT_STOP, .target = c->chains[chain].pc};
+	bool done = false;
+	size_t to_body;
+
+	if (!t || !code_cache_room(c, ENTRY_BYTES, &t->out.bytes, &x.trap))
+		goto out;
+	t->out.room = ENTRY_BYTES;
+	t->out.base = region_address(CODE_AT + x.trap);
+	t->cache = c;
+	t->pc = x.target;
+	t->chain = c->chains[chain];
+	t->chain.indirect = x.trap;
+	to_body = chain_emit_indirect_entry(t);
+	emit_patch(&t->out, to_body, region_address(CODE_AT + t->chain.body));
+	x.trap += (uint32_t)t->out.len;
+	emit_u8(&t->out, 0xcc); /* the records are full */
+	if (t->out.overflow || !code_cache_add_exit(c, &x))
+		goto out;
+	c->chains[chain].indirect = t->chain.indirect;
+	code_cache_add_glue(c, t->out.len);
+	code_cache_publish(c, chain);
+	done = true;
+out:
+	free(t);
+	return done;
 }

@@ -19,4 +19,7 @@ struct code_source {
  * cleared first. */
 uint32_t translator_translate(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect);
 
+/* Gives a chain that has none an indirect entry, and publishes it. False when there is no room. */
+bool translator_add_entry(struct code_cache *c, uint32_t chain);
+
 #endif
