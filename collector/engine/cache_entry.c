@@ -94,7 +94,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
 	struct engine_space *es = NULL;
-	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT};
+	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT, .mask = -BITS_LIMIT};
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
 

@@ -43,7 +43,7 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 	if (!in_code(r->rip))
 		return false;
 	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &chain);
-	if (!p || p->state & PLACE_BETWEEN)
+	if (!p || (p->state & PLACE_BETWEEN && !(s->fault && p->state & PLACE_PROBED)))
 		return false;
 	r->rip = chain->pc + (uint64_t)(int64_t)p->pc;
 	if (p->state & PLACE_R11) {
@@ -84,6 +84,7 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 			return false;
 		s->regs.rip = x->target;
 		s->kind = (enum exit_kind)x->kind;
+		s->flags_lost = x->flags_lost;
 		s->arrival = x->kind == EXIT_LINK ? ARRIVED_DIRECT : ARRIVED_NOWHERE;
 	}
 	s->regs.r11 = s->ctx.r11;

@@ -2,21 +2,33 @@
 /* What a chain does beside the application's instructions: checkpoints, records, and the comparison with its source. */
 #include "collector/engine/translation.h"
 
-void chain_emit_checkpoint(struct translation *t, const struct step *s)
+/* Reads the operand of the instruction that is to free the flags, so that it cannot fault when they are lost. */
+static void emit_probe(struct translation *t, const struct step *s)
+{
+	struct step probe = *s;
+
+	probe.insn.opcode = probe.bytes[probe.insn.opcode_at] = (uint8_t)chain_probe_opcode(s);
+	chain_emit_plain(t, &probe);
+}
+
+/* Flags are alive: rcx gets the bits that the mask selects; they are all 0 unless there is something to do. */
+static void emit_test_by_pext(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
-	if (t->check_flags) {
-		EMIT(e, 0x65, 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11, gs:[limit] */
-		emit_u32(e, CTX_LIMIT);
-		chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
-		t->check_site = emit_jcc(e, 3); /* jae */
-		t->check_back = e->len;
-		return;
-	}
-	/* Flags are alive: rcx tests the highest 16 bits, and the wish to stop. */
+	emit_store(e, X86_RCX, CTX_RCX);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	EMIT(e, 0x65, 0xc4, 0xe2, 0xa2, 0xf5, 0x0c, 0x25); /* pext rcx, r11, gs:[mask] */
+	emit_u32(e, CTX_MASK);
+	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
+	t->check_site = emit_jump(e);
+}
+
+/* The same without PEXT: rcx tests the highest 16 bits, and the wish to stop. */
+static void emit_test_by_memory(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_store(e, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_BETWEEN, 0);
@@ -29,6 +41,29 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s)
 	EMIT(e, 0xe3, 5);
 	emit_u8(e, 0xe9);
 	emit_u32(e, (uint32_t)(t->check_site - (e->len + 4) - 1)); /* to the jump above */
+}
+
+void chain_emit_checkpoint(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	chain_bring_bits(t, s);
+	if (t->check_flags) {
+		if (t->check_probe)
+			emit_probe(t, s);
+		chain_place(t, s, t->check_probe ? PLACE_BETWEEN : 0, 0);
+		EMIT(e, 0x65, 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11, gs:[limit] */
+		emit_u32(e, CTX_LIMIT);
+		chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
+		t->check_site = emit_jcc(e, 3); /* jae */
+		t->check_back = e->len;
+		return;
+	}
+	chain_place(t, s, 0, 0);
+	if (t->cache->fast_pext)
+		emit_test_by_pext(t, s);
+	else
+		emit_test_by_memory(t, s);
 	emit_load(e, X86_RCX, CTX_RCX);
 	t->check_back = e->len;
 }

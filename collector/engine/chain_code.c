@@ -119,7 +119,7 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 	emit_load(&t->out, base, CTX_SPILL);
 }
 
-static void emit_plain(struct translation *t, const struct step *s)
+void chain_emit_plain(struct translation *t, const struct step *s)
 {
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s);
@@ -308,7 +308,7 @@ void chain_emit_step(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
 	static void (*const rows[BT_INSN_CLASSES])(struct translation *, const struct step *) = {
-		[BT_INSN_PLAIN] = emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
+		[BT_INSN_PLAIN] = chain_emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
 		[BT_INSN_LOOP] = emit_conditional, [BT_INSN_CALL] = emit_call, [BT_INSN_RET] = emit_return,
 		[BT_INSN_IJMP] = emit_indirect, [BT_INSN_ICALL] = emit_indirect,
 	};
@@ -335,5 +335,5 @@ void chain_emit_step(struct translation *t, int i)
 	if (i == t->check_at && t->check_flags)
 		for (int k = 0; k < t->place_count; k++) /* until this instruction has run */
 			if (t->places[k].pc == (int32_t)(int64_t)(s->pc - t->pc) && t->check_back <= t->places[k].at)
-				t->places[k].state |= PLACE_BETWEEN;
+				t->places[k].state |= PLACE_BETWEEN | (t->check_probe ? PLACE_PROBED : 0);
 }

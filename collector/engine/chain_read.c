@@ -144,14 +144,36 @@ static bool closes_silent_cycle(const struct translation *t)
 	return target_of(last) <= last->pc && may_come_to(t, target_of(last), last->pc);
 }
 
-/* An instruction that rewrites every flag from nothing but registers: before it a checkpoint may use them. One that touches memory could fault,
- * and the program would see what the checkpoint left. */
+static bool has_memory_operand(const struct step *s)
+{
+	return s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0;
+}
+
+/* An instruction that rewrites every flag and reads none: before it a checkpoint may use them - if it cannot fault, or the program would see what the
+ * checkpoint left. */
 static bool frees_flags(const struct step *s)
 {
-	bool memory = s->insn.map != X86_MAP_1 || (s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0);
+	bool divides = s->insn.opcode == 0xf6 || s->insn.opcode == 0xf7;
 
-	return s->insn.class == BT_INSN_PLAIN && s->insn.flags_written == X86_ARITHMETIC && !s->insn.flags_read && !memory &&
-	       !(s->insn.traits & X86_REPEATED) && !(s->insn.regs & X86_BIT(X86_R11));
+	return s->insn.class == BT_INSN_PLAIN && s->insn.map == X86_MAP_1 && s->insn.flags_written == X86_ARITHMETIC && !s->insn.flags_read &&
+	       !(s->insn.traits & X86_REPEATED) && !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || chain_probe_opcode(s));
+}
+
+int chain_probe_opcode(const struct step *s)
+{
+	uint8_t op = s->insn.opcode, reg = s->insn.modrm_at ? s->bytes[s->insn.modrm_at] >> 3 & 7 : 0;
+
+	if (s->insn.map != X86_MAP_1)
+		return 0;
+	if (op < 0x40 && ((op & 7) == 2 || (op & 7) == 3)) /* an operation on a register and memory: compare them */
+		return op | 0x38;
+	if (op == 0x38 || op == 0x39 || op == 0x84 || op == 0x85) /* cmp, test */
+		return op;
+	if ((op == 0x80 || op == 0x81 || op == 0x83) && reg == 7) /* cmp */
+		return op;
+	if ((op == 0xf6 || op == 0xf7) && reg < 2) /* test */
+		return op;
+	return 0;
 }
 
 void chain_place_checkpoint(struct translation *t)
@@ -165,9 +187,10 @@ void chain_place_checkpoint(struct translation *t)
 		return;
 	}
 	for (int i = 0; i < t->count && !is_conditional(&t->steps[i]); i++)
-		if (frees_flags(&t->steps[i]) && !(t->steps[i].insn.opcode == 0xf7 || t->steps[i].insn.opcode == 0xf6)) { /* div faults */
+		if (frees_flags(&t->steps[i]) && (!has_memory_operand(&t->steps[i]) || chain_probe_opcode(&t->steps[i]))) {
 			t->check_at = i;
 			t->check_flags = true;
+			t->check_probe = has_memory_operand(&t->steps[i]);
 			return;
 		}
 	t->check_at = 0;

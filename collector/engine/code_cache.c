@@ -14,6 +14,7 @@
 
 #include "collector/engine/glue.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/processor.h"
 #include "collector/tracee.h"
 
 enum {
@@ -75,6 +76,7 @@ struct code_cache *code_cache_new(void)
 	if (!c)
 		return NULL;
 	c->mem = -1;
+	c->fast_pext = processor_has_fast_pext();
 	c->segments = segment_table_new();
 	c->buckets = malloc(CACHE_BUCKETS * sizeof *c->buckets);
 	c->waiting = malloc(CACHE_BUCKETS * sizeof *c->waiting);

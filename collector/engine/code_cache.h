@@ -43,6 +43,7 @@ enum place_state {
 	PLACE_SPILLED = 4,  /* a register (place.reg) is in CTX_SPILL */
 	PLACE_RAX_RCX = 8,  /* rax and rcx are in the context */
 	PLACE_BETWEEN = 16, /* in the middle of something: step on */
+	PLACE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand went away since it was probed */
 };
 
 struct place {
@@ -72,6 +73,7 @@ struct cache_exit {
 	uint32_t linked; /* chain that site leads to, CHAIN_NONE */
 	uint32_t next;	 /* exit linked to the same chain, or waiting for a chain in the same bucket */
 	uint8_t kind;
+	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
 };
 
 /* A change of the tracee's tables. */
@@ -108,6 +110,7 @@ struct code_cache {
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
+	bool fast_pext; /* the processor's (processor.h) */
 	uint32_t name; /* of the glue's page: what the region is called */
 	uint32_t clears; /* how often everything has been forgotten */
 	bool cleared; /* the tracee's tables are to be emptied at the next sync */

@@ -70,8 +70,22 @@ static void drop_chain_at(struct code_cache *c, uint64_t pc)
 		code_cache_drop_chain(c, chain);
 }
 
+/* A place to tell of what could not be told where it came: a signal, or that a stop was wanted. */
+static enum backend_stop report(struct task *task, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+
+	if (!et->holds) {
+		et->stop_wanted = false;
+		return BACKEND_SLICE;
+	}
+	et->holds = false;
+	*info = et->held;
+	return tracee_set_siginfo(task->tid, &et->held) ? BACKEND_GONE : BACKEND_SIGNAL;
+}
+
 /* A trap of the cache's own: on into the cache, or out of it. */
-static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s)
+static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 	bool indirect;
@@ -79,16 +93,11 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 
 	if (!stretch_at_trap(task, es, s) || stretch_leave(task, es, s))
 		return BACKEND_GONE;
-	if (et->holds) {
-		et->holds = false;
-		if (tracee_set_regs(task->tid, &task->regs) || tracee_set_siginfo(task->tid, &et->held))
-			return BACKEND_GONE;
-		return BACKEND_SIGNAL;
-	}
-	if (et->stop_wanted) {
-		et->stop_wanted = false;
-		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
-	}
+	/* Flags as the program would have them: the instruction is stepped first. */
+	if (s->flags_lost && (et->holds || et->stop_wanted))
+		return tracee_set_regs(task->tid, &task->regs) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	if (et->holds || et->stop_wanted)
+		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : report(task, info);
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
 		drop_chain_at(es->cache, task->regs.rip);
@@ -102,7 +111,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 static void engine_stop_soon(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
-	const uint64_t now[2] = {0, 1}; /* limit, stop */
+	const uint64_t now[3] = {0, 1, UINT64_MAX}; /* limit, stop, mask */
 	struct engine_space *es = task->process ? task->process->space->extension : NULL;
 
 	(void)b;
@@ -131,6 +140,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 {
 	struct engine_task *et = task->backend;
 
+	s->fault = is_fault(info);
 	if (!stretch_find_state(task, es, s)) {
 		if (is_fault(info)) { /* the region has been damaged: the program gets what there is */
 			et->in_cache = false;
@@ -165,7 +175,7 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 	if (tracee_get_siginfo(task->tid, info) || tracee_get_regs(task->tid, &s.regs))
 		return BACKEND_GONE;
 	if (stretch_is_own_trap(info, &s.regs))
-		return on_trap(b, task, es, &s);
+		return on_trap(b, task, es, &s, info);
 	return on_signal(b, task, es, &s, info);
 }
 
@@ -249,10 +259,8 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	stop = step_stopped(b, task, ev, info);
 	if (stop != BACKEND_SLICE)
 		return stop;
-	if (et->stop_wanted) {
-		et->stop_wanted = false;
-		return BACKEND_SLICE;
-	}
+	if (et->holds || et->stop_wanted)
+		return report(task, info);
 	return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
 }
 

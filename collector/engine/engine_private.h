@@ -18,7 +18,7 @@ enum {
 struct context {
 	uint64_t spill, rax, rcx, bits, r11;
 	int64_t next;
-	uint64_t limit, stop, back, flags, entry, rdx;
+	uint64_t limit, stop, mask, back, flags, entry, rdx;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 
@@ -53,8 +53,10 @@ struct stretch {
 	struct context ctx;
 	struct bt_regs regs; /* raw, then the application's */
 	uint64_t bits;
+	bool fault; /* the stop is one */
 	enum arrival arrival;
 	enum exit_kind kind;
+	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all */
 	bool far;	/* no place was found in many steps */
 	bool damaged;	/* the records make no sense */
 	size_t records; /* how many there were */

@@ -22,11 +22,12 @@ enum {
 	CTX_NEXT = 0x28,   /* where the next record goes: a negative offset from the records' end */
 	CTX_LIMIT = 0x30,  /* bits from which the checkpoint writes a record; 0 also asks for a stop */
 	CTX_STOP = 0x38,   /* nonzero: stop at the next checkpoint */
-	CTX_BACK = 0x40,   /* where the checkpoint's common part goes back to */
-	CTX_FLAGS = 0x48,
-	CTX_ENTRY = 0x50,
-	CTX_RDX = 0x58,
-	CTX_SIZE = 0x60,
+	CTX_MASK = 0x40,   /* bits of r11 that make a checkpoint write a record: those from CTX_LIMIT on, or all, which asks for a stop */
+	CTX_BACK = 0x48,   /* where the checkpoint's common part goes back to */
+	CTX_FLAGS = 0x50,
+	CTX_ENTRY = 0x58,
+	CTX_RDX = 0x60,
+	CTX_SIZE = 0x68,
 
 	/* The window (window.h): the context, and the records. */
 	RECORDS_AT = 0x10000,

@@ -14,6 +14,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/engine_space.c \
 	collector/engine/glue.c collector/engine/glue.h \
 	collector/engine/layout.h \
+	collector/engine/processor.c collector/engine/processor.h \
 	collector/engine/segment.c collector/engine/segment.h \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \

@@ -46,6 +46,7 @@ struct translation {
 	uint32_t last_segment;
 	int check_at;	   /* the step before which the checkpoint stands */
 	bool check_flags;  /* flags are free there */
+	bool check_probe;  /* ... once its operand in memory has been seen not to fault */
 	struct emitter out;
 	struct chain chain;
 	struct cold cold[COLD_MAX];
@@ -77,6 +78,9 @@ void chain_read(struct translation *t);
 /* Decides where the checkpoint stands, and whether the last branch writes a record. */
 void chain_place_checkpoint(struct translation *t);
 
+/* The opcode with which an instruction that reads memory only reads it, like a comparison, changing nothing but flags; 0: none. */
+int chain_probe_opcode(const struct step *s);
+
 /* Enters its segments and spans. False without memory. */
 bool chain_add_segments(struct translation *t);
 
@@ -95,6 +99,9 @@ void chain_bring_bits(struct translation *t, const struct step *s);
 size_t chain_emit_indirect_entry(struct translation *t);
 
 void chain_emit_step(struct translation *t, int i);
+
+/* An instruction that is no branch. */
+void chain_emit_plain(struct translation *t, const struct step *s);
 
 /* Behind the last step: on to pc. */
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);

@@ -30,7 +30,7 @@ static void emit_exits(struct translation *t)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
 	if (t->check_site) {
-		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->check_at].pc};
+		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->check_at].pc, .flags_lost = t->check_flags};
 
 		chain_emit_checkpoint_cold(t, &trap);
 		x.trap = t->chain.start + trap;
@@ -42,17 +42,19 @@ static void emit_exits(struct translation *t)
 static void emit_chain(struct translation *t, bool indirect)
 {
 	struct emitter *e = &t->out;
+	size_t to_body = 0;
 
 	if (indirect) {
-		size_t to_body = chain_emit_indirect_entry(t);
-
+		to_body = chain_emit_indirect_entry(t);
 		t->chain.indirect = t->chain.start;
 		chain_add_cold(t, emit_jump(e), t->pc, EXIT_STOP); /* the records are full */
-		emit_patch(e, to_body, e->base + e->len);
 	}
 	t->chain.body = t->chain.start + (uint32_t)e->len;
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
+	/* The entry has just written a record: a checkpoint at the beginning would find nothing to do. */
+	if (indirect)
+		emit_patch(e, to_body, t->check_site && t->check_at == 0 ? e->base + t->check_back : region_address(CODE_AT + t->chain.body));
 	if (t->ends_outside)
 		chain_emit_end(t, t->next, EXIT_OUTSIDE);
 	else if (goes_on(&t->steps[t->count - 1]))

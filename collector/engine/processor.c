@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/processor.h"
+
+#include <cpuid.h>
+#include <string.h>
+
+enum {
+	LEAF_VENDOR = 0,
+	LEAF_FAMILY = 1,
+	LEAF_FEATURES = 7,
+	BMI2 = 1 << 8, /* of LEAF_FEATURES, ebx */
+	FAMILY_ZEN3 = 0x19,
+};
+
+/* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3 (Software Optimization Guide for AMD
+ * Family 17h Processors; the Guide for Family 19h has it at three cycles). */
+bool processor_has_fast_pext(void)
+{
+	unsigned eax, ebx, ecx, edx, vendor[3];
+
+	if (!__get_cpuid_count(LEAF_FEATURES, 0, &eax, &ebx, &ecx, &edx) || !(ebx & BMI2))
+		return false;
+	if (!__get_cpuid(LEAF_VENDOR, &eax, &vendor[0], &vendor[2], &vendor[1]) || !__get_cpuid(LEAF_FAMILY, &eax, &ebx, &ecx, &edx))
+		return false;
+	if (!memcmp(vendor, "GenuineIntel", sizeof vendor))
+		return true;
+	return !memcmp(vendor, "AuthenticAMD", sizeof vendor) && (eax >> 8 & 15) + (eax >> 20 & 255) >= FAMILY_ZEN3;
+}
