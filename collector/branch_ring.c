@@ -75,8 +75,24 @@ static bool grow(struct branch_ring *r)
 	return true;
 }
 
+static bool is_written(const struct branch_ring *r, uint64_t n)
+{
+	for (size_t i = 0; i < r->written_count; i++)
+		if (n >= r->written[i].first && n < r->written[i].end)
+			return true;
+	return false;
+}
+
+static void drop_oldest(struct branch_ring *r)
+{
+	r->lost |= r->limited && !is_written(r, r->oldest);
+	advance(&r->before, slot(r, r->oldest));
+	r->oldest++;
+}
+
 static void append(struct branch_ring *r, const struct bt_branch *b)
 {
+	r->written_gap = 0;
 	if (r->next - r->oldest == r->cap && !grow(r)) {
 		if (!r->cap) { /* no memory at all: the entry is lost, its number shows as a gap */
 			advance(&r->now, b);
@@ -84,8 +100,7 @@ static void append(struct branch_ring *r, const struct bt_branch *b)
 			r->oldest = ++r->next;
 			return;
 		}
-		advance(&r->before, slot(r, r->oldest));
-		r->oldest++;
+		drop_oldest(r);
 	}
 	*slot(r, r->next++) = *b;
 	advance(&r->now, b);
@@ -116,6 +131,9 @@ void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const 
 	if (last && last->flags & FLAG_COUNTS && (last->to & ((1u << REASON_BITS) - 1)) == reason) {
 		*last = b;
 		advance(&r->now, &b);
+	} else if (r->written_gap == reason + 1) {
+		advance(&r->now, &b);
+		r->before = r->now;
 	} else {
 		append(r, &b);
 	}
@@ -128,6 +146,66 @@ void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch)
 
 	if (space != r->now.space || epoch != r->now.epoch)
 		append(r, &b);
+}
+
+void branch_ring_lower(struct branch_ring *r, size_t limit)
+{
+	size_t rounded = FIRST_CAP;
+	struct bt_branch *entries;
+
+	while (rounded < limit)
+		rounded *= 2;
+	if (rounded >= r->limit)
+		return;
+	r->limit = rounded;
+	r->limited = true;
+	if (r->cap <= rounded)
+		return;
+	entries = malloc(rounded * sizeof *entries);
+	while (r->next - r->oldest > rounded)
+		drop_oldest(r);
+	for (uint64_t n = r->oldest; entries && n < r->next; n++)
+		entries[n & (rounded - 1)] = *slot(r, n);
+	if (!entries) { /* all of it, then */
+		while (r->oldest < r->next)
+			drop_oldest(r);
+		rounded = 0;
+	}
+	free(r->entries);
+	r->entries = entries;
+	r->cap = rounded;
+}
+
+size_t branch_ring_memory(const struct branch_ring *r)
+{
+	return r->cap * sizeof *r->entries;
+}
+
+/* A gap in the place of the oldest entry says why those before it are missing. */
+static void mark_lost(struct branch_ring *r)
+{
+	if (!r->lost || r->oldest == r->next || is_written(r, r->oldest))
+		return;
+	advance(&r->before, slot(r, r->oldest));
+	*slot(r, r->oldest) = (struct bt_branch){.kind = BT_BRANCH_GAP, .flags = FLAG_COUNTS, .from = r->before.tick,
+						 .to = r->before.transfers << REASON_BITS | BT_GAP_LIMIT};
+	r->lost = false;
+}
+
+/* Everything in it is in the trace. */
+static void forget(struct branch_ring *r)
+{
+	const struct bt_branch *last = r->next > r->oldest ? slot(r, r->next - 1) : NULL;
+
+	if (last)
+		r->written_gap = last->flags & FLAG_COUNTS ? (uint8_t)((last->to & ((1u << REASON_BITS) - 1)) + 1) : 0;
+	free(r->entries);
+	free(r->written);
+	r->entries = NULL;
+	r->written = NULL;
+	r->cap = r->written_count = 0;
+	r->oldest = r->next;
+	r->before = r->now;
 }
 
 static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t task, uint64_t first, uint64_t end, const struct ring_state *before)
@@ -194,9 +272,12 @@ static void note_written(struct branch_ring *r, uint64_t first, uint64_t end)
 void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest)
 {
 	uint64_t start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
-	struct ring_state state = r->before;
+	struct ring_state state;
 	uint64_t at = r->oldest;
 
+	if (start == r->oldest)
+		mark_lost(r);
+	state = r->before;
 	while (start < r->next) {
 		const struct ring_range *done = written_after(r, start);
 		uint64_t end = done ? done->first : r->next;
@@ -212,6 +293,8 @@ void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t t
 		start = end;
 	}
 	start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
-	if (start < r->next)
+	if (start == r->oldest)
+		forget(r);
+	else
 		note_written(r, start, r->next);
 }

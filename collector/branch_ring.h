@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The newest branches of one task, numbered from its creation, and their way into the trace: each entry is
- * written at most once (design, "snapshot"). Grows up to its limit as it fills. */
+/* The newest branches of one task that are not all in the trace yet, numbered from its creation, and their way into it: each entry is
+ * written at most once (design, "snapshot"). Grows up to its limit as it fills; when everything in it has been written it is empty again. */
 #ifndef BT_BRANCH_RING_H
 #define BT_BRANCH_RING_H
 
@@ -24,6 +24,9 @@ struct branch_ring {
 	uint64_t oldest;	  /* number of the oldest one still here */
 	struct ring_state before; /* the state before the oldest entry */
 	struct ring_state now;	  /* the state behind the newest */
+	bool limited;		  /* its limit was lowered: what gave way since is missing for that reason */
+	bool lost;		  /* of a limited one: entries before the oldest are missing that the trace does not have */
+	uint8_t written_gap;	  /* of an empty one: the reason of the gap that was its last entry, + 1; else 0 */
 	struct ring_range *written; /* sorted, disjoint ranges already in the trace that are still in the ring */
 	size_t written_count;
 };
@@ -45,7 +48,13 @@ void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const 
 /* Notes that later branches belong to another image (an EPOCH entry, when it is another). */
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch);
 
-/* Writes what has not been written of the newest `newest` entries. */
+/* Lowers the limit; the oldest entries give way. A gap of BT_GAP_LIMIT stands for what the trace misses then. */
+void branch_ring_lower(struct branch_ring *r, size_t limit);
+
+/* Bytes of memory it uses. */
+size_t branch_ring_memory(const struct branch_ring *r);
+
+/* Writes what has not been written of the newest `newest` entries. The ring is empty afterwards when that is all of it. */
 void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest);
 
 #endif

@@ -25,6 +25,9 @@ enum {
 	END_PATIENCE = 500, /* hundredths of a second in which the front takes note of the end */
 	OURS = 125, /* everything of ours that fails before the program started */
 	NAMES_MAX = 100000, /* NAME-N tried */
+	HISTORY = 1 << 20,
+	HISTORY_MEMORY_MB = 512,
+	MEMORY_MAX_MB = 1 << 24,
 };
 
 struct run {
@@ -68,6 +71,18 @@ static int set_history(void *target, const char *value, struct bt_error *err)
 		rc = bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
 	if (!rc)
 		((struct run *)target)->recorder.history = n;
+	return rc;
+}
+
+static int set_history_memory(void *target, const char *value, struct bt_error *err)
+{
+	unsigned long long n;
+	int rc = options_number("--history-memory", value, 1, &n, err);
+
+	if (!rc && n > MEMORY_MAX_MB)
+		rc = bt_fail(err, BT_E_MISUSE, 0, "--history-memory: %s is more than %d", value, MEMORY_MAX_MB);
+	if (!rc)
+		((struct run *)target)->recorder.history_memory = n << 20;
 	return rc;
 }
 
@@ -140,7 +155,8 @@ static int set_help(void *target, const char *value, struct bt_error *err)
 static const struct option_row rows[] = {
 	{"output", 'o', "DIR", "make the trace DIR, which must not exist", set_output},
 	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on", set_from},
-	{"history", 0, "N", "branches kept per thread (65536)", set_history},
+	{"history", 0, "N", "branches kept per thread (1048576)", set_history},
+	{"history-memory", 0, "MB", "memory for the branches of all threads (512)", set_history_memory},
 	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always", set_snap_exit},
 	{"backend", 0, "NAME", "how code is run: auto, engine, step", set_backend},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
@@ -522,7 +538,7 @@ static int check_proc(struct bt_error *err)
 int btrec_run(int argc, char **argv)
 {
 	struct run run = {.backend = &engine_ops, .reason = "the default: exact, and needs no PMU",
-			  .recorder = {.history = 65536, .snap_exit = SNAP_EXIT_FAILURE}};
+			  .recorder = {.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE}};
 	struct bt_error err;
 	int at = options_parse(rows, ROWS, &run, argc, argv, &err), status;
 

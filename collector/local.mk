@@ -10,6 +10,7 @@ collector_libcollector_a_SOURCES = \
 	collector/program.c collector/program.h \
 	collector/recorder.c collector/recorder.h collector/recorder_private.h \
 	collector/recorder_from.c \
+	collector/recorder_history.c \
 	collector/recorder_queue.c \
 	collector/recorder_signals.c \
 	collector/recorder_syscalls.c \

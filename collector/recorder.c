@@ -32,6 +32,7 @@ void recorder_serve_tick(struct recorder *r)
 		return;
 	*r->tick = 0;
 	recorder_preempt(r);
+	recorder_bound_history(r);
 	if (++r->slices % RECORDER_SLICES == 0)
 		r->on_tick(r->on_tick_arg, r);
 }

@@ -16,6 +16,7 @@ enum snap_exit {
 
 struct recorder_options {
 	uint64_t history; /* branches kept per task */
+	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
 	enum snap_exit snap_exit;
 	const char *from; /* NULL: from the start */
 	bool deterministic; /* the tests' start (world.h) */
@@ -48,6 +49,7 @@ struct recorder {
 	struct queued_event *queue; /* ring buffer of events taken while looking for others */
 	size_t queue_len, queue_cap;
 	uint32_t snapshots;
+	bool history_bounded; /* some history was shortened for options.history_memory */
 	pid_t initial_pid;
 	struct recorder_outcome outcome;
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them (program.h) */

@@ -53,6 +53,11 @@ void recorder_note_outcome(struct recorder *r, const struct wait_event *ev);
 /* The front need not wait for those that the initial process leaves behind. */
 void recorder_release_front(struct recorder *r);
 
+/* ---- recorder_history.c ---- */
+
+/* Where the histories of all tasks use more memory than they may, shortens some. To be called every now and then. */
+void recorder_bound_history(struct recorder *r);
+
 /* ---- recorder_syscalls.c ---- */
 
 /* May free the task (a program that gains privileges is let go). */

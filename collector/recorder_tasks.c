@@ -53,7 +53,8 @@ static bool begin_ring(struct recorder *r, struct task *task)
 {
 	struct ring_state start = {.space = task->process->space->number, .epoch = task->process->space->epoch};
 
-	branch_ring_init(&task->ring, r->options.history, &start);
+	task->history = r->options.history;
+	branch_ring_init(&task->ring, task->history, &start);
 	return !r->backend.ops->task_init(&r->backend, task);
 }
 

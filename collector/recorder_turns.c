@@ -14,6 +14,7 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 	int signo = task->pending_signal;
 
 	task->pending_signal = 0;
+	task->ran = r->slices;
 	if (task->native) {
 		/* Until the place is found, system calls are watched for libraries that are loaded; and for an execve that gains
 		 * privileges, where those would be lost. */

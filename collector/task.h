@@ -68,6 +68,8 @@ struct task {
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	struct branch_ring ring;
 	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h), else NULL: what is newer than the ring */
+	uint64_t history; /* entries of branch history it may keep */
+	unsigned ran;	  /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
 	void *backend; /* the backend's own */
 

@@ -250,6 +250,12 @@ static enum bt_gap_reason why_missing(const struct load *l, uint64_t end, uint64
 	return ring && newest_end - end < ring ? BT_GAP_NOT_KEPT : BT_GAP_OVERWRITTEN;
 }
 
+/* A gap that stands for the missing numbers before it, too. */
+static bool absorbs(const struct history_entry *e, const struct chunk *chunk)
+{
+	return chunk->used && e->kind == BT_BRANCH_GAP && e->to == BT_GAP_LIMIT;
+}
+
 /* Moves what the chunks gave together, never to a later place, with an entry for what is missing between them. The counts
  * of such an entry are those at the start of the chunk behind it. */
 static void join(struct history *h, const struct load *l, const struct chunks *c)
@@ -264,7 +270,9 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 
 		if (reason != BT_GAP_DAMAGED && !(i == 0 && c->dropped))
 			reason = why_missing(l, first, newest->first + newest->count);
-		if (first > next)
+		if (first > next && absorbs(&h->entries[chunk->at], chunk))
+			h->entries[chunk->at].number = next;
+		else if (first > next)
 			h->entries[h->count++] = (struct history_entry){.number = next, .tick = chunk->before.tick,
 				.transfers = chunk->before.transfers, .from = first - next, .to = reason,
 				.space = chunk->before.space, .epoch = chunk->before.epoch, .kind = BT_BRANCH_GAP};

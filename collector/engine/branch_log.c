@@ -9,6 +9,7 @@
 enum {
 	BLOCK_MAX = 1024, /* slots: 16 KiB, read again from the first-level cache when a record is checked */
 	BLOCK_MIN = 16,
+	SPARE_MAX = 4, /* blocks kept for the next time */
 };
 
 /* Counting transfers */
@@ -57,6 +58,30 @@ static void count_up_to(const struct branch_log *log, uint64_t block)
 
 /* Writing */
 
+static void put_spare(struct branch_log *log, struct block *b)
+{
+	b->next_spare = log->spare;
+	log->spare = b;
+	log->spare_count++;
+}
+
+static struct block *take_spare(struct branch_log *log)
+{
+	struct block *b = log->spare;
+
+	if (!b)
+		return NULL;
+	log->spare = b->next_spare;
+	log->spare_count--;
+	return b;
+}
+
+static void free_spares(struct branch_log *log, size_t but)
+{
+	while (log->spare_count > but)
+		free(take_spare(log));
+}
+
 /* The oldest block gives way, to log->spare. */
 static void drop_oldest(struct branch_log *log)
 {
@@ -70,9 +95,8 @@ static void drop_oldest(struct branch_log *log)
 		c->slot = 0;
 	}
 	log->lost |= b->used > 0;
-	b->next_spare = log->spare;
-	log->spare = b;
 	log->oldest++;
+	put_spare(log, b);
 }
 
 static struct block *new_block(struct branch_log *log)
@@ -82,20 +106,18 @@ static struct block *new_block(struct branch_log *log)
 	while (log->next - log->oldest == log->max_blocks ||
 	       (log->next - log->oldest > 1 && log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
 		drop_oldest(log);
-	b = log->spare;
-	if (!b) {
+	b = take_spare(log);
+	if (!b)
 		b = malloc(sizeof *b + log->block_slots * sizeof *b->slots);
-		if (!b) {
-			drop_oldest(log);
-			b = log->spare;
-		}
+	if (!b) {
+		drop_oldest(log);
+		b = take_spare(log);
 	}
-	log->spare = log->spare ? log->spare->next_spare : NULL;
 	b->context = log->at;
 	b->tick = log->tick;
 	b->entries = log->entries;
 	b->used = 0;
-	log->blocks[log->next++ % log->max_blocks] = b;
+	log->blocks[log->next++ % log->places] = b;
 	return b;
 }
 
@@ -121,6 +143,7 @@ static void put(struct branch_log *log, const struct branch_log_record *slots, s
 struct branch_log *branch_log_new(size_t limit, const struct ring_state *start)
 {
 	struct branch_log *log = calloc(1, sizeof *log);
+	struct block *first;
 
 	if (!log)
 		return NULL;
@@ -128,15 +151,16 @@ struct branch_log *branch_log_new(size_t limit, const struct ring_state *start)
 	log->block_slots = BLOCK_MIN;
 	while (log->block_slots < BLOCK_MAX && log->block_slots < limit / 16)
 		log->block_slots *= 2;
-	log->max_blocks = limit / log->block_slots + 2;
-	log->blocks = calloc(log->max_blocks, sizeof *log->blocks);
+	log->max_blocks = log->places = limit / log->block_slots + 2;
+	log->blocks = calloc(log->places, sizeof *log->blocks);
 	log->counted = calloc(1, sizeof *log->counted);
-	log->spare = malloc(sizeof *log->spare + log->block_slots * sizeof *log->spare->slots);
-	if (!log->blocks || !log->counted || !log->spare) {
+	first = malloc(sizeof *first + log->block_slots * sizeof *first->slots);
+	if (first)
+		put_spare(log, first);
+	if (!log->blocks || !log->counted || !first) {
 		branch_log_free(log);
 		return NULL;
 	}
-	log->spare->next_spare = NULL;
 	log->at.space = start->space;
 	log->at.epoch = start->epoch;
 	log->tick_unknown = start->tick == BT_TICKS_UNKNOWN;
@@ -149,12 +173,8 @@ struct branch_log *branch_log_new(size_t limit, const struct ring_state *start)
 /* All blocks become spare ones. */
 static void release_blocks(struct branch_log *log)
 {
-	while (log->oldest < log->next) {
-		struct block *b = block_at(log, log->oldest++);
-
-		b->next_spare = log->spare;
-		log->spare = b;
-	}
+	while (log->oldest < log->next)
+		put_spare(log, block_at(log, log->oldest++));
 }
 
 void branch_log_empty(struct branch_log *log)
@@ -162,6 +182,7 @@ void branch_log_empty(struct branch_log *log)
 	uint64_t transfers = branch_log_now(log).transfers;
 
 	release_blocks(log);
+	free_spares(log, SPARE_MAX);
 	log->lost = false;
 	log->at.table = NULL; /* it may go now */
 	new_block(log);
@@ -173,12 +194,7 @@ void branch_log_free(struct branch_log *log)
 	if (!log)
 		return;
 	release_blocks(log);
-	while (log->spare) {
-		struct block *b = log->spare;
-
-		log->spare = b->next_spare;
-		free(b);
-	}
+	free_spares(log, 0);
 	free(log->blocks);
 	free(log->counted);
 	free(log);
@@ -278,6 +294,26 @@ void branch_log_epoch(struct branch_log *log, uint32_t space, uint32_t epoch)
 {
 	if (space != log->at.space || epoch != log->at.epoch)
 		put(log, &(struct branch_log_record){.bits = epoch, .segment = space, .kind = SLOT_EPOCH}, 1);
+}
+
+void branch_log_lower(struct branch_log *log, size_t limit)
+{
+	if (limit >= log->limit)
+		return;
+	log->limit = limit;
+	log->limited = true;
+	log->max_blocks = limit / log->block_slots + 2;
+	while (log->next - log->oldest > log->max_blocks ||
+	       (log->next - log->oldest > 1 && log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
+		drop_oldest(log);
+	free_spares(log, 0);
+}
+
+size_t branch_log_memory(const struct branch_log *log)
+{
+	size_t blocks = (size_t)(log->next - log->oldest) + log->spare_count;
+
+	return blocks * (sizeof(struct block) + log->block_slots * sizeof(struct branch_log_record));
 }
 
 /* Looking at it */

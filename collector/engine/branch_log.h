@@ -54,6 +54,12 @@ void branch_log_break(struct branch_log *log, enum bt_gap_reason reason);
 void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool tick);
 void branch_log_epoch(struct branch_log *log, uint32_t space, uint32_t epoch);
 
+/* Lowers the limit; the oldest entries give way, and the gap that stands for those has BT_GAP_LIMIT as its reason from now on. */
+void branch_log_lower(struct branch_log *log, size_t limit);
+
+/* Bytes of memory it uses. */
+size_t branch_log_memory(const struct branch_log *log);
+
 /* Whether the log would soon have to drop some of the newest `limit` entries for want of room: many short stretches. Settle it then. */
 bool branch_log_crowded(const struct branch_log *log);
 

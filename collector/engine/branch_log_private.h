@@ -48,17 +48,20 @@ struct counted {
 struct branch_log {
 	size_t limit;
 	size_t block_slots, max_blocks;
-	struct block **blocks;	/* by number modulo max_blocks */
+	size_t places;		/* of blocks: max_blocks, but where that was lowered */
+	struct block **blocks;	/* by number modulo places */
 	uint64_t oldest, next;	/* numbers of blocks; there is always one */
 	struct block *spare;	/* not in use, kept */
+	size_t spare_count;
 	struct log_context at;	/* now */
 	uint64_t tick, entries; /* now. entries: logged so far, and perhaps some more */
 	bool tick_unknown;
+	bool limited;	      /* it was lowered */
 	bool lost;	      /* something before the oldest block, since the last settle */
 	struct counted *counted; /* a cache */
 };
 
-static inline struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->max_blocks]; }
+static inline struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->places]; }
 
 static inline unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
 

@@ -24,13 +24,19 @@ static void gap(struct settle *d, enum bt_gap_reason reason, uint64_t transfers)
 	branch_ring_resume(d->ring, reason, &state);
 }
 
+/* Why something before the oldest block is missing. */
+static enum bt_gap_reason why_lost(const struct settle *d)
+{
+	return d->log->limited ? BT_GAP_LIMIT : BT_GAP_OVERWRITTEN;
+}
+
 static void deliver_one(struct settle *d, const struct bt_branch *b, bool tick)
 {
 	d->tick += tick;
 	if (!d->adrift) {
 		branch_ring_push(d->ring, b, tick);
 	} else if (tick) {
-		gap(d, BT_GAP_OVERWRITTEN, 0);
+		gap(d, why_lost(d), 0);
 		d->adrift = false;
 	} else {
 		d->drifted += bt_branch_info[b->kind].transfer;
@@ -66,7 +72,7 @@ static void deliver_gap(struct settle *d, const struct unit *u, enum bt_gap_reas
 	if (d->adrift && !u->ticks)
 		return; /* part of a gap that will stand there anyway */
 	if (d->adrift)
-		gap(d, BT_GAP_OVERWRITTEN, 0);
+		gap(d, why_lost(d), 0);
 	d->adrift = false;
 	gap(d, reason, u->ticks ? 0 : d->ring->now.transfers);
 }
@@ -176,7 +182,7 @@ static void settle_all(struct settle *d, const struct ring_state *now)
 	/* No conditional in all that: the transfers before it are those of now less those met. */
 	d->adrift = false;
 	go_to(d, &start);
-	gap(d, BT_GAP_OVERWRITTEN, now->transfers > d->drifted ? now->transfers - d->drifted : 0);
+	gap(d, why_lost(d), now->transfers > d->drifted ? now->transfers - d->drifted : 0);
 	settle_from(d, &start, UINT64_MAX);
 }
 

@@ -187,7 +187,7 @@ static int engine_task_init(struct backend *b, struct task *task)
 
 	if (!et)
 		return -BT_E_NO_MEMORY;
-	task->log = branch_log_new(task->ring.limit, &task->ring.now);
+	task->log = branch_log_new(task->history, &task->ring.now);
 	if (!task->log || stepper_ops.task_init(b, task)) {
 		free(et);
 		return -BT_E_NO_MEMORY;

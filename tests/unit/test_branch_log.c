@@ -993,6 +993,32 @@ static void ticks_that_are_not_known_stay_so(void **state)
 	hand_release(&h);
 }
 
+static void a_lowered_log_keeps_its_newest_and_says_why_not_more(void **state)
+{
+	struct hand h;
+	size_t before;
+	uint32_t ret;
+
+	(void)state;
+	hand_init(&h, 1 << 16);
+	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	hand_begin(&h, 0x1000);
+	for (int i = 0; i < 50000; i++)
+		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	before = branch_log_memory(h.log);
+	branch_log_lower(h.log, 4096);
+	assert_in_range(branch_log_memory(h.log), 1, before / 4);
+	for (int i = 0; i < 100; i++)
+		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	branch_log_end(h.log, 1, 0x1000);
+	branch_log_settle(h.log, &h.ring);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_LIMIT), 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_OVERWRITTEN), 0);
+	assert_in_range(h.ring.next, 4096, 3 * 4096);
+	assert_int_equal(h.ring.now.transfers, 2 + 50100);
+	hand_release(&h);
+}
+
 static void the_generation_of_a_stretch_outlives_its_begin(void **state)
 {
 	struct hand h;
@@ -1076,6 +1102,7 @@ int main(void)
 		cmocka_unit_test(given_up_damage_leaves_the_counts_of_now),
 		cmocka_unit_test(transfers_behind_an_unknown_conditional_are_counted_from_it),
 		cmocka_unit_test(records_outside_a_stretch_are_a_gap),
+		cmocka_unit_test(a_lowered_log_keeps_its_newest_and_says_why_not_more),
 		cmocka_unit_test(the_generation_of_a_stretch_outlives_its_begin),
 		cmocka_unit_test(a_cycle_that_leaves_no_record_ends),
 		cmocka_unit_test(a_record_that_cannot_be_is_a_gap),

@@ -241,6 +241,72 @@ static void flags_of_the_ring_do_not_come_from_outside(void **state)
 	assert_int_equal(f->ring.entries[0].flags, 7);
 }
 
+static void what_is_written_leaves_the_ring(void **state)
+{
+	struct fixture *f = *state;
+	struct chunks c;
+
+	push(f, BT_BRANCH_RET, 300);
+	branch_ring_flush(&f->ring, f->writer, 1, 256); /* some of it: the rest may still be wanted */
+	assert_int_equal(f->ring.oldest, 0);
+	push(f, BT_BRANCH_JCC, 5);
+	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	assert_int_equal(branch_ring_memory(&f->ring), 0);
+	push(f, BT_BRANCH_JCC, 1);
+	c = written(f);
+	assert_int_equal(c.count, 4);
+	assert_int_equal(c.at[0].first, 44);
+	assert_int_equal(c.at[0].count, 256);
+	assert_int_equal(c.at[1].first, 0);
+	assert_int_equal(c.at[1].count, 44);
+	assert_int_equal(c.at[2].first, 300);
+	assert_int_equal(c.at[2].tick, 100);
+	assert_int_equal(c.at[2].transfers, 303);
+	assert_int_equal(c.at[3].first, 305);
+	assert_int_equal(c.at[3].tick, 105);
+	assert_int_equal(c.at[3].transfers, 0);
+}
+
+static void a_lowered_ring_says_what_it_lost(void **state)
+{
+	struct fixture *f = *state;
+	struct chunks c;
+
+	branch_ring_release(&f->ring);
+	branch_ring_init(&f->ring, 4096, &start);
+	push(f, BT_BRANCH_RET, 10);
+	push(f, BT_BRANCH_JCC, 3000);
+	branch_ring_lower(&f->ring, 2048); /* room that is not in use: some of it goes all the same */
+	branch_ring_lower(&f->ring, 1024);
+	assert_int_equal(branch_ring_memory(&f->ring), 1024 * sizeof(struct bt_branch));
+	c = written(f);
+	assert_int_equal(c.count, 2);
+	assert_int_equal(c.at[0].first, 1986);
+	assert_int_equal(c.at[0].count, 1);
+	assert_int_equal(c.last[0].kind, BT_BRANCH_GAP);
+	assert_int_equal(c.last[0].to, BT_GAP_LIMIT);
+	assert_int_equal(c.at[1].first, 1987);
+	assert_int_equal(c.at[1].count, 1023);
+	assert_int_equal(c.at[1].tick, 100 + 1987 - 10);
+}
+
+static void a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap(void **state)
+{
+	struct fixture *f = *state;
+	struct chunks c;
+
+	branch_ring_release(&f->ring);
+	branch_ring_init(&f->ring, 4096, &start);
+	push(f, BT_BRANCH_JCC, 2000);
+	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	push(f, BT_BRANCH_JCC, 1000);
+	branch_ring_lower(&f->ring, 1024);
+	c = written(f);
+	assert_int_equal(c.count, 2);
+	assert_int_equal(c.at[1].first, 2000);
+	assert_int_equal(c.at[1].count, 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +318,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(another_space_behind_a_gap_is_an_entry, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_gap_that_gives_way_leaves_its_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(flags_of_the_ring_do_not_come_from_outside, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_written_leaves_the_ring, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_lowered_ring_says_what_it_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
