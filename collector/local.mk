@@ -6,6 +6,7 @@ collector_libcollector_a_SOURCES = \
 	collector/from.c collector/from.h \
 	collector/front.c collector/front.h \
 	collector/launch.c collector/launch.h \
+	collector/limits.c collector/limits.h \
 	collector/place.c collector/place.h \
 	collector/program.c collector/program.h \
 	collector/recorder.c collector/recorder.h collector/recorder_private.h \

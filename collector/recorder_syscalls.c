@@ -73,6 +73,7 @@ bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
 		return false;
 	if (!program_gains_privileges(task->tid, &task->regs, reason, sizeof reason))
 		return false;
+	limits_restore(&task->process->limits, pid);
 	/* The execve ends the other threads; they must not be traced when it happens. Those that run in user code die in
 	 * it unrecorded, which is what they do natively. */
 	for (struct task *other = r->tasks.first; other; other = next) {
@@ -112,6 +113,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	if (recorder_let_go_before_exec(r, task))
 		return;
 	refuse_rseq(r, task);
+	limits_call_entered(&r->tasks, task);
 	recorder_resume_task(r, task);
 	recorder_give_up_turn(r, task);
 }
@@ -156,6 +158,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		return;
 	}
 	task->in_syscall = false;
+	limits_call_left(&r->tasks, task);
 	if (task->snapshot_call) {
 		task->snapshot_call = false;
 		task->regs.rax = 0;

@@ -73,6 +73,8 @@ void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 	RECORDER_EVENT(r, task->unit->number, DETACH, &rec);
 	task->exit_recorded = true;
 	r->backend.ops->leave(&r->backend, task);
+	if (task->process->tasks == 1)
+		limits_restore(&task->process->limits, task->process->pid);
 	tracee_resume(task->tid, PTRACE_DETACH, 0);
 	recorder_forget(r, task);
 }
@@ -135,6 +137,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		if (!process)
 			return false;
 		process->trap_ignored = parent->process->trap_ignored;
+		process->limits = parent->process->limits;
 		task_join_process(child, process);
 	}
 	task_join_unit(child, unit);
@@ -212,6 +215,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 			return;
 		}
 		process->initial = initial;
+		process->limits = task->process->limits;
 		task_leave_unit(task);
 		task_leave_process(task);
 		task_join_unit(task, unit);

@@ -6,6 +6,7 @@
 #include "collector/address_space.h"
 #include "collector/branch_ring.h"
 #include "collector/engine/branch_log.h"
+#include "collector/limits.h"
 #include "collector/tracee.h"
 #include "lib/regs.h"
 
@@ -37,6 +38,7 @@ struct process {
 	bool fatal_kept; /* its fatal snapshot has been taken */
 	unsigned request_mark; /* of the last request for a snapshot that was served */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
+	struct limits limits;
 };
 
 /* Tasks that share an address space: one of them runs user code at a time. */
@@ -79,6 +81,7 @@ struct task {
 	bool mid_run;	       /* it was stopped in what the backend had begun: registers are those before that */
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	struct tracee_syscall call; /* the one it is in, or made last */
+	struct limits_call limits_call;
 	int pending_signal;    /* to deliver when it is resumed */
 	enum bt_signal_action pending_action;
 

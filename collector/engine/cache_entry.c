@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Into the cache. */
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "collector/engine/engine_private.h"
@@ -90,6 +91,12 @@ static uint32_t chain_for(struct backend *b, struct task *task, struct code_cach
 	return c->clears == clears ? chain : chain_at(c, &source, pc, indirect);
 }
 
+/* An execve that fails late ends in an address space that has nothing in it, with a signal on its way that kills. */
+static bool has_failed_to_exec(const struct bt_regs *r)
+{
+	return (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat) && (int64_t)r->rax < 0;
+}
+
 int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
@@ -98,7 +105,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
 
-	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)))
+	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs))
 		es = engine_space_of(b, task);
 	if (es)
 		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);

@@ -201,11 +201,15 @@ int code_cache_map(struct code_cache *c, pid_t tid, bool over)
 	const uint64_t code[6] = {region_address(CODE_AT), CODE_SIZE, PROT_READ | PROT_EXEC, flags, UINT64_MAX, 0};
 	const uint64_t dump[6] = {region_address(WINDOW_SIZE), DATA_SIZE + CODE_SIZE - WINDOW_SIZE, MADV_DONTDUMP};
 	long rc = tracee_syscall(tid, SYS_mmap, data);
+	bool made = rc == (long)data[0];
 
-	if (rc == (long)data[0])
+	if (made)
 		rc = tracee_syscall(tid, SYS_mmap, code);
-	if (rc != (long)code[0])
+	if (rc != (long)code[0]) {
+		if (made)
+			tracee_syscall(tid, SYS_munmap, data);
 		return rc == -ESRCH ? -BT_E_GONE : -BT_E_NO_MEMORY;
+	}
 	tracee_syscall(tid, SYS_madvise, dump);
 	if (!open_memory(c, tid) || !reset_tables(c, true))
 		return -BT_E_GONE;

@@ -2,6 +2,7 @@
 /* The engine's part of an address space: its code cache and the region in the tracee. */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "collector/engine/engine_private.h"
 #include "collector/tracee.h"
@@ -76,13 +77,28 @@ static void note_refusal(const struct backend *b, const struct task *task)
 /* Makes the region, or what a fork's child needs afresh of its copy; signals wait meanwhile. */
 static bool make_region(struct engine_space *es, pid_t tid, bool over)
 {
+	const uint64_t rest[6] = {region_address(WINDOW_SIZE), DATA_SIZE + CODE_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
-	bool made;
+	bool cache, made;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
-	made = (es->mapped || !code_cache_map(es->cache, tid, over)) && !window_map(&es->window, tid, name, over);
+	cache = es->mapped || !code_cache_map(es->cache, tid, over);
+	made = cache && !window_map(&es->window, tid, name, over);
+	if (cache && !made)
+		tracee_syscall(tid, SYS_munmap, rest);
 	return !tracee_set_mask(tid, mask) && made;
+}
+
+/* What counts against the program's limits (limits.h): shared memory is nobody's data. */
+static const struct limits_share *share_of(const struct engine_space *es)
+{
+	static const struct limits_share shares[] = {
+		{.bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}},
+		{.bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE - WINDOW_SIZE}},
+	};
+
+	return &shares[es->window.bytes || es->window.inherited];
 }
 
 struct engine_space *engine_space_of(const struct backend *b, struct task *task)
@@ -98,6 +114,7 @@ struct engine_space *engine_space_of(const struct backend *b, struct task *task)
 	if (!es || es->refused)
 		return NULL;
 	es->shared |= task->unit->tasks > 1;
+	limits_raise(&task->process->limits, task->process->pid, share_of(es));
 	if (es->mapped && !es->window.inherited)
 		return es;
 	there = address_space_map_at(s, WORLD_RESERVED_START);
@@ -106,8 +123,12 @@ struct engine_space *engine_space_of(const struct backend *b, struct task *task)
 		es->refused = true;
 	else
 		es->refused = !make_region(es, task->tid, es->mapped || there != NULL);
-	if (es->refused)
+	if (es->refused) {
+		limits_restore(&task->process->limits, task->process->pid);
 		note_refusal(b, task);
+	} else {
+		limits_raise(&task->process->limits, task->process->pid, share_of(es));
+	}
 	es->mapped = !es->refused;
 	return es->mapped ? es : NULL;
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What a backend keeps in the program's address spaces counts against the program's own limits, RLIMIT_AS and RLIMIT_DATA. While a process is
+ * recorded the kernel has them raised by that share, and the program sees and sets its own: own + share is enforced, for the recorder by the
+ * kernel itself. Limits belong to a process; they go on over fork (copied) and execve (kept).
+ *
+ * Without CAP_SYS_RESOURCE nobody can raise a hard limit: what cannot be added is room that the program does not have. */
+#ifndef BT_LIMITS_H
+#define BT_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+enum limited {
+	LIMITED_AS,
+	LIMITED_DATA,
+	LIMITED,
+};
+
+/* What a backend's memory in an address space amounts to: bytes, in whole pages. */
+struct limits_share {
+	uint64_t bytes[LIMITED];
+};
+
+struct limit {
+	struct rlimit own;    /* as the program knows it */
+	struct rlimit kernel; /* as it is */
+};
+
+/* Of a process. All zero: nothing has been added. */
+struct limits {
+	const struct limits_share *share; /* what is added; NULL: nothing */
+	bool set_aside;			  /* for the time of an execve */
+	struct limit of[LIMITED];
+};
+
+/* A system call in progress that gets or sets a limit of a process with a share. */
+struct limits_call {
+	pid_t target; /* the process; 0: there is no such call */
+	enum limited which;
+	struct limit before;
+	bool sets; /* it sets asked; passed was put in its place, at scratch, over saved */
+	struct rlimit asked, passed, saved;
+	uint64_t scratch;
+};
+
+struct task;
+struct task_table;
+
+/* The share is about to be mapped, or is there already, in the process's address space: adds it to the limits, in place of what has been added
+ * before. */
+void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share);
+
+/* Takes back what was added. */
+void limits_restore(struct limits *l, pid_t pid);
+
+/* At the entry of a system call (task->call, task->regs), before it is made, and at its exit. The program's memory and registers are changed for
+ * the time of the call at most. */
+void limits_call_entered(const struct task_table *t, struct task *task);
+void limits_call_left(const struct task_table *t, struct task *task);
+
+#endif

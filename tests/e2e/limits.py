@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Limits of memory: a recorded program sees its own, and gets to the very page as far as it would alone.
+import os
+import re
+import shutil
+
+from e2e import *
+
+NOBODY = 65534
+MB = 1 << 20
+INF = resource.RLIM_INFINITY
+BACKENDS = ("engine", "step")
+
+
+def program():
+    return build("limits.c", *STATIC)
+
+
+def note(trace):
+    return execute([BTREC, "dump", trace]).out.decode().count("no room for the code cache")
+
+
+def same(argv, options=(), **kw):
+    """The program's output is the same alone and recorded, byte by byte. Nothing is stepped for want of room."""
+    alone, recorded = same_as_native(argv, options, **kw)
+    equal(note(recorded.trace), 0, "notes that there is no room")
+    return alone
+
+
+def limited(which, soft, hard):
+    """To be called in the child that becomes btrec. A build with AddressSanitizer maps more than any limit."""
+    def setup():
+        resource.setrlimit(which, (soft, hard))
+
+    if execute([BTREC, "--version"], setup=setup).status:
+        raise Skip("this build of btrec needs more memory")
+    return setup
+
+
+MODES = {
+    "address-space": "RLIMIT_AS: how far mmap, brk, mremap, mprotect, malloc and the stack get",
+    "data": "RLIMIT_DATA: how far mmap, brk, mremap, mprotect and malloc get; a soft limit of 0 (data-limit-zero)",
+    "both": "both limits at once",
+    "arguments": "arguments that are constant, unreadable, unwritable, on the edge; errors that come after the deed",
+    "no-stack": "a call whose stack pointer points nowhere",
+    "another": "another process's limits",
+    "threads": "a thread's are the process's",
+    "inherit": "limits go on over fork, vfork and execve, one that fails included",
+    "too-small": "an execve that fails for want of memory",
+    "unlimited": "no limit stays none",
+    "rules-as-root": "who may raise which: root, or whoever runs the test",
+}
+AS_ROOT = {
+    "namespace": "a pid namespace's own numbers",
+    "rules-as-user": "who may raise which: a user",
+}
+
+for name, what in {**MODES, **AS_ROOT}.items():
+    @case(what)
+    def one_mode(name=name):
+        if name in AS_ROOT:
+            need_root()
+        alone = same([program(), name])
+        if name == "rules-as-user":
+            equal((alone.out.count(b"EPERM"), alone.out.count(b"EINVAL")), (13, 6), "refusals")
+
+
+@case("single-stepped, where nothing is added")
+def stepped():
+    same([program(), "arguments", "another", "threads"], ["--backend", "step"])
+
+
+@case("ulimit in a shell script before the program")
+def in_shell():
+    for limit in ("-v 70000", "-Sv 70000", "-d 30000", "-Sd 30000"):
+        same(["sh", "-c", "ulimit %s; ulimit -v; ulimit -d; exec %s inherited" % (limit, program())])
+
+
+def may_raise():
+    """Whether this process has CAP_SYS_RESOURCE."""
+    with open("/proc/self/status") as file:
+        return int(re.search(r"^CapEff:\s*(\w+)", file.read(), re.M).group(1), 16) >> 24 & 1
+
+
+@case("limits that btrec itself is started with")
+def from_start():
+    for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        for hard in (300 * MB, 400 * MB, INF) if may_raise() else (400 * MB, INF):
+            same([program(), "inherited"], setup=limited(which, 300 * MB, hard))
+
+
+@case("reached by --from")
+def from_function():
+    same([program(), "inherited"], ["--from", "fill"], setup=limited(resource.RLIMIT_AS, 300 * MB, INF))
+    same([program(), "inherited"], ["--from", "in_child"], setup=limited(resource.RLIMIT_DATA, 300 * MB, INF))
+
+
+def as_nobody(argv, which, soft, hard):
+    """Alone and recorded by one who may raise no hard limit."""
+    need_root()
+    setup = limited(which, soft, hard)
+    folder = fresh_dir("nobody", 0o777)
+    tool = shutil.copy(BTREC, os.path.join(folder, "btrec"))
+    copy = shutil.copy(argv[0], os.path.join(folder, "program"))
+    trace = os.path.join(folder, "trace")
+    other = dict(user=NOBODY, group=NOBODY, extra_groups=[], cwd=folder, setup=setup)
+    alone = execute([copy, *argv[1:]], **other)
+    recorded = execute([tool, "run", "-o", trace, "--", copy, *argv[1:]], **other)
+    equal(recorded.status, alone.status, "status (%s)" % recorded.own_err)
+    recorded.trace = trace
+    return alone, recorded
+
+
+@case("limits that btrec itself is started with: a user's soft ones")
+def from_start_soft():
+    for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        for hard in (500 * MB, INF):
+            alone, recorded = as_nobody([program(), "inherited"], which, 300 * MB, hard)
+            equal(recorded.out, alone.out, "stdout")
+
+
+@case("limits that btrec itself is started with: a user's hard one leaves less room, and is the program's all the same")
+def from_start_hard():
+    alone, recorded = as_nobody([program(), "inherited"], resource.RLIMIT_AS, 300 * MB, 300 * MB)
+    equal(recorded.out.splitlines()[:2], alone.out.splitlines()[:2], "limits")
+    room = [int(run.out.split(b"private ")[1].split()[0]) for run in (alone, recorded)]
+    check(0 < room[0] - room[1] <= 72 * MB // 4096, "pages alone and recorded: %s" % room)
+    alone, recorded = as_nobody([program(), "rules-as-user"], resource.RLIMIT_AS, 980 * MB, 1000 * MB)
+    equal(recorded.out, alone.out, "stdout")
+    equal(note(recorded.trace), 0, "notes that there is no room")
+
+
+@case("a user's hard limit in which the engine does not fit: stepped, the trace says so, nothing is missing")
+def no_room():
+    alone, recorded = as_nobody([program(), "inherited"], resource.RLIMIT_AS, 60 * MB, 60 * MB)
+    equal(recorded.out, alone.out, "stdout")
+    check(note(recorded.trace), "the trace does not say why")
+
+
+main()
