@@ -23,6 +23,8 @@ static uint64_t count_unit(const struct reader *r, const struct unit *u, uint64_
 		return u->tick ? 0 : transfers + bt_branch_info[r->out.entries[0].kind].transfer;
 	case UNIT_UNKNOWN:
 		return u->ticks ? 0 : transfers;
+	case UNIT_COUNT:
+		return u->ticks ? u->transfers : transfers + u->transfers;
 	default:
 		return transfers;
 	}
@@ -125,14 +127,14 @@ static struct block *new_block(struct branch_log *log)
 static void put(struct branch_log *log, const struct branch_log_record *slots, size_t n)
 {
 	struct block *b = block_at(log, log->next - 1);
-	unsigned ticks = branch_log_slot_ticks(slots);
+	uint64_t ticks = branch_log_slot_ticks(slots);
 
 	if (b->used + n > log->block_slots)
 		b = new_block(log);
 	memcpy(b->slots + b->used, slots, n * sizeof *slots);
 	b->used += n;
 	log->tick += ticks;
-	log->entries += slots->kind == SLOT_BRANCH ? 1 : ticks;
+	log->entries += slots->kind == SLOT_BRANCH || slots->kind == SLOT_COUNT ? 1 : ticks;
 	if (ticks) {
 		log->counted->cond = true;
 		log->counted->cond_block = log->next - 1;
@@ -148,6 +150,7 @@ struct branch_log *branch_log_new(size_t limit, const struct ring_state *start)
 	if (!log)
 		return NULL;
 	log->limit = limit;
+	log->has_lzcnt = __builtin_cpu_supports("lzcnt");
 	log->block_slots = BLOCK_MIN;
 	while (log->block_slots < BLOCK_MAX && log->block_slots < limit / 16)
 		log->block_slots *= 2;
@@ -215,8 +218,13 @@ static void mark_bad_records(struct branch_log_record *records, size_t n)
 			records[i].kind = SLOT_BAD;
 }
 
-/* The records are our own copy by now: the program can write to the others at any moment. */
-static void check_records(struct branch_log *log, struct branch_log_record *records, size_t n)
+struct record_sums {
+	uint64_t ticks, transfers;
+	bool bad;
+};
+
+/* In each of its callers, with the instructions that they may use. */
+static inline __attribute__((always_inline)) struct record_sums sum(const struct branch_log_record *records, size_t n)
 {
 	uint64_t ticks = 0, transfers = 0;
 	uint32_t bad = 0;
@@ -229,11 +237,27 @@ static void check_records(struct branch_log *log, struct branch_log_record *reco
 		transfers += kind != BRANCH_LOG_DIRECT;
 		bad |= !bits | (kind > BRANCH_LOG_LOOP);
 	}
-	if (bad)
+	return (struct record_sums){ticks, transfers, bad};
+}
+
+/* There are hundreds of millions of them a second, and BSR takes four cycles where LZCNT takes one (AMD). */
+__attribute__((target("lzcnt"))) static struct record_sums sum_by_lzcnt(const struct branch_log_record *records, size_t n)
+{
+	return sum(records, n);
+}
+
+static struct record_sums sum_by_bsr(const struct branch_log_record *records, size_t n) { return sum(records, n); }
+
+/* The records are our own copy by now: the program can write to the others at any moment. */
+static void check_records(struct branch_log *log, struct branch_log_record *records, size_t n)
+{
+	struct record_sums s = log->has_lzcnt ? sum_by_lzcnt(records, n) : sum_by_bsr(records, n);
+
+	if (s.bad)
 		mark_bad_records(records, n);
-	log->tick += ticks;
-	log->entries += ticks + transfers;
-	if (ticks) {
+	log->tick += s.ticks;
+	log->entries += s.ticks + s.transfers;
+	if (s.ticks) {
 		log->counted->cond = true;
 		log->counted->cond_block = log->next - 1;
 	}
@@ -278,6 +302,17 @@ void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_ki
 void branch_log_break(struct branch_log *log, enum bt_gap_reason reason)
 {
 	put(log, &(struct branch_log_record){.segment = reason, .kind = SLOT_BREAK}, 1);
+}
+
+void branch_log_count(struct branch_log *log, uint64_t ticks, uint64_t transfers)
+{
+	const struct branch_log_record count[2] = {
+		{.bits = ticks, .kind = SLOT_COUNT},
+		{.bits = transfers, .kind = SLOT_PC},
+	};
+
+	if (ticks || transfers)
+		put(log, count, 2);
 }
 
 void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool tick)

@@ -17,6 +17,7 @@ enum slot_kind {
 	SLOT_EPOCH,	/* bits: epoch; segment: space */
 	SLOT_TABLE,	/* bits: the table's address */
 	SLOT_BREAK,	/* segment: enum bt_gap_reason */
+	SLOT_COUNT,	/* bits: ticks. A SLOT_PC with transfers follows */
 };
 
 /* What a slot needs of those before it. */
@@ -46,6 +47,7 @@ struct counted {
 };
 
 struct branch_log {
+	bool has_lzcnt; /* the processor */
 	size_t limit;
 	size_t block_slots, max_blocks;
 	size_t places;		/* of blocks: max_blocks, but where that was lowered */
@@ -68,7 +70,7 @@ static inline unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_
 static inline uint64_t shown_tick(const struct branch_log *log, uint64_t tick) { return log->tick_unknown ? BT_TICKS_UNKNOWN : tick; }
 
 /* How many ticks a slot holds. */
-unsigned branch_log_slot_ticks(const struct branch_log_record *slot);
+uint64_t branch_log_slot_ticks(const struct branch_log_record *slot);
 
 /* One branch of the stepper in two slots, as `segment` of the first. */
 uint32_t branch_log_pack(const struct bt_branch *b, bool tick);
@@ -87,12 +89,14 @@ enum unit_type {
 	UNIT_UNKNOWN, /* branches that cannot be told */
 	UNIT_BRANCH,  /* one, in out */
 	UNIT_BREAK,
+	UNIT_COUNT, /* branches that were only counted */
 	UNIT_NONE, /* no branches */
 };
 
 struct unit {
 	enum unit_type type;
-	unsigned ticks;
+	uint64_t ticks;
+	uint64_t transfers;	   /* of UNIT_COUNT: behind those */
 	bool tick;		   /* of UNIT_BRANCH */
 	enum bt_gap_reason reason; /* of UNIT_BREAK */
 	struct walk_leg leg;	   /* of UNIT_WALKED */
