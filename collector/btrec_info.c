@@ -103,7 +103,7 @@ static uint64_t directory_size(const char *path)
 static void print_counts(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
-	uint64_t branches = 0, stepped = 0;
+	uint64_t branches = 0, stepped = 0, stops = 0, calls = 0;
 	bool memory = false;
 	size_t processes = 0;
 
@@ -112,6 +112,10 @@ static void print_counts(const struct model *m)
 		stepped += m->tasks[i].exit ? m->tasks[i].exit->stepped : 0;
 		processes += m->tasks[i].how != BT_TASK_THREAD;
 	}
+	for (size_t i = 0; i < m->event_count; i++) {
+		stops += m->events[i].rec.kind == BT_RECORD_SYSCALL_ENTER;
+		calls += m->events[i].rec.kind == BT_RECORD_CALLS ? m->events[i].rec.u.calls.count : 0;
+	}
 	for (size_t i = 0; i < m->snapshot_count; i++)
 		memory |= m->snapshots[i].memory_count > 0;
 	printf("%-12s%zu (processes: %zu)\n", "threads", m->task_count, processes);
@@ -119,6 +123,10 @@ static void print_counts(const struct model *m)
 	printf("%-12s%" PRIu64 " kept", "branches", branches);
 	if (h->ring)
 		printf(", at most %" PRIu64 " a thread", h->ring);
+	putchar('\n');
+	printf("%-12s%" PRIu64 " at stops", "calls", stops);
+	if (calls)
+		printf(", %" PRIu64 " without", calls);
 	putchar('\n');
 	if (h->backend.len == 6 && !memcmp(h->backend.at, "engine", 6))
 		printf("%-12s%" PRIu64 " instructions outside the code cache\n", "stepped", stepped);

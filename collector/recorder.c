@@ -13,6 +13,10 @@
 
 #define FLUSH_INTERVAL_NS 1000000000u
 
+enum {
+	CALLS_PER_RECORD = 1 << 14, /* about; fewer when something else is to be told of the task */
+};
+
 void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...)
 {
 	struct bt_record_note rec = {.task = task ? task->number : 0};
@@ -54,8 +58,11 @@ static void slice_over(struct recorder *r, struct task *task)
 void recorder_on_backend_stop(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
 	siginfo_t info;
+	enum backend_stop stop = r->backend.ops->stopped(&r->backend, task, ev, &info);
 
-	switch (r->backend.ops->stopped(&r->backend, task, ev, &info)) {
+	if (stop != BACKEND_RUNS || task->calls.count >= CALLS_PER_RECORD)
+		recorder_write_calls(r, task);
+	switch (stop) {
 	case BACKEND_RUNS:
 	case BACKEND_GONE:
 		return;

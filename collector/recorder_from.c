@@ -49,7 +49,7 @@ void recorder_write_start(struct recorder *r, struct task *task)
 	if (!task->start_pending)
 		return;
 	task->start_pending = false;
-	task->syscall_restarts = recorder_wants_restart(&task->regs);
+	task->syscall_restarts = tracee_wants_restart(&task->regs);
 	address_space_refresh(task->process->space, r->writer, task->tid);
 	task_branch(task, &gap, false);
 	task_epoch(task);

@@ -68,8 +68,8 @@ void recorder_syscall_left(struct recorder *r, struct task *task);
  * tracer: it is let go before, and freed. True when it was. */
 bool recorder_let_go_before_exec(struct recorder *r, struct task *task);
 
-/* Whether the kernel will enter the system call again that it has just left. */
-bool recorder_wants_restart(const struct bt_regs *regs);
+/* Writes the system calls that the task made without a stop. To be called before any other event of it is written. */
+void recorder_write_calls(struct recorder *r, struct task *task);
 
 /* ---- recorder_signals.c ---- */
 

@@ -3,6 +3,7 @@
 #include "collector/recorder_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -11,12 +12,6 @@
 #include "collector/tracee.h"
 #include "collector/world.h"
 #include "include/btrec.h"
-
-/* Results with which a system call asks the kernel to be restarted (include/linux/errno.h); programs never see them. */
-enum {
-	ERESTART_FIRST = 512, /* ERESTARTSYS */
-	ERESTART_LAST = 516,  /* ERESTART_RESTARTBLOCK */
-};
 
 static bool is_call(const struct task *task, long nr)
 {
@@ -133,11 +128,21 @@ static void redo_interrupted(struct task *task)
 	tracee_set_regs(task->tid, &task->regs);
 }
 
-bool recorder_wants_restart(const struct bt_regs *regs)
+void recorder_write_calls(struct recorder *r, struct task *task)
 {
-	int64_t result = (int64_t)regs->rax;
+	struct task_calls *calls = &task->calls;
+	struct bt_record_calls rec = {.task = task->number, .tick = calls->tick, .count = calls->count,
+				      .calls = slice_of(calls->bytes.data, calls->bytes.len)};
 
-	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
+	if (!calls->count)
+		return;
+	if (!calls->bytes.failed)
+		RECORDER_EVENT(r, task->unit->number, CALLS, &rec);
+	else
+		recorder_note(r, task, "out of memory: %" PRIu64 " system calls are not recorded", calls->count);
+	calls->count = 0;
+	calls->bytes.failed = false;
+	buf_reset(&calls->bytes);
 }
 
 static void note_trap_disposition(struct task *task)
@@ -152,7 +157,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 {
 	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->call.nr};
 
-	task->syscall_restarts = recorder_wants_restart(&task->regs);
+	task->syscall_restarts = tracee_wants_restart(&task->regs);
 	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from before --from */
 		recorder_make_ready(r, task);
 		return;

@@ -45,6 +45,7 @@ static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind 
 	if (task->exit_recorded || !task->recorded)
 		return;
 	task->exit_recorded = true;
+	recorder_write_calls(r, task);
 	snapshot_write_suppressed(r, task);
 	RECORDER_EVENT(r, task->unit->number, EXIT, &rec);
 }

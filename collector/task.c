@@ -62,6 +62,7 @@ void task_remove(struct task_table *t, struct task *task)
 	task_leave_unit(task);
 	branch_ring_release(&task->ring);
 	branch_log_free(task->log);
+	buf_release(&task->calls.bytes);
 	free(task);
 }
 
@@ -113,6 +114,15 @@ void task_epoch(struct task *task)
 		branch_log_epoch(task->log, s->number, s->epoch);
 	else
 		branch_ring_epoch(&task->ring, s->number, s->epoch);
+}
+
+void task_call(struct task *task, const struct bt_call *call)
+{
+	struct task_calls *calls = &task->calls;
+
+	if (!calls->count++)
+		calls->tick = calls->codec.tick = call->tick;
+	bt_call_encode(&calls->codec, &calls->bytes, call);
 }
 
 void task_settle(struct task *task)

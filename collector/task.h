@@ -8,6 +8,7 @@
 #include "collector/engine/branch_log.h"
 #include "collector/limits.h"
 #include "collector/tracee.h"
+#include "format/call.h"
 #include "lib/regs.h"
 
 enum task_state {
@@ -50,6 +51,13 @@ struct unit {
 	uint32_t last;			  /* task that ran last */
 };
 
+/* As a CALLS record holds them. */
+struct task_calls {
+	uint64_t tick, count;
+	struct bt_call_codec codec;
+	struct buf bytes;
+};
+
 struct task {
 	struct task *next; /* in the table */
 	struct task *ready_next;
@@ -73,6 +81,7 @@ struct task {
 	uint64_t history; /* entries of branch history it may keep */
 	unsigned ran;	  /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
+	struct task_calls calls; /* system calls made without a stop that are not in the trace yet */
 	void *backend; /* the backend's own */
 
 	bool in_syscall;
@@ -115,6 +124,9 @@ void task_leave_process(struct task *task);
 /* Enters a branch, or that later ones belong to another image, into the task's history. */
 void task_branch(struct task *task, const struct bt_branch *b, bool tick);
 void task_epoch(struct task *task);
+
+/* A system call that was made without a stop. */
+void task_call(struct task *task, const struct bt_call *call);
 
 /* Brings everything recorded into task->ring: to be called before that is read. */
 void task_settle(struct task *task);

@@ -20,6 +20,9 @@ _Static_assert(offsetof(struct bt_regs, gs) == offsetof(struct user_regs_struct,
 
 enum {
 	KERNEL_SIGSET_SIZE = 8,
+	/* Results with which a system call asks the kernel to be restarted (include/linux/errno.h). */
+	ERESTART_FIRST = 512, /* ERESTARTSYS */
+	ERESTART_LAST = 516,  /* ERESTART_RESTARTBLOCK */
 };
 
 static int result(long rc)
@@ -200,6 +203,13 @@ static bool await_syscall_stop(pid_t tid)
 	if (rc || info.si_code != CLD_TRAPPED || info.si_status != (SIGTRAP | 0x80))
 		return false;
 	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
+}
+
+bool tracee_wants_restart(const struct bt_regs *regs)
+{
+	int64_t result = (int64_t)regs->rax;
+
+	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
 }
 
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])

@@ -60,6 +60,9 @@ struct tracee_signals {
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 
+/* Whether registers are those behind a system call that the kernel will make again if no handler is entered: programs never see its result. */
+bool tracee_wants_restart(const struct bt_regs *regs);
+
 /* Executes one system call in the task, which is stopped outside of any system call, in user mode; its registers are put back.
  * The syscall instruction is written over the code at rip for that time. Other stops that come meanwhile are
  * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */

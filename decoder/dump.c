@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "format/call.h"
 #include "lib/branch.h"
 
 static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
@@ -38,6 +39,26 @@ static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 	return 1;
 }
 
+/* Returns 1 when the calls are not what the record says. */
+static size_t print_calls(FILE *to, const struct bt_record_calls *r)
+{
+	struct bt_call_codec codec = {r->tick};
+	struct slice in = r->calls;
+	struct bt_call call;
+	uint64_t n = 0;
+	int rc;
+
+	for (; (rc = bt_call_decode(&codec, &in, &call)) == 1; n++) {
+		fputs("  ", to);
+		bt_call_print(to, &call);
+		fputc('\n', to);
+	}
+	if (rc == 0 && n == r->count)
+		return 0;
+	fprintf(to, "  damage: %" PRIu64 " of %" PRIu64 " calls can be read\n", n, r->count);
+	return 1;
+}
+
 static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file)
 {
 	struct trace_cursor c;
@@ -53,6 +74,8 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 			bt_record_print(to, &rec);
 			if (rec.kind == BT_RECORD_BRANCHES)
 				damage += print_entries(to, &rec.u.branches);
+			if (rec.kind == BT_RECORD_CALLS)
+				damage += print_calls(to, &rec.u.calls);
 			continue;
 		}
 		fprintf(to, "%s at byte %" PRIu64 ": %s\n", err.code == BT_E_TRUNCATED ? "torn" : "damage", err.offset, err.text);

@@ -1,6 +1,7 @@
 noinst_LIBRARIES += format/libformat.a
 format_libformat_a_SOURCES = \
 	format/block.c format/block.h \
+	format/call.c format/call.h \
 	format/record.c format/record.h format/records.def \
 	format/trace_reader.c format/trace_reader.h \
 	format/trace_writer.c format/trace_writer.h

@@ -367,6 +367,8 @@ struct ring_state branch_log_now(const struct branch_log *log)
 				   .space = log->at.space, .epoch = log->at.epoch};
 }
 
+uint64_t branch_log_tick(const struct branch_log *log) { return shown_tick(log, log->tick); }
+
 uint32_t branch_log_oldest_generation(const struct branch_log *log, const struct segment_table *t)
 {
 	for (uint64_t n = log->oldest; n < log->next; n++) {

@@ -66,6 +66,9 @@ bool branch_log_crowded(const struct branch_log *log);
 /* The counts now (between stretches): exact ticks, and transfers since the last tick. */
 struct ring_state branch_log_now(const struct branch_log *log);
 
+/* The exact tick now, also in a stretch. Cheap. */
+uint64_t branch_log_tick(const struct branch_log *log);
+
 /* Decodes what has not been decoded since the last time and appends it to the ring, a gap before it when some of it has been
  * lost, and leaves the log empty. Of more than a few times `limit` branches (a record may stand for any number of direct jumps) the older ones
  * count as lost. Records that do not fit the code (scribbled on) become a gap of BT_GAP_UNDECODED there; decoding goes on at the

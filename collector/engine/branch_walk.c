@@ -74,7 +74,7 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 			w->pc = taken ? s->to : s->end;
 			emit(out, s, s->from, w->pc, taken);
 			idle = 0;
-		} else if (s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL) {
+		} else if (s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL || s->kind == BT_BRANCH_SYSCALL) {
 			w->pc = s->to;
 			emit(out, s, s->from, w->pc, true);
 		} else if (!left && take_indirect(w, leg, s, out)) {

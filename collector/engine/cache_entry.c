@@ -101,7 +101,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
 	struct engine_space *es = NULL;
-	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT, .mask = -BITS_LIMIT};
+	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT, .mask = -BITS_LIMIT,
+			      .call_next = -CALL_NOTES_BYTES};
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
 
@@ -109,6 +110,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		es = engine_space_of(b, task);
 	if (es)
 		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);
+	if (es)
+		ctx.calls = calls_grant(task, es);
 	if (chain == CHAIN_NONE || engine_hide_trap(task))
 		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
 	if (code_cache_sync(es->cache, task->tid) || !window_write(&es->window, task->tid, 0, &ctx, sizeof ctx))

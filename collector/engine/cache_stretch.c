@@ -54,6 +54,9 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 	}
 	if (p->state & PLACE_SHIFTED)
 		s->bits >>= 1;
+	if (p->state & PLACE_CALLED)
+		r->rcx = r->rip;
+	s->called = p->state & PLACE_CALLED;
 	if (p->state & PLACE_SPILLED)
 		*register_at(r, p->reg) = s->ctx.spill;
 	if (p->state & PLACE_RAX_RCX) {
@@ -101,29 +104,33 @@ bool stretch_at_trap(struct task *task, const struct engine_space *es, struct st
 	return read_context(task, es, s) && state_at_trap(es->cache, s);
 }
 
-/* Takes the records of the stretch into the task's log. Returns 0 or -BT_E_GONE. */
+int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to)
+{
+	if (s->taken < to && es->window.bytes) { /* the log copies before it looks: the program can write to these at any moment */
+		const struct branch_log_record *records = (const void *)(es->window.bytes + RECORDS_AT);
+
+		s->last_segment = records[to - 1].segment;
+		branch_log_records(task->log, records + s->taken, to - s->taken);
+		s->taken = to;
+	}
+	for (size_t n; s->taken < to; s->taken += n) {
+		n = to - s->taken < RECORDS_READ ? to - s->taken : RECORDS_READ;
+		if (!window_read(&es->window, task->tid, RECORDS_AT + s->taken * RECORD_SIZE, es->records, n * RECORD_SIZE))
+			return -BT_E_GONE;
+		branch_log_records(task->log, es->records, n);
+		s->last_segment = es->records[n - 1].segment;
+	}
+	return 0;
+}
+
+/* Takes the records of the stretch into the task's log, and the system calls made meanwhile into its list. Returns 0 or -BT_E_GONE. */
 static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	int64_t bytes = s->ctx.next + RECORDS_BYTES;
 
 	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
-	if (es->window.bytes) { /* the log copies before it looks: the program can write to these at any moment */
-		const struct branch_log_record *records = (const void *)(es->window.bytes + RECORDS_AT);
-
-		if (s->records)
-			s->last_segment = records[s->records - 1].segment;
-		branch_log_records(task->log, records, s->records);
-		return 0;
-	}
-	for (size_t at = 0, n; at < s->records; at += n) {
-		n = s->records - at < RECORDS_READ ? s->records - at : RECORDS_READ;
-		if (!window_read(&es->window, task->tid, RECORDS_AT + at * RECORD_SIZE, es->records, n * RECORD_SIZE))
-			return -BT_E_GONE;
-		branch_log_records(task->log, es->records, n);
-		s->last_segment = es->records[n - 1].segment;
-	}
-	return 0;
+	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
 }
 
 static bool is_canonical(uint64_t addr)

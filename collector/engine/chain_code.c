@@ -296,6 +296,36 @@ size_t chain_emit_indirect_entry(struct translation *t)
 	emit_load(e, X86_RCX, CTX_RCX);
 	return body;
 }
+/* A system call. The glue decides where it is made: outside, or here. */
+static void emit_system_call(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+outside] */
+	emit_u32(e, 9 + 5);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->call);
+	chain_place(t, s, 0, 0);
+	chain_add_cold(t, emit_jump(e), s->pc, EXIT_OUTSIDE);
+	t->r11_in = true; /* now; the kernel leaves the flags in it */
+	chain_place(t, s, 0, 0);
+	emit_bytes(e, s->bytes, s->insn.len);
+	t->at_pc = behind(s);
+	chain_place(t, NULL, PLACE_CALLED, 0);
+	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+notes_end+result], rax */
+	emit_u32(e, CALL_NOTES_END + NOTE_RESULT);
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+	chain_place(t, NULL, PLACE_BETWEEN, 0);
+	emit_constant(e, X86_RCX, behind(s)); /* not where the kernel saw the call */
+	chain_emit_end(t, behind(s), EXIT_LINK);
+}
+
 static void emit_last_jump(struct translation *t, const struct step *s)
 {
 	chain_bring_bits(t, s);
@@ -310,7 +340,7 @@ void chain_emit_step(struct translation *t, int i)
 	static void (*const rows[BT_INSN_CLASSES])(struct translation *, const struct step *) = {
 		[BT_INSN_PLAIN] = chain_emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
 		[BT_INSN_LOOP] = emit_conditional, [BT_INSN_CALL] = emit_call, [BT_INSN_RET] = emit_return,
-		[BT_INSN_IJMP] = emit_indirect, [BT_INSN_ICALL] = emit_indirect,
+		[BT_INSN_IJMP] = emit_indirect, [BT_INSN_ICALL] = emit_indirect, [BT_INSN_SYSCALL] = emit_system_call,
 	};
 
 	if (i == t->check_at)

@@ -19,12 +19,20 @@ static bool extends_base(const struct step *s)
 	return s->insn.rex & 1;
 }
 
+/* Just this instruction: sysenter, int 0x80 and odd prefixes are for the stepper. */
+static bool is_system_call(const struct step *s)
+{
+	return s->insn.class == BT_INSN_SYSCALL && s->insn.len == 2 && s->bytes[0] == 0x0f && s->bytes[1] == 0x05;
+}
+
 static bool fetch(const struct translation *t, uint64_t pc, struct step *s)
 {
 	size_t n = t->source->read(t->source->arg, pc, s->bytes, BT_INSN_MAX);
 
 	s->pc = pc;
-	return !x86_decode(s->bytes, n, &s->insn) && !(s->insn.traits & X86_OUTSIDE) && !(s->insn.traits & X86_RIP_RELATIVE && extends_base(s));
+	if (x86_decode(s->bytes, n, &s->insn) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)))
+		return false;
+	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }
 
 static bool in_chain(const struct translation *t, uint64_t pc)
@@ -116,7 +124,7 @@ static bool may_come_to(const struct translation *t, uint64_t pc, uint64_t to)
 			return true;
 		if (!fetch(t, pc, &s))
 			return false; /* the stretch ends there */
-		if (s.insn.class == BT_INSN_PLAIN)
+		if (s.insn.class == BT_INSN_PLAIN || s.insn.class == BT_INSN_SYSCALL)
 			pc = behind(&s);
 		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
 			pc = target_of(&s);
@@ -239,7 +247,10 @@ bool chain_add_segments(struct translation *t)
 		if (s->insn.class != BT_INSN_PLAIN) {
 			seg.kind = (uint8_t)kind_of(s);
 			seg.tick = seg.kind == BT_BRANCH_JCC;
-			seg.to = seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL ? target_of(s) : 0;
+			if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
+				seg.to = target_of(s);
+			else if (seg.kind != BT_BRANCH_SYSCALL)
+				seg.to = 0;
 		}
 		n = segment_add(t->cache->segments, &seg);
 		if (n == SEGMENT_NONE || n > INT32_MAX)

@@ -44,6 +44,7 @@ enum place_state {
 	PLACE_RAX_RCX = 8,  /* rax and rcx are in the context */
 	PLACE_BETWEEN = 16, /* in the middle of something: step on */
 	PLACE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand went away since it was probed */
+	PLACE_CALLED = 64,  /* behind a system call that is to be noted; rcx is to be the application's pc */
 };
 
 struct place {
@@ -111,6 +112,7 @@ struct code_cache {
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
 	bool fast_pext; /* the processor's (processor.h) */
+	uint32_t call; /* of the glue that decides whether a system call is made in the cache */
 	uint32_t name; /* of the glue's page: what the region is called */
 	uint32_t clears; /* how often everything has been forgotten */
 	bool cleared; /* the tracee's tables are to be emptied at the next sync */

@@ -164,6 +164,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
 	if (is_fault(info))
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	calls_interrupted(task, info);
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
@@ -203,6 +204,7 @@ static void engine_task_release(struct backend *b, struct task *task)
 
 	if (!et)
 		return;
+	calls_forget_task(task);
 	task->backend = et->step;
 	stepper_ops.task_release(b, task);
 	free(et);
@@ -257,6 +259,10 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	if (et->in_cache)
 		return cache_stopped(b, task, info);
 	stop = step_stopped(b, task, ev, info);
+	if (stop == BACKEND_SYSCALL_ENTER)
+		calls_entered(task);
+	if (stop == BACKEND_SYSCALL_EXIT)
+		calls_left(task);
 	if (stop != BACKEND_SLICE)
 		return stop;
 	if (et->holds || et->stop_wanted)

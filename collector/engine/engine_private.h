@@ -6,6 +6,7 @@
 
 #include "collector/backend.h"
 #include "collector/engine/code_cache.h"
+#include "collector/engine/descriptors.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/window.h"
 
@@ -19,8 +20,19 @@ struct context {
 	uint64_t spill, rax, rcx, bits, r11;
 	int64_t next;
 	uint64_t limit, stop, mask, back, flags, entry, rdx;
+	uint64_t calls;
+	int64_t call_next;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
+
+/* A system call made in the cache, as the cache's code notes it. */
+struct call_note {
+	uint32_t nr;
+	int32_t next; /* CTX_NEXT then: the records before it */
+	uint64_t bits; /* conditionals since the last of those, as in a record */
+	uint64_t result;
+};
+_Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note ends at their end");
 
 /* What the engine keeps for an address space. */
 struct engine_space {
@@ -28,8 +40,11 @@ struct engine_space {
 	struct window window;
 	bool mapped;
 	bool refused; /* there is no room for the region: everything is stepped */
+	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */
+	struct descriptors descriptors;
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */
 	struct branch_log_record *records; /* room to read them into */
+	struct call_note *notes; /* likewise */
 };
 
 struct engine_task {
@@ -37,6 +52,7 @@ struct engine_task {
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
 	bool stop_wanted;
+	struct descriptors_task descriptors;
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
 	siginfo_t held;
@@ -57,9 +73,11 @@ struct stretch {
 	enum arrival arrival;
 	enum exit_kind kind;
 	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all */
+	bool called;	/* a system call has just been made in the cache, and not been noted */
 	bool far;	/* no place was found in many steps */
 	bool damaged;	/* the records make no sense */
 	size_t records; /* how many there were */
+	size_t taken;	/* of them, into the log */
 	uint32_t last_segment; /* of the last one */
 };
 
@@ -73,6 +91,25 @@ struct engine_space *engine_space_of(const struct backend *b, struct task *task)
 /* Lets the stopped task run in the cache from task->regs, or one step by the stepper where the cache cannot; indirect: it has come there by an
  * indirect branch. Returns 0 or -BT_E_GONE. */
 int cache_enter(struct backend *b, struct task *task, bool indirect);
+
+/* ---- cache_calls.c ---- */
+
+/* What is granted to system calls in the cache (enum calls_need), for a task that is about to enter it with its unit's turn. */
+uint64_t calls_grant(struct task *task, struct engine_space *es);
+
+/* The task is at the entry or the exit of a system call that is made at a stop. */
+void calls_entered(struct task *task);
+void calls_left(struct task *task);
+
+/* The task is gone. */
+void calls_forget_task(struct task *task);
+
+/* A signal waits for the task, which has just left the cache: says whether the kernel will make its call again, and corrects what the signal tells
+ * of a call. */
+void calls_interrupted(struct task *task, siginfo_t *info);
+
+/* Enters the system calls made in the cache into the task's list, and the records that stand before them into its log. Returns 0 or -BT_E_GONE. */
+int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
 
 /* ---- cache_stretch.c ---- */
 
@@ -88,6 +125,9 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 
 /* Takes the records and the state over: the task is out of the cache, task->regs are the application's (not set in the tracee). Returns 0 or -BT_E_GONE. */
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or -BT_E_GONE. */
+int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to);
 
 /* ---- engine.c ---- */
 

@@ -14,6 +14,7 @@ static void space_release(void *extension)
 	window_close(&es->window);
 	code_cache_free(es->cache);
 	free(es->records);
+	free(es->notes);
 	free(es);
 }
 
@@ -32,7 +33,9 @@ static void *space_copy(void *extension)
 	n->window = (struct window){.inherited = es->window.bytes != NULL};
 	n->cache = code_cache_copy(es->cache);
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
-	if (!n->cache || !n->records) {
+	n->notes = malloc(CALL_NOTES_BYTES);
+	descriptors_forked(&n->descriptors);
+	if (!n->cache || !n->records || !n->notes) {
 		space_release(n);
 		return NULL;
 	}
@@ -58,7 +61,8 @@ static struct engine_space *space_new(void)
 		return NULL;
 	es->cache = code_cache_new();
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
-	if (!es->cache || !es->records) {
+	es->notes = malloc(CALL_NOTES_BYTES);
+	if (!es->cache || !es->records || !es->notes) {
 		space_release(es);
 		return NULL;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/glue.h"
 
+#include "collector/engine/calls.h"
 #include "collector/engine/emit.h"
 #include "collector/engine/layout.h"
 
@@ -9,6 +10,10 @@ enum {
 	JE = 0x74,
 	JMP8 = 0xeb,
 	JRCXZ = 0xe3,
+	CC_AE = 3, /* conditions */
+	CC_E = 4,
+	CC_NE = 5,
+	CALL_BRANCHES = 32,
 };
 
 static size_t short_jump(struct emitter *e, uint8_t opcode)
@@ -122,6 +127,142 @@ static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
+/* A jump to a place that is not known yet. */
+struct forward {
+	size_t sites[CALL_BRANCHES];
+	int count;
+};
+
+static void jump_if(struct emitter *e, struct forward *f, uint8_t condition)
+{
+	f->sites[f->count++] = emit_jcc(e, condition);
+}
+
+static void land_all(struct emitter *e, const struct forward *f)
+{
+	for (int i = 0; i < f->count; i++)
+		emit_patch(e, f->sites[i], e->base + e->len);
+}
+
+/* The second argument of the calls that have operations. Ends at no; those that may run go to yes. */
+static void emit_operations(struct emitter *e, struct forward *yes, struct forward *no)
+{
+	for (size_t i = 0; i < calls_operations_count; i++) {
+		const struct calls_operation *o = &calls_operations[i];
+		size_t other;
+
+		EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
+		emit_u32(e, CTX_RAX);
+		emit_u32(e, o->nr);
+		other = emit_jcc(e, CC_NE);
+		for (int k = 0; k < o->count; k++) {
+			EMIT(e, 0x81, 0xfe); /* cmp esi, operation */
+			emit_u32(e, o->allowed[k]);
+			jump_if(e, yes, CC_E);
+		}
+		emit_patch(e, other, e->base + e->len);
+	}
+	no->sites[no->count++] = emit_jump(e);
+}
+
+/* The first argument is a descriptor that is in the table; one that is to be closed leaves it. al: enum calls_need of the call, which stays. */
+static void emit_descriptor(struct emitter *e, struct forward *no)
+{
+	size_t keep;
+
+	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	jump_if(e, no, CC_AE);
+	EMIT(e, 0x65, 0x80, 0xb9); /* cmp byte gs:[rcx+table], at once */
+	emit_u32(e, DESCRIPTORS_AT);
+	emit_u8(e, DESCRIPTOR_AT_ONCE);
+	jump_if(e, no, CC_NE);
+	EMIT(e, 0xa8, CALLS_CLOSE); /* test al, closes */
+	keep = short_jump(e, JE);
+	EMIT(e, 0x65, 0xc6, 0x81); /* mov byte gs:[rcx+table], 0 */
+	emit_u32(e, DESCRIPTORS_AT);
+	emit_u8(e, 0);
+	land(e, keep);
+}
+
+/* Notes the call, but for its result; rcx: CTX_CALL_NEXT. */
+static void emit_note(struct emitter *e)
+{
+	static const struct {
+		uint32_t from, to;
+	} words[] = {{CTX_RAX, NOTE_NR}, {CTX_NEXT, NOTE_NEXT}};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[from] */
+		emit_u32(e, words[i].from);
+		EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+to], eax */
+		emit_u32(e, CALL_NOTES_END + words[i].to);
+	}
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+bits], r11 */
+	emit_u32(e, CALL_NOTES_END + NOTE_BITS);
+}
+
+/* Back to a system call whose application's rcx is in the context, its rax and flags too. */
+static void emit_back_to_call(struct emitter *e)
+{
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+}
+
+/* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the context and the
+ * application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
+static void emit_call(struct code_cache *c, struct emitter *e)
+{
+	struct forward yes = {.count = 0}, no = {.count = 0};
+	uint32_t table = (uint32_t)e->len;
+	size_t plain;
+
+	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++)
+		emit_u8(e, calls_class(nr));
+	c->call = (uint32_t)e->len;
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
+	emit_u32(e, CALLS_NUMBERS);
+	jump_if(e, &no, CC_AE);
+	EMIT(e, 0x65, 0x0f, 0xb6, 0x81); /* movzx eax, byte gs:[rcx+table] */
+	emit_u32(e, CODE_AT + table);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[calls] */
+	emit_u32(e, CTX_CALLS);
+	EMIT(e, 0xf7, 0xd1, 0x84, 0xc1); /* not ecx; test cl, al */
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[stop], 0 */
+	emit_u32(e, CTX_STOP);
+	emit_u8(e, 0);
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[call_next], 0 */
+	emit_u32(e, CTX_CALL_NEXT);
+	emit_u8(e, 0);
+	jump_if(e, &no, CC_E);
+	EMIT(e, 0xa8, CALLS_DESCRIPTORS); /* test al */
+	plain = emit_jcc(e, CC_E);
+	emit_descriptor(e, &no);
+	emit_patch(e, plain, e->base + e->len);
+	EMIT(e, 0xa8, CALLS_OPERATION);
+	jump_if(e, &yes, CC_E);
+	emit_operations(e, &yes, &no);
+	land_all(e, &yes);
+	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	emit_note(e);
+	emit_load(e, X86_RCX, CTX_BACK);
+	EMIT(e, 0x48, 0x8d, 0x49, 5); /* lea rcx, [rcx+5]: over the jump */
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_store(e, X86_R11, CTX_BITS);
+	emit_load(e, X86_R11, CTX_R11);
+	emit_back_to_call(e);
+	land_all(e, &no);
+	emit_back_to_call(e);
+}
+
 void glue_emit(struct code_cache *c)
 {
 	struct emitter e = {.bytes = c->code, .room = GLUE_SIZE, .base = region_address(CODE_AT)};
@@ -130,6 +271,7 @@ void glue_emit(struct code_cache *c)
 	emit_u8(&e, 0xcc); /* offset 0 means none */
 	emit_search(c, &e);
 	emit_checkpoint(c, &e);
+	emit_call(c, &e);
 	c->name = (uint32_t)e.len;
 	emit_bytes(&e, "btrec", sizeof "btrec");
 }

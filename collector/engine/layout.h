@@ -27,9 +27,22 @@ enum {
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
 	CTX_RDX = 0x60,
-	CTX_SIZE = 0x68,
+	CTX_CALLS = 0x68,  /* enum calls_need: what is granted to system calls in the cache (calls.h) */
+	CTX_CALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */
+	CTX_SIZE = 0x78,
 
-	/* The window (window.h): the context, and the records. */
+	/* The window (window.h): the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
+	DESCRIPTORS_AT = 0x1000,
+	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
+	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
+	CALL_NOTES_AT = 0x4000,
+	CALL_NOTES_BYTES = 0xc000,
+	CALL_NOTES_END = CALL_NOTES_AT + CALL_NOTES_BYTES,
+	NOTE_NR = 0, /* what is where in a note (struct call_note) */
+	NOTE_NEXT = 4,
+	NOTE_BITS = 8,
+	NOTE_RESULT = 16,
+	NOTE_SIZE = 24,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,

@@ -3,12 +3,15 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_log_read.c \
 	collector/engine/branch_log_settle.c \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
+	collector/engine/cache_calls.c \
 	collector/engine/cache_entry.c \
 	collector/engine/cache_stretch.c \
+	collector/engine/calls.c collector/engine/calls.h \
 	collector/engine/chain_check.c \
 	collector/engine/chain_code.c \
 	collector/engine/chain_read.c \
 	collector/engine/code_cache.c collector/engine/code_cache.h \
+	collector/engine/descriptors.c collector/engine/descriptors.h \
 	collector/engine/emit.h \
 	collector/engine/engine.c collector/engine/engine_private.h \
 	collector/engine/engine_space.c \

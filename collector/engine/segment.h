@@ -25,9 +25,9 @@ struct segment {
 	uint64_t pc;   /* first instruction */
 	uint64_t from; /* the branch instruction; of SEGMENT_FALL the last instruction. pc <= from; the code is [pc, end) */
 	uint64_t end;  /* behind it: where a not-taken conditional goes on */
-	uint64_t to;   /* target of a direct one, or where SEGMENT_FALL goes on; else 0 */
+	uint64_t to;   /* target of a direct one, or where SEGMENT_FALL or a system call goes on; else 0 */
 	uint32_t born, died;
-	uint8_t kind; /* enum bt_branch_kind: JCC, JMP, CALL, RET, IJMP, ICALL; or SEGMENT_FALL */
+	uint8_t kind; /* enum bt_branch_kind: JCC, JMP, CALL, RET, IJMP, ICALL, SYSCALL; or SEGMENT_FALL */
 	bool tick;    /* JCC of a counted class */
 };
 

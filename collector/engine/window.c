@@ -92,7 +92,8 @@ int window_map(struct window *w, pid_t tid, uint64_t name, bool over)
 
 	w->inherited = false;
 	w->bytes = NULL;
-	if (!is_filtered(tid) && map_shared(w, tid, name, fixed))
+	w->filtered = is_filtered(tid);
+	if (!w->filtered && map_shared(w, tid, name, fixed))
 		return 0;
 	return map_at(tid, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX) ? 0 : -BT_E_NO_MEMORY;
 }

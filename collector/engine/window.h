@@ -12,6 +12,7 @@
 
 struct window {
 	uint8_t *bytes; /* the tracer's mapping of it, NULL: private */
+	bool filtered; /* the program has a system call filter of its own */
 	bool inherited; /* by a fork: what lies there in the tracee is its parent's */
 };
 

@@ -135,11 +135,74 @@ def is_limited(line, limited):
     return found.group(2) in limited
 
 
-def events(trace):
-    """What happened, with everything taken out that may differ: pids become pidN, N counting them in the order of TASK records."""
-    pids, rows, limited = {}, [], set()
+def number_in(line, name):
+    return int(re.search(r" %s=(\S+)" % name, line).group(1), 0)
+
+
+class Calls:
+    """Counts the system calls of each task, and brings those that one of two traces has in a CALLS record and the other with an event at entry
+    and exit into one form: a row (task, number of the call) -> "CALL ...", where the one with events has its exit."""
+
+    def __init__(self, without_stop=None):
+        self.count, self.rows, self.wanted = {}, {}, without_stop
+
+    def number(self, task):
+        self.count[task] = self.count.get(task, 0) + 1
+        return task, self.count[task]
+
+    def without_stop(self, task, line):
+        key = self.number(task)
+        self.rows[key] = "CALL task=%d tick=%d nr=%d result=0x%x" % (task, *(number_in(line, n) for n in ("tick", "nr", "result")))
+        return self.rows[key]
+
+    def at_stop(self, line):
+        """The row for a line of an event: None where it is only half of one."""
+        task = number_in(line, "task")
+        if line.startswith("SYSCALL_ENTER "):
+            self.number(task)
+            return None if self.is_wanted(task) else line
+        if line.startswith("SYSCALL_EXIT ") and self.is_wanted(task):
+            tick = int(re.search(r" point=(\d+)", line).group(1))
+            return "CALL task=%d tick=%d nr=%d result=0x%x" % (task, tick, number_in(line, "nr"), number_in(line, "result"))
+        return line
+
+    def is_wanted(self, task):
+        return self.wanted is not None and (task, self.count.get(task, 0)) in self.wanted
+
+
+def calls_without_stop(trace):
+    """The keys (task, number of the call) of those in CALLS records."""
+    calls, task = Calls(), 0
+    for line in dump_of(trace):
+        if line.startswith("CALLS "):
+            task = number_in(line, "task")
+        elif line.startswith("  tick="):
+            calls.without_stop(task, line)
+        elif line.startswith("SYSCALL_ENTER "):
+            calls.at_stop(line)
+    return calls.rows.keys()
+
+
+def events(trace, without_stop=None):
+    """What happened, with everything taken out that may differ: pids become pidN, N counting them in the order of TASK records. without_stop: keys of
+    the calls that need not have stopped."""
+    pids, rows, limited, calls, caller = {}, [], set(), Calls(without_stop), 0
     for line in dump_of(trace):
         kind = line.split(" ", 1)[0]
+        if kind == "CALLS":
+            caller = number_in(line, "task")
+        if line.startswith("  tick="):
+            rows.append(calls.without_stop(caller, line))
+            continue
+        if kind in ("SYSCALL_ENTER", "SYSCALL_EXIT"):
+            line = calls.at_stop(line)
+            if not line:
+                continue
+            if line.startswith("CALL "):
+                rows.append(line)
+                continue
+        if kind == "HEADER": # the parent of the first process
+            pids[number_in(line, "recorder_pid")] = "recorder"
         if kind == "TASK":
             for value in re.findall(r" [pt]id=(\d+)", line):
                 pids.setdefault(int(value), "pid%d" % len(pids))
@@ -162,7 +225,8 @@ def differing_words(a, b):
 
 
 def compare_events(one, two, names):
-    left, right = events(one), events(two)
+    free = calls_without_stop(one) | calls_without_stop(two)
+    left, right = events(one, free), events(two, free)
     for i in range(max(len(left), len(right))):
         a, b = (rows[i] if i < len(rows) else "nothing more" for rows in (left, right))
         if a != b:

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls in the cache, from the tracer's side: when they may be made there, and what was made. */
+#include <linux/sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "collector/engine/calls.h"
+#include "collector/engine/engine_private.h"
+#include "collector/tracee.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+
+enum {
+	CODE_SECCOMP = 1, /* si_code SYS_SECCOMP, which glibc does not have */
+};
+
+static struct engine_space *space_of(const struct task *task)
+{
+	return task->process ? task->process->space->extension : NULL;
+}
+
+/* ---- Which may be made ---- */
+
+uint64_t calls_grant(struct task *task, struct engine_space *es)
+{
+	struct engine_task *et = task->backend;
+	bool table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->tid, task->unit->tasks);
+	uint64_t grant = CALLS_ALL;
+
+	es->filtered |= es->window.filtered;
+	if (es->filtered)
+		return 0;
+	if (task->unit->tasks > 1) /* a slow file system may be served by another task of the unit */
+		grant &= ~(uint64_t)CALLS_PATHS;
+	if (!table)
+		grant &= ~(uint64_t)CALLS_DESCRIPTORS;
+	return grant;
+}
+
+/* Whether the program now has something that looks at the address from which calls are made. */
+static bool installs_filter(const struct tracee_syscall *c)
+{
+	return !c->compat && (c->nr == SYS_seccomp || (c->nr == SYS_prctl && (c->args[0] == PR_SET_SECCOMP || c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
+}
+
+void calls_entered(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = space_of(task);
+
+	if (!es)
+		return;
+	es->filtered |= installs_filter(&task->call) || task->call.compat;
+	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->unit->tasks);
+}
+
+void calls_left(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = space_of(task);
+
+	if (es)
+		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->regs.rax);
+}
+
+void calls_forget_task(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = space_of(task);
+
+	if (es)
+		descriptors_forget_task(&es->descriptors, &et->descriptors);
+}
+
+/* ---- What was made ---- */
+
+static unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
+
+/* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled on them no more is believed than that. */
+static size_t read_notes(struct task *task, struct engine_space *es, const struct stretch *s)
+{
+	int64_t bytes = s->ctx.call_next + CALL_NOTES_BYTES;
+	size_t n = bytes < 0 || bytes > CALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : (size_t)bytes / NOTE_SIZE;
+
+	n += s->called && n < CALL_NOTES_BYTES / NOTE_SIZE;
+	if (n && !window_read(&es->window, task->tid, CALL_NOTES_AT, es->notes, n * NOTE_SIZE))
+		return 0;
+	if (s->called && n)
+		es->notes[n - 1].result = s->regs.rax;
+	return n;
+}
+
+int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	size_t n = read_notes(task, es, s);
+	uint64_t tick = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct call_note *note = &es->notes[i];
+		int64_t before = (note->next + (int64_t)RECORDS_BYTES) / RECORD_SIZE;
+		struct bt_call call = {.nr = note->nr, .result = note->result};
+
+		if (before >= 0 && before <= (int64_t)s->records && stretch_take_records(task, es, s, (size_t)before))
+			return -BT_E_GONE;
+		call.tick = branch_log_tick(task->log);
+		if (call.tick != BT_TICKS_UNKNOWN)
+			call.tick += conditionals(note->bits);
+		tick = call.tick = call.tick < tick ? tick : call.tick;
+		task_call(task, &call);
+	}
+	return 0;
+}
+
+void calls_interrupted(struct task *task, siginfo_t *info)
+{
+	task->syscall_restarts = tracee_wants_restart(&task->regs);
+	if (info->si_signo == SIGSYS && info->si_code == CODE_SECCOMP && (uint64_t)(uintptr_t)info->si_call_addr - region_address(CODE_AT) < CODE_SIZE)
+		info->si_call_addr = (void *)(uintptr_t)task->regs.rip;
+}

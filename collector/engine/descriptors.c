@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/descriptors.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "collector/engine/calls.h"
+
+/* What a byte of the table says. */
+enum {
+	UNKNOWN,
+	AT_ONCE = DESCRIPTOR_AT_ONCE,
+	OTHER, /* looked at: not such a one */
+
+	X32_FIRST = 0x40000000, /* numbers of the x32 table (arch/x86/include/uapi/asm/unistd.h) */
+	X32_COUNT = 0x1000,
+};
+
+/* ---- What a descriptor is ---- */
+
+/* File systems of this machine's own: their reads and writes wait for nothing but a disk. Not procfs: it shows what stepping changes. */
+static bool is_local(const char *type)
+{
+	static const char *const local[] = {"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "ramfs", "rootfs", "devtmpfs", "overlay", "f2fs",
+					    "bcachefs", "zfs", "jfs", "reiserfs", "vfat", "exfat", "ntfs3", "iso9660", "udf", "squashfs", "erofs"};
+
+	for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+		if (!strcmp(type, local[i]))
+			return true;
+	return false;
+}
+
+/* The type of the file system mounted under this id, as the task sees it (proc_pid_mountinfo(5)). */
+static bool mount_is_local(pid_t tid, uint64_t id)
+{
+	char path[40], line[8192], type[32] = "";
+	unsigned long long number;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof line, f)) {
+		const char *dash = strstr(line, " - ");
+
+		if (sscanf(line, "%llu ", &number) != 1 || number != id)
+			continue;
+		if (dash && sscanf(dash, " - %31s", type) != 1)
+			type[0] = 0;
+		break;
+	}
+	fclose(f);
+	return is_local(type);
+}
+
+static bool on_local_mount(struct descriptors *d, pid_t tid, const struct statx *st)
+{
+	struct mount_kind *m;
+
+	for (unsigned i = 0; i < MOUNT_KINDS; i++) {
+		m = &d->mounts[i];
+		if (m->id == st->stx_mnt_id && m->major == st->stx_dev_major && m->minor == st->stx_dev_minor && m->id)
+			return m->local;
+	}
+	m = &d->mounts[d->mount_next++ % MOUNT_KINDS];
+	*m = (struct mount_kind){st->stx_mnt_id, st->stx_dev_major, st->stx_dev_minor, mount_is_local(tid, st->stx_mnt_id)};
+	return m->local;
+}
+
+/* null, zero, full, random, urandom (Documentation/admin-guide/devices.txt). */
+static bool is_endless(const struct statx *st)
+{
+	static const uint8_t minors[] = {3, 5, 7, 8, 9};
+
+	for (size_t i = 0; i < sizeof minors; i++)
+		if (st->stx_rdev_major == 1 && st->stx_rdev_minor == minors[i])
+			return true;
+	return false;
+}
+
+/* What the table is to say of a descriptor: whether reading and writing return at once. Without asking a file system that may not answer: one of FUSE may be served by the very
+ * program that is stopped. */
+static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
+{
+	struct statx st;
+	char path[48];
+	bool at_once;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &st))
+		return UNKNOWN;
+	if (S_ISCHR(st.stx_mode))
+		at_once = is_endless(&st);
+	else
+		at_once = (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)) && st.stx_mask & STATX_MNT_ID && on_local_mount(d, tid, &st);
+	return at_once ? AT_ONCE : OTHER;
+}
+
+/* ---- The table ---- */
+
+static uint8_t look_up(const struct window *w, pid_t tid, uint32_t fd)
+{
+	uint8_t kind = UNKNOWN;
+
+	return window_read(w, tid, DESCRIPTORS_AT + fd, &kind, 1) ? kind : (uint8_t)OTHER;
+}
+
+static void enter(const struct window *w, pid_t tid, uint32_t fd, uint8_t kind)
+{
+	(void)!window_write(w, tid, DESCRIPTORS_AT + fd, &kind, 1);
+}
+
+static void take_out(const struct window *w, pid_t tid, uint32_t first, uint32_t last)
+{
+	static const uint8_t nothing[DESCRIPTORS];
+
+	if (last >= DESCRIPTORS)
+		last = DESCRIPTORS - 1;
+	if (first <= last)
+		(void)!window_write(w, tid, DESCRIPTORS_AT + first, nothing, last - first + 1);
+}
+
+/* ---- System calls at stops ---- */
+
+static bool closed_by(const struct tracee_syscall *c, uint32_t *first, uint32_t *last)
+{
+	switch (c->nr) {
+	case SYS_close:
+		*first = *last = (uint32_t)c->args[0];
+		return true;
+	case SYS_dup2:
+	case SYS_dup3:
+		*first = *last = (uint32_t)c->args[1];
+		return true;
+	case SYS_close_range:
+		*first = (uint32_t)c->args[0];
+		*last = (uint32_t)c->args[1];
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The flags of clone and its kin; 0 where there are none. */
+static uint64_t clone_flags(pid_t tid, const struct tracee_syscall *c)
+{
+	uint64_t flags = 0;
+
+	if (c->nr == SYS_clone || c->nr == SYS_unshare)
+		return c->args[0];
+	if (c->nr == SYS_vfork)
+		return CLONE_VM | CLONE_VFORK;
+	if (c->nr == SYS_clone3 && tracee_read(tid, c->args[0], &flags, sizeof flags) != sizeof flags)
+		flags = 0;
+	return flags;
+}
+
+/* Calls after which a table no longer is of one set of descriptors, which only calls that are seen change. */
+static void note_sharing(struct descriptors *d, pid_t tid, const struct tracee_syscall *c, unsigned tasks)
+{
+	uint64_t flags = clone_flags(tid, c);
+
+	if (c->compat || (uint32_t)c->nr - X32_FIRST < X32_COUNT) { /* of another table: anything */
+		d->shared = true;
+		return;
+	}
+	switch (c->nr) {
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_vfork:
+		d->split |= flags & CLONE_VM && !(flags & CLONE_FILES);
+		d->shared |= flags & CLONE_FILES && !(flags & CLONE_VM);
+		break;
+	case SYS_unshare:
+		d->split |= flags & CLONE_FILES && tasks > 1;
+		break;
+	case SYS_close_range:
+		d->split |= c->args[2] & CLOSE_RANGE_UNSHARE && tasks > 1;
+		break;
+	case SYS_io_uring_setup: /* its operations close, too */
+	case SYS_io_uring_enter:
+	case SYS_io_uring_register:
+		d->shared = true;
+		break;
+	}
+}
+
+void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
+			 unsigned tasks)
+{
+	uint32_t first, last;
+
+	note_sharing(d, tid, call, tasks);
+	if (call->compat || !closed_by(call, &first, &last))
+		return;
+	take_out(w, tid, first, last);
+	if (!dt->closing)
+		d->closing++;
+	dt->closing = true;
+}
+
+/* Whether the call gives a descriptor that is probably used soon. */
+static bool opens(const struct tracee_syscall *c)
+{
+	static const uint16_t calls[] = {SYS_open, SYS_openat, SYS_openat2, SYS_creat, SYS_dup, SYS_dup2, SYS_dup3};
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		if (c->nr == calls[i])
+			return true;
+	return c->nr == SYS_fcntl && ((int)c->args[1] == F_DUPFD || (int)c->args[1] == F_DUPFD_CLOEXEC);
+}
+
+/* The descriptor that is worth a look behind this call, or one beyond the table. */
+static uint32_t worth_a_look(const struct tracee_syscall *c, uint64_t result)
+{
+	if (opens(c))
+		return (int64_t)result < 0 ? UINT32_MAX : (uint32_t)result;
+	return calls_class(c->nr) & CALLS_DESCRIPTORS && c->nr != SYS_close ? (uint32_t)c->args[0] : UINT32_MAX;
+}
+
+void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
+		      uint64_t result)
+{
+	uint32_t first, last, fd;
+
+	if (call->compat)
+		return;
+	if (dt->closing && closed_by(call, &first, &last)) {
+		take_out(w, tid, first, last);
+		descriptors_forget_task(d, dt);
+	}
+	fd = worth_a_look(call, result);
+	dt->learns = fd < DESCRIPTORS;
+	dt->learn = fd;
+	dt->fresh = opens(call);
+}
+
+bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, unsigned tasks)
+{
+	bool learns = dt->learns;
+
+	dt->learns = false;
+	if (d->shared || (d->split && tasks > 1))
+		return false;
+	if (d->split || d->stale)
+		take_out(w, tid, 0, DESCRIPTORS - 1);
+	d->split = d->stale = false;
+	if (learns && !d->closing && (dt->fresh || look_up(w, tid, dt->learn) == UNKNOWN))
+		enter(w, tid, dt->learn, kind_of(d, tid, dt->learn));
+	return true;
+}
+
+void descriptors_forget_task(struct descriptors *d, struct descriptors_task *dt)
+{
+	if (dt->closing)
+		d->closing--;
+	dt->closing = false;
+}
+
+void descriptors_forked(struct descriptors *d)
+{
+	d->closing = 0;
+	d->split = false;
+	d->stale = true;
+}

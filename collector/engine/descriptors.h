@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of a process's descriptors: those whose calls return at once are entered in a table in the engine's region (a byte per
+ * descriptor), by which the cache's code decides whether a call on them needs a stop.
+ *
+ * An entry says that the descriptor is open, is such a file, and that nobody is about to close it. The tracer enters it while the task that used the
+ * descriptor has its unit's turn, so that nobody closes it meanwhile; a close in the cache or at a stop takes it out before the call is made.
+ * A space has one table, a process with other descriptors in the same space (vfork, clone) uses none. */
+#ifndef BT_DESCRIPTORS_H
+#define BT_DESCRIPTORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/engine/layout.h"
+#include "collector/engine/window.h"
+#include "collector/tracee.h"
+
+/* Whether a mounted file system is local, so that its files answer at once. */
+struct mount_kind {
+	uint64_t id;
+	uint32_t major, minor; /* of its files */
+	bool local;
+};
+
+enum {
+	MOUNT_KINDS = 16,
+};
+
+/* Of one space; zeroed: nothing known. */
+struct descriptors {
+	bool shared;	  /* others may close them unseen (another process, io_uring, 32-bit calls): no table, for good */
+	bool split;	  /* tasks of the space may have different ones */
+	bool stale;	  /* the table in the region is of another process (fork): it is to be emptied */
+	unsigned closing; /* calls under way that close some */
+	struct mount_kind mounts[MOUNT_KINDS];
+	unsigned mount_next;
+};
+
+/* Of one task; zeroed: nothing. */
+struct descriptors_task {
+	bool closing;
+	bool learns, fresh; /* fresh: it has just been opened */
+	uint32_t learn; /* to look at when the task has its turn again */
+};
+
+/* The task is at the entry of a system call, at its exit with this result. tasks: how many share the space. */
+void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
+			 unsigned tasks);
+void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
+		      uint64_t result);
+
+/* The task has the turn and is about to run in the cache: brings the table up to date. Whether it may be used. */
+bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, unsigned tasks);
+
+/* The task is gone. */
+void descriptors_forget_task(struct descriptors *d, struct descriptors_task *dt);
+
+/* To the copy of a space that a fork's child gets. */
+void descriptors_forked(struct descriptors *d);
+
+#endif

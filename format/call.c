@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/call.h"
+
+#include <inttypes.h>
+
+#include "lib/branch.h"
+#include "lib/error.h"
+
+void bt_call_encode(struct bt_call_codec *c, struct buf *out, const struct bt_call *call)
+{
+	buf_leb(out, call->tick - c->tick);
+	buf_leb(out, call->nr);
+	buf_sleb(out, (int64_t)call->result);
+	c->tick = call->tick;
+}
+
+int bt_call_decode(struct bt_call_codec *c, struct slice *in, struct bt_call *call)
+{
+	uint64_t ticks;
+
+	*call = (struct bt_call){0};
+	if (!in->len)
+		return in->bad ? -BT_E_CORRUPT : 0;
+	ticks = slice_leb(in);
+	call->tick = c->tick + ticks;
+	call->nr = slice_leb(in);
+	call->result = (uint64_t)slice_sleb(in);
+	if (call->tick < ticks || in->bad) {
+		*call = (struct bt_call){0};
+		return -BT_E_CORRUPT;
+	}
+	c->tick = call->tick;
+	return 1;
+}
+
+void bt_call_print(FILE *to, const struct bt_call *call)
+{
+	if (call->tick == BT_TICKS_UNKNOWN)
+		fputs("tick=?", to);
+	else
+		fprintf(to, "tick=%" PRIu64, call->tick);
+	fprintf(to, " nr=%" PRIu64 " result=0x%" PRIx64, call->nr, call->result);
+}
