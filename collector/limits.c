@@ -38,6 +38,40 @@ static rlim_t plus_soft(enum limited which, rlim_t own, uint64_t share)
 	return which == LIMITED_DATA && !own ? own : plus(own, share);
 }
 
+static rlim_t number(const char *text)
+{
+	return strncmp(text, "unlimited", 9) ? strtoull(text, NULL, 10) : RLIM_INFINITY;
+}
+
+/* Those of a process that has changed its user need CAP_SYS_RESOURCE, or its file in /proc (proc(5)): two columns behind the name. */
+static bool read_file(pid_t pid, const char *name, struct rlimit *now)
+{
+	char path[32], line[256], soft[32], hard[32];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = !strncmp(line, name, strlen(name)) && sscanf(line + strlen(name), "%31s %31s", soft, hard) == 2;
+	if (f)
+		fclose(f);
+	if (found)
+		*now = (struct rlimit){number(soft), number(hard)};
+	return found;
+}
+
+bool limits_get(pid_t pid, int resource, struct rlimit *now)
+{
+	static const char *const names[RLIM_NLIMITS] = {
+		[RLIMIT_AS] = "Max address space", [RLIMIT_DATA] = "Max data size", [RLIMIT_MEMLOCK] = "Max locked memory",
+	};
+
+	if (!prlimit(pid, (__rlimit_resource_t)resource, NULL, now))
+		return true;
+	return errno == EPERM && names[resource] && read_file(pid, names[resource], now);
+}
+
 /* ---- A process ---- */
 
 static bool set(struct limit *l, enum limited which, pid_t pid, struct rlimit kernel)
@@ -48,12 +82,12 @@ static bool set(struct limit *l, enum limited which, pid_t pid, struct rlimit ke
 	return true;
 }
 
-/* A limit that somebody else has changed is what it is now. False when the process is gone, or not ours to see. */
+/* A limit that somebody else has changed is what it is now. False when the process is gone. */
 static bool refresh(struct limit *l, enum limited which, pid_t pid)
 {
 	struct rlimit now;
 
-	if (prlimit(pid, resources[which], NULL, &now))
+	if (!limits_get(pid, (int)resources[which], &now))
 		return false;
 	if (!same(&now, &l->kernel))
 		l->own = l->kernel = now;
@@ -86,10 +120,13 @@ void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share)
 
 void limits_restore(struct limits *l, pid_t pid)
 {
+	bool restored = true;
+
 	for (enum limited i = 0; l->share && i < LIMITED; i++)
 		if (refresh(&l->of[i], i, pid))
-			set(&l->of[i], i, pid, l->of[i].own);
-	*l = (struct limits){0};
+			restored &= set(&l->of[i], i, pid, l->of[i].own);
+	if (restored)
+		*l = (struct limits){0};
 }
 
 /* The new program is mapped within the limits alone: it has nothing of the backend's yet. Hard limits stay, they may not come back. */

@@ -18,8 +18,9 @@ enum limited {
 	LIMITED,
 };
 
-/* What a backend's memory in an address space amounts to: bytes, in whole pages. */
+/* A backend's memory in an address space: where it begins, and to how many bytes it amounts, in whole pages. */
 struct limits_share {
+	uint64_t start;
 	uint64_t bytes[LIMITED];
 };
 
@@ -52,8 +53,12 @@ struct task_table;
  * before. */
 void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share);
 
-/* Takes back what was added. */
+/* Takes back what was added, where that is permitted: not from a process that has changed its user, without CAP_SYS_RESOURCE. */
 void limits_restore(struct limits *l, pid_t pid);
+
+/* A limit of a process as the kernel has it: RLIMIT_AS, RLIMIT_DATA or RLIMIT_MEMLOCK of any, others of those with our user. False when it is
+ * gone. */
+bool limits_get(pid_t pid, int resource, struct rlimit *now);
 
 /* At the entry of a system call (task->call, task->regs), before it is made, and at its exit. The program's memory and registers are changed for
  * the time of the call at most. */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/memory_lock.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
@@ -164,6 +165,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	}
 	task->in_syscall = false;
 	limits_call_left(&r->tasks, task);
+	memory_lock_call_left(task);
 	if (task->snapshot_call) {
 		task->snapshot_call = false;
 		task->regs.rax = 0;

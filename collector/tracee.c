@@ -188,6 +188,32 @@ pid_t tracee_thread_group(pid_t tid)
 	return group;
 }
 
+/* How many system call filters a process has; -1: unknown (before Linux 5.9). */
+static int filters_of(const char *path)
+{
+	char line[256];
+	int n = -1;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof line, f))
+		if (sscanf(line, "Seccomp_filters: %d", &n) == 1)
+			break;
+	fclose(f);
+	return n;
+}
+
+bool tracee_is_filtered(pid_t tid)
+{
+	char path[32];
+	int n;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	n = filters_of(path);
+	return n < 0 || n > filters_of("/proc/self/status");
+}
+
 /* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
 static bool await_syscall_stop(pid_t tid)
 {
@@ -212,6 +238,21 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
 }
 
+static struct bt_regs call_regs(const struct bt_regs *from, long nr, const uint64_t args[6])
+{
+	struct bt_regs regs = *from;
+
+	regs.rax = (uint64_t)nr;
+	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
+	regs.rdi = args[0];
+	regs.rsi = args[1];
+	regs.rdx = args[2];
+	regs.r10 = args[3];
+	regs.r8 = args[4];
+	regs.r9 = args[5];
+	return regs;
+}
+
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 {
 	static const uint8_t insn[2] = {0x0f, 0x05};
@@ -222,21 +263,24 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 	if (tracee_get_regs(tid, &saved) || tracee_read(tid, saved.rip, code, sizeof code) != sizeof code ||
 	    !tracee_write(tid, saved.rip, insn, sizeof insn))
 		return rc;
-	regs = saved;
-	regs.rax = (uint64_t)nr;
-	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.r10 = args[3];
-	regs.r8 = args[4];
-	regs.r9 = args[5];
+	regs = call_regs(&saved, nr, args);
 	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &regs))
 		rc = (long)regs.rax;
 	tracee_write(tid, saved.rip, code, sizeof code);
 	if (tracee_set_regs(tid, &saved))
 		return -ESRCH;
 	return rc;
+}
+
+long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6])
+{
+	struct bt_regs other = call_regs(regs, nr, args);
+	long rc = -ESRCH;
+
+	other.rip -= 2; /* to the syscall instruction */
+	if (!tracee_set_regs(tid, &other) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &other))
+		rc = (long)other.rax;
+	return tracee_set_regs(tid, regs) ? -ESRCH : rc;
 }
 
 int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4])

@@ -68,6 +68,14 @@ bool tracee_wants_restart(const struct bt_regs *regs);
  * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
+/* Executes one system call in the task, which is at the exit of another (regs: its registers there) made by the syscall instruction, and puts those
+ * back; its signals are blocked. Returns the call's result. */
+long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6]);
+
+/* Whether the task has system call filters that we have not (seccomp(2)), or that cannot be told (before Linux 5.9): a call that the program
+ * does not make itself may end it. */
+bool tracee_is_filtered(pid_t tid);
+
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
 pid_t tracee_thread_group(pid_t tid);
 

@@ -98,8 +98,8 @@ static bool make_region(struct engine_space *es, pid_t tid, bool over)
 static const struct limits_share *share_of(const struct engine_space *es)
 {
 	static const struct limits_share shares[] = {
-		{.bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}},
-		{.bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE - WINDOW_SIZE}},
+		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}},
+		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE - WINDOW_SIZE}},
 	};
 
 	return &shares[es->window.bytes || es->window.inherited];

@@ -13,33 +13,6 @@
 #include "collector/tracee.h"
 #include "lib/error.h"
 
-/* How many system call filters a process has; -1: unknown (before Linux 5.9). */
-static int filters_of(const char *path)
-{
-	char line[256];
-	int n = -1;
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof line, f))
-		if (sscanf(line, "Seccomp_filters: %d", &n) == 1)
-			break;
-	fclose(f);
-	return n;
-}
-
-/* What the recorder itself may do its tracees may; filters beyond its own are the program's. */
-static bool is_filtered(pid_t tid)
-{
-	char path[32];
-	int n;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	n = filters_of(path);
-	return n < 0 || n > filters_of("/proc/self/status");
-}
-
 static int open_descriptor(pid_t tid, long fd)
 {
 	char path[64];
@@ -92,7 +65,7 @@ int window_map(struct window *w, pid_t tid, uint64_t name, bool over)
 
 	w->inherited = false;
 	w->bytes = NULL;
-	w->filtered = is_filtered(tid);
+	w->filtered = tracee_is_filtered(tid);
 	if (!w->filtered && map_shared(w, tid, name, fixed))
 		return 0;
 	return map_at(tid, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX) ? 0 : -BT_E_NO_MEMORY;

@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import signal
 
 from e2e import *
 
@@ -54,6 +55,8 @@ MODES = {
 AS_ROOT = {
     "namespace": "a pid namespace's own numbers",
     "rules-as-user": "who may raise which: a user",
+    "other-user": "a process that has changed its user",
+    "locks": "mlockall: the engine's memory does not count, and is not locked",
 }
 
 for name, what in {**MODES, **AS_ROOT}.items():
@@ -129,6 +132,43 @@ def from_start_hard():
     alone, recorded = as_nobody([program(), "rules-as-user"], resource.RLIMIT_AS, 980 * MB, 1000 * MB)
     equal(recorded.out, alone.out, "stdout")
     equal(note(recorded.trace), 0, "notes that there is no room")
+
+
+@case("a set-uid program, let go, has the limits of who ran it")
+def let_go_at_exec():
+    need_root()
+    folder = fresh_dir("setuid", 0o777)
+    copies = [shutil.copy(program(), os.path.join(folder, name)) for name in ("first", "second")]
+    tool = shutil.copy(BTREC, os.path.join(folder, "btrec"))
+    os.chmod(copies[1], 0o4755)
+    other = dict(user=NOBODY, group=NOBODY, extra_groups=[], cwd=folder, env=dict(os.environ, OTHER=copies[1]))
+    alone = execute([copies[0], "other-program"], **other)
+    recorded = execute([tool, "run", "-o", os.path.join(folder, "trace"), "--", copies[0], "other-program"], **other)
+    equal((recorded.status, recorded.out), (0, alone.out), "end and output")
+    if b"euid 0\n" not in alone.out:
+        raise Skip("set-uid has no effect here (nosuid)")
+    check("let go" in text(os.path.join(folder, "trace")), "it was not let go")
+
+
+@case("a daemon that is let go has its own limits")
+def let_go():
+    script = "ulimit -Sv 500000; ulimit -Sd 400000; exec %s leave" % program()
+    run = record(["sh", "-c", script])
+    daemon = int(run.out)
+
+    def limits():
+        with open("/proc/%d/limits" % daemon) as file:
+            said = file.read()
+        return [int(re.search(name + r" +(\d+)", said).group(1)) for name in ("Max address space", "Max data size")]
+
+    try:
+        raised = limits()
+        check(raised[0] > 500000 << 10 and raised[1] > 400000 << 10, "nothing was added: %s" % raised)
+        recorder = int(re.search(r"recorder_pid=(\d+)", execute([BTREC, "dump", run.trace]).out.decode()).group(1))
+        os.kill(recorder, signal.SIGTERM)
+        wait_until(lambda: limits() == [500000 << 10, 400000 << 10], "limits taken back")
+    finally:
+        os.kill(daemon, signal.SIGKILL)
 
 
 @case("a user's hard limit in which the engine does not fit: stepped, the trace says so, nothing is missing")

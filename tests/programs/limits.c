@@ -103,7 +103,7 @@ static void fill_break(void) { printf("break %lu\n", break_room()); }
 
 static void fill_stack(void)
 {
-	struct rlimit l = {256 * MB, 256 * MB};
+	struct rlimit l = {257 * MB, 257 * MB};
 	volatile char *low = (char *)__builtin_frame_address(0);
 	unsigned long room_left;
 
@@ -143,7 +143,7 @@ static void grow_mapping(void)
 
 static void make_writable(void)
 {
-	size_t size = 4096 * MB;
+	size_t size = 4097 * MB;
 	char *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	size_t done = 0;
 
@@ -444,6 +444,91 @@ static int namespace(void)
 	return WEXITSTATUS(status);
 }
 
+/* ---- Locked memory ---- */
+
+static void locked(const char *what)
+{
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, "VmLck:", 6))
+			printf("%s: %s", what, line);
+	if (f)
+		fclose(f);
+}
+
+static size_t resident(void *at, size_t pages)
+{
+	unsigned char in[pages];
+	size_t n = 0;
+
+	mincore(at, pages * PAGE, in);
+	for (size_t i = 0; i < pages; i++)
+		n += in[i] & 1;
+	return n;
+}
+
+static void lock_everything(int flags)
+{
+	char *before = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *behind, *large;
+	long rc;
+
+	mprotect(before + 32 * PAGE, PAGE, PROT_NONE);
+	errno = 0;
+	rc = syscall(SYS_mlockall, flags);
+	printf("mlockall(%d): %ld %s\n", flags, rc, errno ? strerrorname_np(errno) : "ok");
+	locked("locked");
+	printf("resident %zu\n", resident(before, 64));
+	behind = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	printf("later %d: resident %zu\n", behind != MAP_FAILED, behind == MAP_FAILED ? 0 : resident(behind, 64));
+	large = mmap(NULL, 7 * MB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	printf("much later %d\n", large != MAP_FAILED);
+	printf("mlock %d\n", mlock(before, 8 * PAGE));
+	locked("locked");
+	munmap(before, 64 * PAGE);
+	munmap(behind, 64 * PAGE);
+	munmap(large, 7 * MB);
+}
+
+static void lock_all_ways(void)
+{
+	for (int flags = 0; flags < 9; flags++) {
+		lock_everything(flags);
+		printf("munlockall %ld\n", syscall(SYS_munlockall));
+		locked("locked");
+	}
+	lock_everything(MCL_FUTURE);
+	lock_everything(MCL_CURRENT);
+	mmap(NULL, 17 * MB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	lock_everything(MCL_CURRENT);
+}
+
+static void lock_within(rlim_t bytes)
+{
+	struct rlimit l = {bytes, bytes};
+
+	if (bytes && setrlimit(RLIMIT_MEMLOCK, &l))
+		printf("setrlimit: %s\n", strerrorname_np(errno));
+	printf("limit %lx\n", bytes);
+	in_child(lock_all_ways);
+}
+
+static void lock_as_user(void)
+{
+	become_nobody();
+	lock_within(8 * MB);
+	lock_within(MB);
+	lock_within(PAGE);
+}
+
+static int locks(void)
+{
+	in_child(lock_as_user);
+	in_child(lock_all_ways);
+	return 0;
+}
+
 /* ---- Over fork and execve ---- */
 
 static void again(const char *mode)
@@ -492,6 +577,56 @@ static int inherit(void)
 	return 1;
 }
 
+/* A process whose user is another than the recorder's. */
+static int other_user(void)
+{
+	put(RLIMIT_AS, 100 * MB, 200 * MB);
+	put(RLIMIT_DATA, 50 * MB, 60 * MB);
+	become_nobody();
+	show(RLIMIT_AS);
+	show(RLIMIT_DATA);
+	in_child(fill_private);
+	put(RLIMIT_AS, 100 * MB, 200 * MB + 1);
+	put(RLIMIT_AS, 90 * MB, 190 * MB);
+	in_child(exec_inherited);
+	again("inherited");
+	return 1;
+}
+
+/* Goes on as the program that the environment names, which may be another user's. */
+static int other_program(void)
+{
+	put(RLIMIT_AS, 100 * MB, 200 * MB);
+	put(RLIMIT_DATA, 50 * MB, 60 * MB);
+	fflush(stdout);
+	execl(getenv("OTHER"), "limits", "shown", NULL);
+	return 99;
+}
+
+static int shown(void)
+{
+	printf("euid %d\n", geteuid());
+	show(RLIMIT_AS);
+	show(RLIMIT_DATA);
+	return 0;
+}
+
+/* Leaves a process behind, and prints its number. */
+static int leave(void)
+{
+	pid_t pid = fork();
+
+	if (pid) {
+		printf("%d\n", pid);
+		return 0;
+	}
+	setsid();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	for (;;)
+		pause();
+}
+
 /* A limit in which the program itself does not fit: its execve fails or kills it, as it would alone. */
 static void exec_within_little(void)
 {
@@ -517,6 +652,7 @@ static int run_mode(const char *name)
 		{"address-space", fill_address_space}, {"data", fill_data}, {"both", fill_both}, {"inherited", inherited},
 		{"rules-as-user", rules_as_user}, {"rules-as-root", rules_as_root}, {"unlimited", unlimited}, {"arguments", arguments},
 		{"no-stack", no_stack}, {"another", another}, {"threads", threads}, {"namespace", namespace}, {"inherit", inherit}, {"too-small", too_small},
+		{"other-user", other_user}, {"other-program", other_program}, {"locks", locks}, {"shown", shown}, {"leave", leave},
 	};
 
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
@@ -529,7 +665,7 @@ static int run_mode(const char *name)
 int main(int argc, char **argv)
 {
 	self = argv[0];
-	if (argc > 1 && !(personality(0xffffffff) & ADDR_NO_RANDOMIZE)) {
+	if (argc > 1 && getuid() == geteuid() && !(personality(0xffffffff) & ADDR_NO_RANDOMIZE)) {
 		personality(ADDR_NO_RANDOMIZE);
 		execv(self, argv);
 		return 99;
