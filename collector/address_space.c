@@ -450,31 +450,40 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
 	return m->prot & PROT_WRITE || m->shared ? CODE_MUTABLE : CODE_FIXED;
 }
 
-/* The bytes of one page, from its copy where that cannot be out of date. */
-static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t page, size_t at, uint8_t *bytes, size_t n)
+const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr)
 {
-	enum code_kind kind = address_space_code_kind(s, page);
+	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
 	bool new_page;
 	struct code_page *p;
 
-	if (kind == CODE_MUTABLE) {
+	if (address_space_code_kind(s, page) != CODE_FIXED || !(p = page_get(s, page, &new_page)))
+		return NULL;
+	if (!new_page)
+		return p->bytes;
+	memset(p->bytes, 0, PAGE);
+	if (tracee_read(tid, page, p->bytes, PAGE) != PAGE) {
+		pages_drop(s, page, page + PAGE);
+		return NULL;
+	}
+	write_page(s, w, p);
+	return p->bytes;
+}
+
+/* The bytes of one page, from its copy where that cannot be out of date. */
+static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t page, size_t at, uint8_t *bytes, size_t n)
+{
+	const uint8_t *fixed;
+
+	if (address_space_code_kind(s, page) == CODE_MUTABLE) {
 		if (tracee_read(tid, page + at, bytes, n) != n)
 			return false;
 		check_page(s, w, tid, page, at, bytes, n);
 		return true;
 	}
-	if (kind == CODE_NONE || !(p = page_get(s, page, &new_page)))
-		return false;
-	if (new_page) {
-		memset(p->bytes, 0, PAGE);
-		if (tracee_read(tid, page, p->bytes, PAGE) != PAGE) {
-			pages_drop(s, page, page + PAGE);
-			return false;
-		}
-		write_page(s, w, p);
-	}
-	memcpy(bytes, p->bytes + at, n);
-	return true;
+	fixed = address_space_fixed_page(s, w, tid, page);
+	if (fixed)
+		memcpy(bytes, fixed + at, n);
+	return fixed;
 }
 
 size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n)

@@ -71,6 +71,10 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
  * epoch, and the extension hears of the bytes that changed). Returns how many there are. */
 size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n);
 
+/* The bytes of the page at addr where they are CODE_FIXED; the trace has them then. NULL otherwise, and where they cannot be read. Valid until the
+ * mapping goes. */
+const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr);
+
 /* The mapping at addr, or NULL. */
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr);
 

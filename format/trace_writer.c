@@ -87,7 +87,8 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 	buf_reset(&w->block);
 	if (!s->begun)
 		bt_file_header_encode(&w->block, s->kind, w->uuid);
-	if (bt_block_encode(&w->block, s->ordinal, slice_of(s->records.data, s->records.len)) || w->block.failed)
+	if ((s->kind == BT_FILE_OBJECTS ? bt_block_encode_quick : bt_block_encode)(&w->block, s->ordinal, slice_of(s->records.data, s->records.len)) ||
+	    w->block.failed)
 		return ENOMEM;
 	trace_file_name(name, s->kind, s->number);
 	fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

@@ -27,6 +27,13 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return address_space_code(s->space, s->writer, s->tid, addr, bytes, n);
 }
 
+static const uint8_t *fixed_page(void *arg, uint64_t addr)
+{
+	const struct source *s = arg;
+
+	return address_space_fixed_page(s->space, s->writer, s->tid, addr);
+}
+
 static bool is_mutable(void *arg, uint64_t addr)
 {
 	const struct source *s = arg;
@@ -83,7 +90,7 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 static uint32_t chain_for(struct backend *b, struct task *task, struct code_cache *c, uint64_t pc, bool indirect)
 {
 	struct source src = {task->process->space, b->writer, task->tid};
-	struct code_source source = {read_code, is_mutable, &src};
+	struct code_source source = {read_code, fixed_page, is_mutable, &src};
 	uint32_t chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 
 	if (chain != CHAIN_NONE && chain + 1 == c->chain_count)

@@ -4,6 +4,8 @@
 
 enum {
 	SEGMENT_INSNS = 100000,	 /* without a branch; more is cut */
+	PAGE = 4096,
+	DECODED_AT_ONCE = 32, /* bytes with which the decoder needs no copy */
 	LOOK_AHEAD = 64,	 /* instructions, in search of a cycle */
 };
 
@@ -25,12 +27,36 @@ static bool is_system_call(const struct step *s)
 	return s->insn.class == BT_INSN_SYSCALL && s->insn.len == 2 && s->bytes[0] == 0x0f && s->bytes[1] == 0x05;
 }
 
-static bool fetch(const struct translation *t, uint64_t pc, struct step *s)
+static bool on_fixed_page(struct translation *t, uint64_t pc)
 {
-	size_t n = t->source->read(t->source->arg, pc, s->bytes, BT_INSN_MAX);
+	if (t->page && t->page_at == (pc & ~(uint64_t)(PAGE - 1)))
+		return true;
+	t->page = t->source->fixed_page(t->source->arg, pc);
+	t->page_at = pc & ~(uint64_t)(PAGE - 1);
+	return t->page;
+}
 
+static bool is_mutable(struct translation *t, uint64_t pc)
+{
+	return !on_fixed_page(t, pc) && t->source->is_mutable(t->source->arg, pc);
+}
+
+static bool decode(struct translation *t, uint64_t pc, struct step *s)
+{
+	size_t at = pc % PAGE, n;
+
+	if (at <= PAGE - DECODED_AT_ONCE && on_fixed_page(t, pc)) {
+		memcpy(s->bytes, t->page + at, sizeof s->bytes);
+		return !x86_decode(t->page + at, DECODED_AT_ONCE, &s->insn);
+	}
+	n = t->source->read(t->source->arg, pc, s->bytes, BT_INSN_MAX);
+	return !x86_decode(s->bytes, n, &s->insn);
+}
+
+static bool fetch(struct translation *t, uint64_t pc, struct step *s)
+{
 	s->pc = pc;
-	if (x86_decode(s->bytes, n, &s->insn) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)))
+	if (!decode(t, pc, s) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)))
 		return false;
 	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }
@@ -78,13 +104,13 @@ static void read_steps(struct translation *t)
 	uint64_t pc = t->pc;
 	int conditionals = 0;
 
-	t->mutable = t->source->is_mutable(t->source->arg, pc);
+	t->mutable = is_mutable(t, pc);
 	while (t->count < (t->mutable ? MUTABLE_INSNS : CHAIN_INSNS)) {
 		struct step *s = &t->steps[t->count];
 
 		t->next = pc;
 		*s = (struct step){0};
-		if (t->count && t->source->is_mutable(t->source->arg, pc) != t->mutable)
+		if (t->count && is_mutable(t, pc) != t->mutable)
 			return;
 		if (!fetch(t, pc, s)) {
 			t->ends_outside = true;
@@ -115,7 +141,7 @@ void chain_read(struct translation *t)
 }
 
 /* Whether execution can come from pc to the branch at `to` along direct branches alone, as far as one can see. */
-static bool may_come_to(const struct translation *t, uint64_t pc, uint64_t to)
+static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
 {
 	for (int i = 0; i < LOOK_AHEAD; i++) {
 		struct step s = {0};
@@ -143,7 +169,7 @@ static bool has_conditional(const struct translation *t)
 }
 
 /* A cycle of direct branches without a conditional leaves no other record; each has a branch that leads back. */
-static bool closes_silent_cycle(const struct translation *t)
+static bool closes_silent_cycle(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
@@ -211,7 +237,7 @@ static int kind_of(const struct step *s)
 
 /* From the last instruction of a chain that its size limit ended to the branch behind it: segments are the same whatever chains
  * they were found in. Without one, *s is the last instruction before what is not for the cache. */
-static void read_on(const struct translation *t, struct step *s)
+static void read_on(struct translation *t, struct step *s)
 {
 	struct step next = *s;
 

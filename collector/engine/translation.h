@@ -21,7 +21,7 @@ enum {
 struct step {
 	struct x86_insn insn;
 	uint64_t pc;
-	uint8_t bytes[BT_INSN_MAX];
+	uint8_t bytes[BT_INSN_MAX + 1];
 	bool inlined_jump; /* a direct jump that the chain follows */
 };
 
@@ -33,10 +33,15 @@ struct cold {
 };
 
 struct translation {
+	struct step steps[CHAIN_INSNS];
+	struct cold cold[COLD_MAX];
+	struct place places[PLACES_MAX];
+	/* From here on zeroed for each chain. */
 	struct code_cache *cache;
 	const struct code_source *source;
 	uint64_t pc;
-	struct step steps[CHAIN_INSNS];
+	const uint8_t *page; /* of code that cannot change, the last one asked for; NULL: none */
+	uint64_t page_at;
 	int count;
 	bool ends_outside; /* behind the last step comes what is not for the cache */
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
@@ -49,12 +54,10 @@ struct translation {
 	bool check_probe;  /* ... once its operand in memory has been seen not to fault */
 	struct emitter out;
 	struct chain chain;
-	struct cold cold[COLD_MAX];
 	int cold_count;
 	uint32_t loop_trap;
 	uint64_t loop_target;
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
-	struct place places[PLACES_MAX];
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
 	bool shifted;

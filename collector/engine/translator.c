@@ -112,16 +112,26 @@ static uint32_t build(struct translation *t, bool indirect)
 	return number;
 }
 
+static struct translation *new_translation(struct code_cache *c, uint64_t pc)
+{
+	struct translation *t = malloc(sizeof *t);
+
+	if (!t)
+		return NULL;
+	memset((char *)t + offsetof(struct translation, cache), 0, sizeof *t - offsetof(struct translation, cache));
+	t->cache = c;
+	t->pc = pc;
+	return t;
+}
+
 uint32_t translator_translate(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
 {
-	struct translation *t = calloc(1, sizeof *t);
+	struct translation *t = new_translation(c, pc);
 	uint32_t number = CHAIN_NONE;
 
 	if (!t)
 		return CHAIN_NONE;
-	t->cache = c;
 	t->source = source;
-	t->pc = pc;
 	chain_read(t);
 	if (t->count) {
 		chain_place_checkpoint(t);
@@ -135,7 +145,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 
 bool translator_add_entry(struct code_cache *c, uint32_t chain)
 {
-	struct translation *t = calloc(1, sizeof *t);
+	struct translation *t = new_translation(c, c->chains[chain].pc);
 	struct cache_exit x = {.kind = EXIT_STOP, .target = c->chains[chain].pc};
 	bool done = false;
 	size_t to_body;
@@ -144,8 +154,6 @@ bool translator_add_entry(struct code_cache *c, uint32_t chain)
 		goto out;
 	t->out.room = ENTRY_BYTES;
 	t->out.base = region_address(CODE_AT + x.trap);
-	t->cache = c;
-	t->pc = x.target;
 	t->chain = c->chains[chain];
 	t->chain.indirect = x.trap;
 	to_body = chain_emit_indirect_entry(t);

@@ -9,6 +9,8 @@
 /* Where application code comes from: copies up to n bytes at addr, returns how many there are. */
 struct code_source {
 	size_t (*read)(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
+	/* The bytes of the page (of 4096) at addr when it cannot change but with its mapping; else, or where nothing can be read, NULL. */
+	const uint8_t *(*fixed_page)(void *arg, uint64_t addr);
 	/* Whether the code at addr can change without a word: then its chains compare it with what they were made from, each time. */
 	bool (*is_mutable)(void *arg, uint64_t addr);
 	void *arg;
