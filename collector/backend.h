@@ -56,6 +56,7 @@ struct backend_ops {
 struct backend {
 	const struct backend_ops *ops;
 	struct trace_writer *writer;
+	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };
 
 /* The single-stepper: exact, complete, slow; the oracle of every other backend. */

@@ -11,7 +11,7 @@ enum {
 
 void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_state *start)
 {
-	size_t rounded = FIRST_CAP;
+	size_t rounded = limit ? FIRST_CAP : 0;
 
 	while (rounded < limit)
 		rounded *= 2;
@@ -93,6 +93,11 @@ static void drop_oldest(struct branch_ring *r)
 static void append(struct branch_ring *r, const struct bt_branch *b)
 {
 	r->written_gap = 0;
+	if (!r->limit) {
+		advance(&r->now, b);
+		r->before = r->now;
+		return;
+	}
 	if (r->next - r->oldest == r->cap && !grow(r)) {
 		if (!r->cap) { /* no memory at all: the entry is lost, its number shows as a gap */
 			advance(&r->now, b);
@@ -138,6 +143,14 @@ void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const 
 		append(r, &b);
 	}
 	branch_ring_epoch(r, state->space, state->epoch);
+}
+
+void branch_ring_count(struct branch_ring *r, uint64_t ticks, uint64_t transfers)
+{
+	r->now.transfers = transfers + (ticks ? 0 : r->now.transfers);
+	if (r->now.tick != BT_TICKS_UNKNOWN)
+		r->now.tick += ticks;
+	r->before = r->now;
 }
 
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch)

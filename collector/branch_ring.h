@@ -31,7 +31,7 @@ struct branch_ring {
 	size_t written_count;
 };
 
-/* limit: entries kept; rounded up to a power of two. */
+/* limit: entries kept; rounded up to a power of two. 0: none, only counts are. */
 void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_state *start);
 void branch_ring_release(struct branch_ring *r);
 
@@ -44,6 +44,9 @@ void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason);
 /* Appends a GAP entry of unknown length, behind which the state is *state (transfers below 2^56). Directly behind another such gap of the
  * same reason, that one is made longer instead. */
 void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const struct ring_state *state);
+
+/* So many conditionals and, since the last of them (or, without one, since before), transfers: counted in a ring that keeps no entries. */
+void branch_ring_count(struct branch_ring *r, uint64_t ticks, uint64_t transfers);
 
 /* Notes that later branches belong to another image (an EPOCH entry, when it is another). */
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch);

@@ -64,8 +64,8 @@ static int set_output(void *target, const char *value, struct bt_error *err)
 
 static int set_history(void *target, const char *value, struct bt_error *err)
 {
-	unsigned long long n;
-	int rc = options_number("--history", value, 1, &n, err);
+	unsigned long long n = !strcmp(value, "full") ? HISTORY : 0;
+	int rc = n || !strcmp(value, "off") ? 0 : options_number("--history", value, 1, &n, err);
 
 	if (!rc && n > 1ull << 32)
 		rc = bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
@@ -144,6 +144,14 @@ static int set_deterministic(void *target, const char *value, struct bt_error *e
 	return 0;
 }
 
+static int set_switch_history(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->recorder.switch_history = true;
+	return 0;
+}
+
 static int set_help(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -155,12 +163,13 @@ static int set_help(void *target, const char *value, struct bt_error *err)
 static const struct option_row rows[] = {
 	{"output", 'o', "DIR", "make the trace DIR, which must not exist", set_output},
 	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on", set_from},
-	{"history", 0, "N", "branches kept per thread (1048576)", set_history},
+	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts", set_history},
 	{"history-memory", 0, "MB", "memory for the branches of all threads (512)", set_history_memory},
 	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always", set_snap_exit},
 	{"backend", 0, "NAME", "how code is run: auto, engine, step", set_backend},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
+	{"switch-history", 0, NULL, NULL, set_switch_history},
 	{"help", 'h', NULL, "show this", set_help},
 };
 
@@ -198,7 +207,7 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 	struct bt_record_header h = {
 		.program = bt_str(run->program),
 		.backend = bt_str(run->backend->name),
-		.source = bt_str(run->backend->source),
+		.source = bt_str(run->recorder.history ? run->backend->source : "none"),
 		.reason = bt_str(run->reason),
 		.tick_classes = run->backend->tick_classes,
 		.ring = run->recorder.history,

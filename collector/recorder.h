@@ -15,11 +15,12 @@ enum snap_exit {
 };
 
 struct recorder_options {
-	uint64_t history; /* branches kept per task */
+	uint64_t history; /* branches kept per task; 0: none, only ticks and transfers are counted */
 	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
 	enum snap_exit snap_exit;
 	const char *from; /* NULL: from the start */
 	bool deterministic; /* the tests' start (world.h) */
+	bool switch_history; /* for tests: branches are recorded every other time that user code is resumed */
 };
 
 /* How the initial process ended, and what remains. */

@@ -24,6 +24,7 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
 		return;
 	}
+	r->backend.ticks ^= r->options.switch_history && !task->in_syscall;
 	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
 	if (task->mid_run) {
 		task->mid_run = false;

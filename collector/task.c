@@ -116,6 +116,14 @@ void task_epoch(struct task *task)
 		branch_ring_epoch(&task->ring, s->number, s->epoch);
 }
 
+void task_count(struct task *task, uint64_t ticks, uint64_t transfers)
+{
+	if (task->log)
+		branch_log_count(task->log, ticks, transfers);
+	else
+		branch_ring_count(&task->ring, ticks, transfers);
+}
+
 void task_call(struct task *task, const struct bt_call *call)
 {
 	struct task_calls *calls = &task->calls;

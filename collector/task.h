@@ -125,6 +125,9 @@ void task_leave_process(struct task *task);
 void task_branch(struct task *task, const struct bt_branch *b, bool tick);
 void task_epoch(struct task *task);
 
+/* So many conditionals and, since the last of them (or, without one, since before), transfers were executed that are not recorded. */
+void task_count(struct task *task, uint64_t ticks, uint64_t transfers);
+
 /* A system call that was made without a stop. */
 void task_call(struct task *task, const struct bt_call *call);
 

@@ -36,7 +36,7 @@ _btrec() {
 		fi
 		case $prev in
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
-		--history) mapfile -t COMPREPLY < <(compgen -W "1024 65536 1048576" -- "$cur") ;;
+		--history) mapfile -t COMPREPLY < <(compgen -W "full off 65536" -- "$cur") ;;
 		--history-memory) mapfile -t COMPREPLY < <(compgen -W "128 512 2048" -- "$cur") ;;
 		--from) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;

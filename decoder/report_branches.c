@@ -249,6 +249,20 @@ static void put_verdict(struct report *r, const struct verdict *v)
 		text_printf(&r->t, "  Consistent: the recorded code leads from each to the next (%zu of %zu checked).\n", v->checked, v->count);
 }
 
+static bool is_word(struct slice s, const char *word)
+{
+	return s.len == strlen(word) && !memcmp(s.at, word, s.len);
+}
+
+static const char *why_none(const struct report *r)
+{
+	const struct bt_record_header *h = &r->m->trace->header;
+
+	if (is_word(h->source, "none") && !is_word(h->backend, "import"))
+		return ": recorded with --history off, ticks were counted and branches were not kept";
+	return r->o->function ? ": no such function in this history" : "";
+}
+
 static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
 {
 	struct verdict verdict;
@@ -269,7 +283,7 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 	put_verdict(r, &verdict);
 	put_rows(r, b);
 	if (!b->shown.count)
-		text_printf(&r->t, r->o->function ? "  none: no such function in this history\n" : "  none\n");
+		text_printf(&r->t, "  none%s\n", why_none(r));
 	return r->o->function && !b->shown.count;
 }
 

@@ -50,6 +50,10 @@ void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_ki
 /* The stretch ends and nobody knows how (the records are damaged): a gap of this reason stands there, ticks go on from what is known. */
 void branch_log_break(struct branch_log *log, enum bt_gap_reason reason);
 
+/* So many conditionals and, since the last of them (or, without one, since before), transfers were executed that nobody recorded: a gap
+ * of BT_GAP_OFF. Between stretches. */
+void branch_log_count(struct branch_log *log, uint64_t ticks, uint64_t transfers);
+
 /* One branch seen by the stepper (between stretches). */
 void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool tick);
 void branch_log_epoch(struct branch_log *log, uint32_t space, uint32_t epoch);

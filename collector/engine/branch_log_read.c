@@ -15,8 +15,10 @@ static struct bt_branch unpacked_branch(const struct branch_log_record *slot)
 static bool unpacked_tick(const struct branch_log_record *slot) { return slot->segment >> 15 & 1; }
 
 /* How many ticks a slot holds. */
-unsigned branch_log_slot_ticks(const struct branch_log_record *slot)
+uint64_t branch_log_slot_ticks(const struct branch_log_record *slot)
 {
+	if (slot->kind == SLOT_COUNT)
+		return slot->bits;
 	if (slot->kind <= SLOT_BAD || slot->kind == SLOT_END)
 		return conditionals(slot->bits);
 	return slot->kind == SLOT_BRANCH && unpacked_tick(slot);
@@ -172,7 +174,7 @@ bool reader_next(struct reader *r, struct unit *u)
 	if (!slot)
 		return false;
 	*u = (struct unit){.type = UNIT_NONE, .ticks = branch_log_slot_ticks(slot)};
-	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH ? 2 : 1;
+	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH || slot->kind == SLOT_COUNT ? 2 : 1;
 	branch_log_pass(&r->context, slot);
 	if (slot->kind <= SLOT_BAD) {
 		read_record(r, slot, u, kind_before);
@@ -187,6 +189,9 @@ bool reader_next(struct reader *r, struct unit *u)
 		u->tick = unpacked_tick(slot);
 		r->out.entries[0] = unpacked_branch(slot);
 		r->out.n = 1;
+	} else if (slot->kind == SLOT_COUNT) {
+		u->type = UNIT_COUNT;
+		u->transfers = slot[1].bits;
 	} else if (slot->kind == SLOT_BREAK) {
 		u->type = UNIT_BREAK;
 		u->reason = (enum bt_gap_reason)slot->segment;

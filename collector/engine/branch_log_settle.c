@@ -69,12 +69,14 @@ static void deliver_long(struct settle *d, const struct unit *u, uint64_t start)
 static void deliver_gap(struct settle *d, const struct unit *u, enum bt_gap_reason reason)
 {
 	d->tick += u->ticks;
-	if (d->adrift && !u->ticks)
+	if (d->adrift && !u->ticks) {
+		d->drifted += u->transfers;
 		return; /* part of a gap that will stand there anyway */
+	}
 	if (d->adrift)
 		gap(d, why_lost(d), 0);
 	d->adrift = false;
-	gap(d, reason, u->ticks ? 0 : d->ring->now.transfers);
+	gap(d, reason, u->transfers + (u->ticks ? 0 : d->ring->now.transfers));
 }
 
 static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
@@ -89,6 +91,8 @@ static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
 		deliver(d, d->reader.out.entries, d->reader.out.n);
 	else if (u->type == UNIT_UNKNOWN)
 		deliver_gap(d, u, BT_GAP_UNDECODED);
+	else if (u->type == UNIT_COUNT)
+		deliver_gap(d, u, BT_GAP_OFF);
 	else if (u->type == UNIT_BREAK)
 		deliver_gap(d, u, u->reason);
 }

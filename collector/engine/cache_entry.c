@@ -104,6 +104,15 @@ static bool has_failed_to_exec(const struct bt_regs *r)
 	return (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat) && (int64_t)r->rax < 0;
 }
 
+/* Where only ticks are counted: no conditional yet, no transfer. */
+static void prepare_ticks(struct context *ctx)
+{
+	ctx->limit = TICKS_LIMIT;
+	ctx->mask = TICKS_MASK;
+	for (int i = 0; i < CTX_SLOT_COUNT; i++)
+		ctx->slots[i] = i ? UINT32_MAX : TICKS_START; /* a number of conditionals that there never is */
+}
+
 int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
@@ -115,23 +124,33 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs))
 		es = engine_space_of(b, task);
+	if (es && es->cache->ticks != b->ticks) {
+		es->cache->ticks = b->ticks;
+		code_cache_clear(es->cache);
+	}
 	if (es)
 		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);
-	if (es)
+	if (es && !b->ticks) /* NEEDSWORK: chains that count have to count a system call made in the cache */
 		ctx.calls = calls_grant(task, es);
 	if (chain == CHAIN_NONE || engine_hide_trap(task))
 		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	et->ticks = b->ticks;
+	if (et->ticks)
+		prepare_ticks(&ctx);
 	if (code_cache_sync(es->cache, task->tid) || !window_write(&es->window, task->tid, 0, &ctx, sizeof ctx))
 		return -BT_E_GONE;
 	regs = task->regs;
-	regs.r11 = 1;
+	regs.r11 = et->ticks ? TICKS_START : 1;
 	et->gs_base = regs.gs_base;
 	et->orig_rax = regs.orig_rax;
 	regs.gs_base = region_address(0);
 	regs.rip = region_address(CODE_AT + es->cache->chains[chain].body);
 	regs.orig_rax = UINT64_MAX;
 	et->begin = task->regs.rip;
-	branch_log_begin(task->log, es->cache->segments, task->regs.rip, task->process->space->number, task->process->space->epoch);
+	if (et->ticks)
+		task_epoch(task);
+	else
+		branch_log_begin(task->log, es->cache->segments, task->regs.rip, task->process->space->number, task->process->space->epoch);
 	et->in_cache = true;
 	et->stop_wanted = false;
 	if (tracee_set_regs(task->tid, &regs))

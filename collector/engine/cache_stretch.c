@@ -53,7 +53,7 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 		r->r11 = s->ctx.r11;
 	}
 	if (p->state & PLACE_SHIFTED)
-		s->bits >>= 1;
+		s->bits = c->ticks ? s->bits - 1 : s->bits >> 1;
 	if (p->state & PLACE_CALLED)
 		r->rcx = r->rip;
 	s->called = p->state & PLACE_CALLED;
@@ -139,7 +139,26 @@ static bool is_canonical(uint64_t addr)
 }
 
 /* A branch to an address that no page can have faults itself, before it has done anything (Intel SDM volume 1, 3.3.7.1): it is undone, and
- * the stepper makes it. Found by walking from the last record to the indirect branch that ends the stretch. */
+ * the stepper makes it. */
+static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
+{
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	size_t n = tracee_read(task->tid, from, bytes, sizeof bytes);
+	struct x86_insn insn;
+
+	if (x86_decode(bytes, n, &insn))
+		return;
+	if (insn.class == BT_INSN_RET)
+		s->regs.rsp -= 8 + (insn.imm_size ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8) : 0);
+	if (insn.class == BT_INSN_ICALL)
+		s->regs.rsp += 8;
+	s->regs.rip = from;
+	s->arrival = ARRIVED_NOWHERE;
+	s->kind = EXIT_OUTSIDE;
+	s->undone = true;
+}
+
+/* Found by walking from the last record to the indirect branch that ends the stretch. */
 static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct segment_table *t = es->cache->segments;
@@ -148,24 +167,31 @@ static void undo_wild_branch(struct task *task, struct engine_space *es, struct 
 	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : et->begin, .steps = UINT16_MAX};
 	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
 	struct walk_out out = {0};
-	const struct bt_branch *b;
-	uint8_t bytes[BT_INSN_MAX] = {0};
-	struct x86_insn insn;
-	size_t n;
 
-	if (s->damaged || !branch_walk(&walk, &leg, &out) || !out.n)
-		return;
-	b = &out.entries[out.n - 1];
-	n = tracee_read(task->tid, b->from, bytes, sizeof bytes);
-	if (x86_decode(bytes, n, &insn))
-		return;
-	if (b->kind == BT_BRANCH_RET)
-		s->regs.rsp -= 8 + (insn.imm_size ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8) : 0);
-	if (b->kind == BT_BRANCH_ICALL)
-		s->regs.rsp += 8;
-	s->regs.rip = b->from;
-	s->arrival = ARRIVED_NOWHERE;
-	s->kind = EXIT_OUTSIDE;
+	if (!s->damaged && branch_walk(&walk, &leg, &out) && out.n)
+		undo_branch(task, s, out.entries[out.n - 1].from);
+}
+
+/* The same where there are no records. */
+static void undo_noted_branch(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	const struct chain *chain;
+	const struct place *p = code_cache_place(es->cache, (uint32_t)s->ctx.from, &chain);
+
+	if (p)
+		undo_branch(task, s, chain->pc + (uint64_t)(int64_t)p->pc);
+}
+
+/* How many conditionals and transfers there were (chain_ticks.c). */
+static void count_stretch(struct task *task, const struct stretch *s)
+{
+	uint32_t ticks = (uint32_t)s->bits, room = (uint32_t)(s->bits >> 32);
+	uint64_t transfers = 0;
+
+	for (uint32_t i = 0; i < CTX_SLOT_COUNT; i++)
+		if ((uint32_t)s->ctx.slots[i] == ticks)
+			transfers = i + (uint64_t)((uint32_t)(s->ctx.slots[i] >> 32) - room);
+	task_count(task, ticks, transfers - s->undone);
 }
 
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
@@ -173,20 +199,22 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	struct engine_task *et = task->backend;
 
 	et->in_cache = false;
-	if (take_records(task, es, s))
+	if (!et->ticks && take_records(task, es, s))
 		return -BT_E_GONE;
 	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
-		undo_wild_branch(task, es, s);
-	if (s->damaged)
+		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);
+	if (et->ticks)
+		count_stretch(task, s);
+	else if (s->damaged)
 		branch_log_break(task->log, BT_GAP_UNDECODED);
 	else if (s->arrival == ARRIVED_NOWHERE)
 		branch_log_end(task->log, s->bits, s->regs.rip);
 	else
 		branch_log_arrive(task->log, s->bits, s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT : BRANCH_LOG_INDIRECT, s->regs.rip);
-	if (branch_log_crowded(task->log))
+	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
 	s->regs.gs_base = et->gs_base;
-	if (s->arrival == ARRIVED_NOWHERE && s->regs.rip == et->begin && !s->records && s->bits == 1)
+	if (s->arrival == ARRIVED_NOWHERE && s->regs.rip == et->begin && !s->records && s->bits == (et->ticks ? TICKS_START : 1))
 		s->regs.orig_rax = et->orig_rax; /* nothing has run: the task is where its system call left it */
 	task->regs = s->regs;
 	return 0;

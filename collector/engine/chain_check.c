@@ -32,8 +32,8 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_store(e, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_BETWEEN, 0);
-	EMIT(e, 0x65, 0x0f, 0xb7, 0x0c, 0x25); /* movzx ecx, word gs:[bits+6] */
-	emit_u32(e, CTX_BITS + 6);
+	EMIT(e, 0x65, 0x0f, t->cache->ticks ? 0xb6 : 0xb7, 0x0c, 0x25); /* movzx ecx, word gs:[bits+6] (byte gs:[bits+3]) */
+	emit_u32(e, CTX_BITS + (t->cache->ticks ? 3 : 6));
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
@@ -52,7 +52,7 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s)
 		if (t->check_probe)
 			emit_probe(t, s);
 		chain_place(t, s, t->check_probe ? PLACE_BETWEEN : 0, 0);
-		EMIT(e, 0x65, 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11, gs:[limit] */
+		EMIT(e, 0x65, t->cache->ticks ? 0x44 : 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11 (r11d), gs:[limit] */
 		emit_u32(e, CTX_LIMIT);
 		chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
 		t->check_site = emit_jcc(e, 3); /* jae */
@@ -89,6 +89,13 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 	size_t back_site;
 
 	emit_patch(e, t->check_site, e->base + e->len);
+	if (t->cache->ticks) { /* nothing to write: the tracer counts */
+		if (!t->check_flags)
+			emit_load(e, X86_RCX, CTX_RCX);
+		*trap = (uint32_t)e->len;
+		emit_u8(e, 0xcc);
+		return;
+	}
 	if (t->check_flags) /* else it is there already, and rcx has been used */
 		emit_store(e, X86_RCX, CTX_RCX);
 	*trap = emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
@@ -100,6 +107,10 @@ void chain_emit_loop_record(struct translation *t, const struct step *s)
 {
 	if (!t->loops)
 		return;
+	if (t->cache->ticks) {
+		chain_emit_loop_test(t, s);
+		return;
+	}
 	emit_store(&t->out, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	t->loop_trap = emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);

@@ -2,11 +2,6 @@
 /* The code of a chain's instructions, and the places in it at which the application's state is known. */
 #include "collector/engine/translation.h"
 
-enum {
-	DISPATCH_BYTES = 11,
-	LOOP_RECORD_BYTES = 9 + 7 + 9 + 10 + 5 + 1,
-};
-
 /* ---- Places ---- */
 
 void chain_place(struct translation *t, const struct step *s, unsigned state, unsigned reg)
@@ -32,7 +27,7 @@ void chain_place(struct translation *t, const struct step *s, unsigned state, un
 void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
 {
 	if (t->cold_count < COLD_MAX)
-		t->cold[t->cold_count++] = (struct cold){site, target, kind};
+		t->cold[t->cold_count++] = (struct cold){site, target, kind, kind == EXIT_LINK && t->known && !t->transfers};
 	else
 		t->out.overflow = true;
 }
@@ -131,24 +126,37 @@ void chain_emit_plain(struct translation *t, const struct step *s)
 }
 /* ---- Branches ---- */
 
-/* Pushes a return address; the jump that follows is `jump` bytes long, and emit_literal() comes behind it. */
-static void emit_return_address(struct translation *t, uint64_t addr, uint32_t jump)
+/* Pushes a return address. What it gives is for emit_literal(), which is to come behind the jump. */
+static size_t emit_return_address(struct translation *t, uint64_t addr)
 {
 	struct emitter *e = &t->out;
 
 	if (addr <= INT32_MAX) {
 		emit_u8(e, 0x68); /* push imm32 */
 		emit_u32(e, (uint32_t)addr);
-		return;
+		return 0;
 	}
-	EMIT(e, 0xff, 0x35); /* push [rip+jump] */
-	emit_u32(e, jump);
+	EMIT(e, 0xff, 0x35); /* push [rip+...] */
+	emit_u32(e, 0);
+	return e->len - 4;
 }
 
-static void emit_literal(struct translation *t, uint64_t addr)
+static void emit_literal(struct translation *t, uint64_t addr, size_t site)
 {
-	if (addr > INT32_MAX)
-		emit_u64(&t->out, addr);
+	if (!site)
+		return;
+	emit_patch(&t->out, site, t->out.base + t->out.len);
+	emit_u64(&t->out, addr);
+}
+
+/* Room for a conditional's bit, or the tick where only those are counted. */
+static void emit_tick(struct translation *t)
+{
+	if (t->cache->ticks)
+		emit_bit_set(&t->out);
+	else
+		emit_bit_shift(&t->out);
+	t->shifted = true;
 }
 
 static void emit_conditional(struct translation *t, const struct step *s)
@@ -159,8 +167,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	chain_bring_bits(t, s);
 	if (!t->shifted) {
 		chain_place(t, s, 0, 0);
-		emit_bit_shift(e);
-		t->shifted = true;
+		emit_tick(t);
 	}
 	chain_place(t, s, 0, 0);
 	if (s->insn.class == BT_INSN_JCC) {
@@ -172,10 +179,14 @@ static void emit_conditional(struct translation *t, const struct step *s)
 		chain_place(t, s, PLACE_BETWEEN, 0);
 		site = emit_jump(e);
 	}
+	t->known = true;
+	t->transfers = 0;
 	chain_add_cold(t, site, target_of(s), EXIT_LINK);
 	t->shifted = false;
-	chain_place(t, s, PLACE_BETWEEN, 0);
-	emit_bit_set(e);
+	if (!t->cache->ticks) {
+		chain_place(t, s, PLACE_BETWEEN, 0);
+		emit_bit_set(e);
+	}
 	t->at_pc = behind(s);
 	chain_place(t, NULL, 0, 0);
 }
@@ -202,6 +213,8 @@ static void emit_return(struct translation *t, const struct step *s)
 	EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+pops] */
 	emit_u32(e, pops);
 	chain_place(t, s, PLACE_BETWEEN, 0);
+	chain_count_transfer(t, s);
+	chain_note_origin(t);
 	emit_dispatch(t);
 }
 
@@ -228,6 +241,7 @@ static void emit_load_target(struct translation *t, const struct step *s)
 static void emit_indirect(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
+	size_t literal = 0;
 
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s);
@@ -243,22 +257,26 @@ static void emit_indirect(struct translation *t, const struct step *s)
 		chain_place(t, s, PLACE_RAX_RCX, 0);
 	}
 	if (s->insn.class == BT_INSN_ICALL)
-		emit_return_address(t, behind(s), DISPATCH_BYTES);
+		literal = emit_return_address(t, behind(s));
 	chain_place(t, s, PLACE_BETWEEN, 0);
+	chain_count_transfer(t, s);
+	chain_note_origin(t);
 	emit_dispatch(t);
-	if (s->insn.class == BT_INSN_ICALL)
-		emit_literal(t, behind(s));
+	emit_literal(t, behind(s), literal);
 }
 
 static void emit_call(struct translation *t, const struct step *s)
 {
+	size_t literal;
+
 	chain_bring_bits(t, s);
 	chain_place(t, s, 0, 0);
-	emit_return_address(t, behind(s), t->loops ? LOOP_RECORD_BYTES + 5 : 5);
+	literal = emit_return_address(t, behind(s));
 	chain_place(t, s, PLACE_BETWEEN, 0);
+	chain_count_transfer(t, s);
 	chain_emit_loop_record(t, s);
 	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
-	emit_literal(t, behind(s));
+	emit_literal(t, behind(s), literal);
 }
 
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
@@ -272,7 +290,7 @@ void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 size_t chain_emit_indirect_entry(struct translation *t)
 {
 	struct emitter *e = &t->out;
-	size_t wrong, body;
+	size_t wrong, body, stop[2];
 
 	EMIT(e, 0x48, 0xb8); /* mov rax, -pc */
 	emit_u64(e, -t->pc);
@@ -280,6 +298,15 @@ size_t chain_emit_indirect_entry(struct translation *t)
 	EMIT(e, 0xe3, 5);		 /* jrcxz */
 	wrong = emit_jump(e);
 	emit_patch(e, wrong, region_address(CODE_AT) + t->cache->wrong);
+	if (t->cache->ticks) {
+		emit_load(e, X86_RAX, CTX_RAX);
+		chain_emit_stop_test(t, stop);
+		emit_load(e, X86_RCX, CTX_RCX);
+		body = emit_jump(e);
+		chain_patch_stop(t, stop);
+		emit_load(e, X86_RCX, CTX_RCX);
+		return body;
+	}
 	emit_load(e, X86_RCX, CTX_NEXT);
 	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
 	emit_u32(e, RECORDS_END);
@@ -330,6 +357,7 @@ static void emit_last_jump(struct translation *t, const struct step *s)
 {
 	chain_bring_bits(t, s);
 	chain_place(t, s, 0, 0);
+	chain_count_transfer(t, s);
 	chain_emit_loop_record(t, s);
 	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 }
@@ -351,12 +379,15 @@ void chain_emit_step(struct translation *t, int i)
 	if (s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
 	    !(s->insn.regs & X86_BIT(X86_R11)) && !(i + 1 == t->check_at)) {
 		chain_place(t, s, i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0, 0);
-		emit_bit_shift(&t->out);
-		t->shifted = true;
+		emit_tick(t);
 	}
 	if (s->insn.class == BT_INSN_JMP) {
+		if (t->cache->ticks)
+			chain_bring_bits(t, s);
 		chain_place(t, s, 0, 0);
-		if (!s->inlined_jump)
+		if (s->inlined_jump)
+			chain_count_transfer(t, s);
+		else
 			emit_last_jump(t, s);
 		return;
 	}

@@ -102,7 +102,7 @@ static bool may_write(const struct step *s)
 static void read_steps(struct translation *t)
 {
 	uint64_t pc = t->pc;
-	int conditionals = 0;
+	int conditionals = 0, jumps = 0;
 
 	t->mutable = is_mutable(t, pc);
 	while (t->count < (t->mutable ? MUTABLE_INSNS : CHAIN_INSNS)) {
@@ -122,8 +122,9 @@ static void read_steps(struct translation *t)
 		if (is_conditional(s)) {
 			if (++conditionals == CHAIN_CONDITIONALS || in_chain(t, pc))
 				return;
+			jumps = 0;
 		} else if (s->insn.class == BT_INSN_JMP) {
-			s->inlined_jump = follow_jump(t, s);
+			s->inlined_jump = follow_jump(t, s) && (!t->cache->ticks || ++jumps <= JUMPS_KNOWN);
 			if (!s->inlined_jump)
 				return;
 			pc = t->next = target_of(s);
@@ -266,7 +267,7 @@ bool chain_add_segments(struct translation *t)
 
 		if (s->insn.class == BT_INSN_PLAIN && !last)
 			continue;
-		if (s->insn.class == BT_INSN_PLAIN && !t->ends_outside)
+		if (s->insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->ticks)
 			read_on(t, &branch);
 		s = &branch;
 		seg = (struct segment){.pc = start, .from = s->pc, .end = behind(s), .to = behind(s), .kind = SEGMENT_FALL};
@@ -278,7 +279,8 @@ bool chain_add_segments(struct translation *t)
 			else if (seg.kind != BT_BRANCH_SYSCALL)
 				seg.to = 0;
 		}
-		n = segment_add(t->cache->segments, &seg);
+		/* Where no history is kept nobody asks for segments. */
+		n = t->cache->ticks ? 0 : segment_add(t->cache->segments, &seg);
 		if (n == SEGMENT_NONE || n > INT32_MAX)
 			return false;
 		if (number == SEGMENT_NONE)

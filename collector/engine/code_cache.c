@@ -347,11 +347,12 @@ static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to)
 void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
 {
 	struct cache_exit *x = &c->exits[exit];
+	struct chain *ch = &c->chains[chain];
 
 	x->linked = chain;
-	x->next = c->chains[chain].incoming;
-	c->chains[chain].incoming = exit;
-	patch_site(c, x->site, c->chains[chain].body);
+	x->next = ch->incoming;
+	ch->incoming = exit;
+	patch_site(c, x->site, x->fresh && ch->fresh ? ch->fresh : ch->body);
 }
 
 static void wait_for_chain(struct code_cache *c, uint32_t exit)

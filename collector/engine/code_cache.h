@@ -24,6 +24,7 @@ struct chain {
 	uint64_t pc;
 	uint32_t body;	   /* offset in the code area */
 	uint32_t indirect; /* 0: none */
+	uint32_t fresh;	   /* way in from a conditional (chain_ticks.c). 0: the body */
 	uint32_t start, end; /* of everything it has */
 	uint32_t segment;
 	uint32_t place_first, place_count;
@@ -75,6 +76,7 @@ struct cache_exit {
 	uint32_t next;	 /* exit linked to the same chain, or waiting for a chain in the same bucket */
 	uint8_t kind;
 	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
+	bool fresh;	 /* no transfer lies between the last conditional and here */
 };
 
 /* A change of the tracee's tables. */
@@ -111,6 +113,7 @@ struct code_cache {
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
+	bool ticks;	/* its code counts ticks and keeps no history (chain_ticks.c) */
 	bool fast_pext; /* the processor's (processor.h) */
 	uint32_t call; /* of the glue that decides whether a system call is made in the cache */
 	uint32_t name; /* of the glue's page: what the region is called */

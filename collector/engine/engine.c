@@ -144,7 +144,8 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (!stretch_find_state(task, es, s)) {
 		if (is_fault(info)) { /* the region has been damaged: the program gets what there is */
 			et->in_cache = false;
-			branch_log_break(task->log, BT_GAP_DAMAGED);
+			if (!et->ticks)
+				branch_log_break(task->log, BT_GAP_DAMAGED);
 			s->regs.gs_base = et->gs_base;
 			task->regs = s->regs;
 			return BACKEND_SIGNAL;
@@ -188,8 +189,9 @@ static int engine_task_init(struct backend *b, struct task *task)
 
 	if (!et)
 		return -BT_E_NO_MEMORY;
-	task->log = branch_log_new(task->history, &task->ring.now);
-	if (!task->log || stepper_ops.task_init(b, task)) {
+	if (task->history)
+		task->log = branch_log_new(task->history, &task->ring.now);
+	if ((task->history && !task->log) || stepper_ops.task_init(b, task)) {
 		free(et);
 		return -BT_E_NO_MEMORY;
 	}

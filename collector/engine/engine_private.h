@@ -22,6 +22,8 @@ struct context {
 	uint64_t limit, stop, mask, back, flags, entry, rdx;
 	uint64_t calls;
 	int64_t call_next;
+	uint64_t slots[CTX_SLOT_COUNT];
+	uint64_t from;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 
@@ -51,6 +53,7 @@ struct engine_task {
 	void *step; /* the stepper's own */
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
+	bool ticks; /* no history is kept of it */
 	bool stop_wanted;
 	struct descriptors_task descriptors;
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
@@ -75,6 +78,7 @@ struct stretch {
 	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all */
 	bool called;	/* a system call has just been made in the cache, and not been noted */
 	bool far;	/* no place was found in many steps */
+	bool undone;	/* its last branch */
 	bool damaged;	/* the records make no sense */
 	size_t records; /* how many there were */
 	size_t taken;	/* of them, into the log */

@@ -29,7 +29,11 @@ enum {
 	CTX_RDX = 0x60,
 	CTX_CALLS = 0x68,  /* enum calls_need: what is granted to system calls in the cache (calls.h) */
 	CTX_CALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */
-	CTX_SIZE = 0x78,
+	/* Where no history is kept (chain_ticks.c). */
+	CTX_SLOTS = 0x78, /* r11 as it was at the transfer of this number since the last conditional */
+	CTX_SLOT_COUNT = 8,
+	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
+	CTX_SIZE = 0xc0,
 
 	/* The window (window.h): the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
 	DESCRIPTORS_AT = 0x1000,
@@ -66,6 +70,12 @@ enum {
 
 /* Bits a task may have when it passes a checkpoint; between two there are at most CHAIN_CONDITIONALS more. */
 #define BITS_LIMIT (1ull << 46)
+
+/* The same where only ticks are counted: conditionals in the low half, room for transfers in the high one. The mask tells when either is
+ * used up. */
+#define TICKS_LIMIT (1ull << 24)
+#define TICKS_START 0x00ffffff00000000ull
+#define TICKS_MASK 0xff000000ff000000ull
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 

@@ -10,6 +10,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/chain_check.c \
 	collector/engine/chain_code.c \
 	collector/engine/chain_read.c \
+	collector/engine/chain_ticks.c \
 	collector/engine/code_cache.c collector/engine/code_cache.h \
 	collector/engine/descriptors.c collector/engine/descriptors.h \
 	collector/engine/emit.h \

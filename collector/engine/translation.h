@@ -16,6 +16,7 @@ enum {
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,
+	JUMPS_KNOWN = CTX_SLOT_COUNT - 2, /* jumps behind a conditional that a chain follows without history: its last branch needs a slot, too */
 };
 
 struct step {
@@ -30,6 +31,7 @@ struct cold {
 	size_t site;
 	uint64_t target;
 	uint8_t kind;
+	bool fresh;
 };
 
 struct translation {
@@ -61,6 +63,9 @@ struct translation {
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
 	bool shifted;
+	/* Where no history is kept: */
+	bool known;    /* a conditional has been executed in the chain; since then */
+	int transfers; /* ... so many transfers */
 };
 
 static inline uint64_t behind(const struct step *s) { return s->pc + s->insn.len; }
@@ -108,6 +113,24 @@ void chain_emit_plain(struct translation *t, const struct step *s);
 
 /* Behind the last step: on to pc. */
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+
+/* ---- chain_ticks.c: only where no history is kept ---- */
+
+/* Counts the transfer s, with the bits in r11; the place behind its first instruction is BETWEEN. */
+void chain_count_transfer(struct translation *t, const struct step *s);
+
+/* Notes which indirect branch is about to be made. */
+void chain_note_origin(struct translation *t);
+
+/* Whether its first branch is no conditional: it needs an entry that writes slot 0. */
+bool chain_needs_slot(const struct translation *t);
+
+/* Is the task to stop? Then jumps to what chain_patch_stop() stands before, else goes on. rcx is used. */
+void chain_emit_stop_test(struct translation *t, size_t sites[2]);
+void chain_patch_stop(struct translation *t, const size_t sites[2]);
+
+/* The last branch, which closes a cycle without a conditional: whether to stop there. */
+void chain_emit_loop_test(struct translation *t, const struct step *s);
 
 /* ---- chain_check.c ---- */
 

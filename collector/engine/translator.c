@@ -22,7 +22,7 @@ static void emit_exits(struct translation *t)
 	for (int i = 0; i < t->cold_count; i++) {
 		const struct cold *c = &t->cold[i];
 		struct cache_exit x = {.trap = t->chain.start + (uint32_t)t->out.len, .site = t->chain.start + (uint32_t)c->site,
-				       .target = c->target, .kind = c->kind};
+				       .target = c->target, .kind = c->kind, .fresh = c->fresh};
 
 		emit_patch(&t->out, c->site, t->out.base + t->out.len);
 		emit_u8(&t->out, 0xcc);
@@ -49,12 +49,16 @@ static void emit_chain(struct translation *t, bool indirect)
 		t->chain.indirect = t->chain.start;
 		chain_add_cold(t, emit_jump(e), t->pc, EXIT_STOP); /* the records are full */
 	}
+	if (t->cache->ticks && chain_needs_slot(t)) {
+		t->chain.fresh = t->chain.start + (uint32_t)e->len;
+		emit_store(e, X86_R11, CTX_SLOTS);
+	}
 	t->chain.body = t->chain.start + (uint32_t)e->len;
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
 	/* The entry has just written a record: a checkpoint at the beginning would find nothing to do. */
 	if (indirect)
-		emit_patch(e, to_body, t->check_site && t->check_at == 0 ? e->base + t->check_back : region_address(CODE_AT + t->chain.body));
+		emit_patch(e, to_body, t->check_site && t->check_at == 0 && !t->cache->ticks ? e->base + t->check_back : region_address(CODE_AT + t->chain.body));
 	if (t->ends_outside)
 		chain_emit_end(t, t->next, EXIT_OUTSIDE);
 	else if (goes_on(&t->steps[t->count - 1]))

@@ -168,6 +168,7 @@ def record(argv, options=(), **kw):
     backend = os.environ.get("BTREC_TEST_BACKEND")
     if backend and "--backend" not in options:
         options = ["--backend", backend, *options]
+    options = [*options, *os.environ.get("BTREC_TEST_OPTIONS", "").split()]
     result = execute([BTREC, "run", "-o", trace, *options, "--", *argv], **kw)
     result.trace = trace
     return result

@@ -1019,6 +1019,46 @@ static void a_lowered_log_keeps_its_newest_and_says_why_not_more(void **state)
 	hand_release(&h);
 }
 
+static void what_was_only_counted_is_a_gap_and_counts_go_on(void **state)
+{
+	struct hand h;
+	uint32_t ret, jcc;
+
+	(void)state;
+	hand_init(&h, 100);
+	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	jcc = hand_segment(&h, 0x2000, BT_BRANCH_JCC, 0x1000);
+	branch_log_count(h.log, 0, 3); /* behind the conditionals before */
+	assert_int_equal(branch_log_now(h.log).transfers, 5);
+	branch_log_count(h.log, 1000, 4);
+	branch_log_count(h.log, 0, 0);
+	assert_int_equal(branch_log_now(h.log).tick, 1010);
+	assert_int_equal(branch_log_now(h.log).transfers, 4);
+	hand_begin(&h, 0x1000);
+	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	hand_record(&h, 1, jcc, BRANCH_LOG_INDIRECT);
+	branch_log_arrive(h.log, 2, BRANCH_LOG_DIRECT, 0x1000);
+	branch_log_count(h.log, 7, 0);
+	branch_log_branch(h.log, &(struct bt_branch){.kind = BT_BRANCH_SYSCALL, .flags = 1, .from = 1, .to = 3}, false);
+	assert_settled(&h, 10 + 1000 + 1 + 7, 1, 6);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_OFF), 2);
+	assert_entry(&h, 1, BT_BRANCH_RET, 0x1007, 0x1000);
+	assert_entry(&h, 3, BT_BRANCH_JCC, 0x2007, 0x1000);
+	hand_release(&h);
+}
+
+static void a_log_of_counts_alone_keeps_them(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_init(&h, 20);
+	for (unsigned i = 0; i < 1000; i++)
+		branch_log_count(h.log, i & 3, 5); /* more than there is room for */
+	assert_settled(&h, 10 + 1500, 5, 2);
+	hand_release(&h);
+}
+
 static void the_generation_of_a_stretch_outlives_its_begin(void **state)
 {
 	struct hand h;
@@ -1103,6 +1143,8 @@ int main(void)
 		cmocka_unit_test(transfers_behind_an_unknown_conditional_are_counted_from_it),
 		cmocka_unit_test(records_outside_a_stretch_are_a_gap),
 		cmocka_unit_test(a_lowered_log_keeps_its_newest_and_says_why_not_more),
+		cmocka_unit_test(what_was_only_counted_is_a_gap_and_counts_go_on),
+		cmocka_unit_test(a_log_of_counts_alone_keeps_them),
 		cmocka_unit_test(the_generation_of_a_stretch_outlives_its_begin),
 		cmocka_unit_test(a_cycle_that_leaves_no_record_ends),
 		cmocka_unit_test(a_record_that_cannot_be_is_a_gap),

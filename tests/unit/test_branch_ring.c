@@ -307,6 +307,23 @@ static void a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap(void **state)
 	assert_int_equal(c.at[1].count, 1000);
 }
 
+static void a_ring_of_no_entries_counts(void **state)
+{
+	struct fixture *f = *state;
+
+	branch_ring_release(&f->ring);
+	branch_ring_init(&f->ring, 0, &start);
+	push(f, BT_BRANCH_RET, 2);
+	branch_ring_count(&f->ring, 0, 4);
+	assert_int_equal(f->ring.now.transfers, 9);
+	branch_ring_count(&f->ring, 50, 2);
+	push(f, BT_BRANCH_SYSCALL, 1);
+	assert_int_equal(f->ring.now.tick, 150);
+	assert_int_equal(f->ring.now.transfers, 3);
+	assert_int_equal(branch_ring_memory(&f->ring), 0);
+	assert_int_equal(written(f).count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(flags_of_the_ring_do_not_come_from_outside, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_leaves_the_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_lowered_ring_says_what_it_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_ring_of_no_entries_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap, setup, teardown),
 	};
 

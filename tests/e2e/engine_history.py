@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# The engine's two kinds of code count alike: every system call, signal, snapshot and exit has the same point and registers whether branches are
+# recorded, only counted (--history off), or one and the other in turn. The stepper is compared where it is quick.
+# BTREC_SEED (1) is the first seed of the generated programs, BTREC_HISTORY_SEEDS (6) their number.
+import os
+import shutil
+
+from e2e import *
+import engine_compare
+from engine_seeds import kept, made
+
+FIRST = int(os.environ.get("BTREC_SEED", "1"))
+SEEDS = int(os.environ.get("BTREC_HISTORY_SEEDS", "6"))
+WHOLE = ["--deterministic", "--snap-exit", "always"]
+FULL = ("engine", ["--backend", "engine"])
+OFF = ("off", ["--backend", "engine", "--history", "off"])
+TURNS = ("turns", ["--backend", "engine", "--switch-history"])
+STEP = ("step", ["--backend", "step"])
+
+
+def same_points(argv, modes=(OFF, TURNS, STEP), points_only=False, **kw):
+    """Records argv with its history and in other ways. Returns the first result and the number of its events."""
+    first = record(argv, [*WHOLE, *FULL[1]], **kw)
+    for name, options in modes:
+        other = record(argv, [*WHOLE, *options], **kw)
+        equal(other.status, first.status, "exit status, " + name)
+        equal(other.out, first.out, "stdout, " + name)
+        count = engine_compare.compare_events(first.trace, other.trace, (FULL[0], name), points_only)
+        shutil.rmtree(other.trace)
+    return first, count
+
+
+def add_bare(name, source, *flags, modes=(OFF, TURNS, STEP)):
+    @case("counted as recorded: " + name)
+    def run():
+        same_points([build(source, *BARE, *flags)], modes)
+
+
+add_bare("every conditional branch, taken and not", "conditionals.S")
+add_bare("every other branch", "transfers.S")
+add_bare("signal handlers", "handlers.S")
+add_bare("code that changes", "jit.S")
+add_bare("a small program of everything", "workload.c", "-fno-stack-protector")
+for define_ in ("JCC_UNMAPPED", "JMP_UNMAPPED", "CALL_UNMAPPED", "ICALL_UNMAPPED", "IJMP_NULL", "RET_UNMAPPED", "ICALL_NON_CANONICAL",
+                "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "ICALL_MEMORY_FAULT"):
+    add_bare("a branch that leads nowhere: " + define_.lower().replace("_", " "), "fault_at_branch.S", "-D" + define_)
+
+
+@case("counted as recorded: glibc's start, dynamic, and a crash")
+def dynamic():
+    _, count = same_points([build("faults.c", "-rdynamic"), "null-read"], (OFF, TURNS))
+    check(count > 20, "only %d events" % count)
+
+
+@case("counted as recorded: a real program")
+def real_program():
+    _, count = same_points(["gzip", "-9", "-c", engine_compare.__file__], (OFF, TURNS))
+    check(count > 50, "only %d events" % count)
+
+
+@case("counted as recorded: processes and what they run")
+def processes():
+    # Random numbers of the allocator are in registers.
+    _, count = same_points(["xargs", "-n1", "basename"], (OFF, TURNS), points_only=True, stdin=b"/a/b /c/d /e")
+    check(count > 200, "only %d events" % count)
+
+
+@case("generated programs are counted as recorded")
+def generated_programs():
+    failures = []
+    for seed in range(FIRST, FIRST + SEEDS):
+        path = made(seed)
+        try:
+            same_points([path], (OFF, TURNS))
+        except Failure as failure:
+            kept(seed, path)
+            failures.append("engine_generate.py %d: %s" % (seed, failure))
+        os.unlink(path)
+    check(not failures, "%d of %d programs from seed %d on; the first: %s" % (len(failures), SEEDS, FIRST, failures[0] if failures else ""))
+
+
+@case("ticks do not depend on where alarms interrupt")
+def alarms():
+    program = build("ticking.c", *STATIC)
+    ends = []
+    for mode, letter in ((FULL, "a"), (FULL, "b"), (OFF, "b"), (TURNS, "k"), (OFF, "c")):
+        result = record([program, letter, "100000"], [*WHOLE, *mode[1]])
+        equal(result.status, 0, "exit status")
+        rows = engine_compare.events(result.trace)
+        signals = sum(row.startswith("SIGNAL ") for row in rows)
+        check(signals > 10 or letter == "a", "only %d alarms" % signals)
+        ends += [re.search(r"^EXIT .* point=(\d+)", row).group(1) for row in rows if row.startswith("EXIT ")]
+    equal(len(set(ends)), 1, "where it ends: %s" % ends)
+
+
+@case("with turns, what was only counted is a gap, and the rest is consistent")
+def turns():
+    result = record([build("faults.c"), "null-read"], [*WHOLE, *TURNS[1]])
+    rows = branches(result.trace)
+    check([row for row in rows if row[2] == "gap" and row[5] == 9], "no gap says that branches were only counted")
+    check([row for row in rows if row[2] == "jcc"], "no branches were recorded")
+    check("Consistent:" in text(result.trace), "the verdict: " + text(result.trace))
+
+
+@case("without history a report has ticks, registers and stacks, and says why there are no branches")
+def report_of_off():
+    result = record([build("faults.c"), "null-read"], ["--history", "off"])
+    said = text(result.trace)
+    check("--history off" in said, said)
+    one = report(result.trace)
+    equal(one["trace"]["source"], "none", "source")
+    equal(one["branches"], [], "branches")
+    equal(one["gaps"], [], "gaps")
+    check(int(one["fault"]["ticks"]) > 1000, "ticks %s" % one["fault"]["ticks"])
+    check(len(one["threads"][0]["stack"]) > 2, "stack %s" % one["threads"][0]["stack"])
+
+
+if __name__ == "__main__":
+    main()
