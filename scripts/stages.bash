@@ -179,6 +179,38 @@ repeat_tests() {
 	(cd "$out/gcc-werror" && find . -name '*.trs' -delete && make -j"$jobs" check >repeat.log 2>&1)
 }
 
+# engine_test NAME TEST [CASE...], with BTREC_SEED, BTREC_SEEDS, BTREC_ALARMS and BTREC_BRANCHES: one of the end-to-end tests of the engine.
+engine_test() {
+	local log="$out/full/engine-$1.log" test=$2
+	shift 2
+	run_quietly "$log" env abs_top_builddir="$out/gcc-werror" CC=gcc CXX=g++ python3 "$source_dir/tests/e2e/$test.py" "$@" || return 1
+	sed -n 's/^     \(.*branches are equal\)/  \1/p' "$log"
+}
+
+# The engine is the stepper's equal: generated programs, programs of the system, and signals at any instruction. Counts follow from the
+# seconds for a fuzz target: at 3600, 1800 generated programs and a million signals.
+stages_engine() {
+	local seconds=$1 seed=$2 i programs=50 rounds=5 alarms=5000 torture=2000 tortures=12 seeds signals branches=${BTREC_BRANCHES:-1000000} name
+	seeds=$((seconds / 2 / programs + 1))
+	signals=$((seconds * 300))
+	for ((i = 0; i < seeds; i++)); do
+		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \
+			once "engine: generated programs, seeds $((seed + i * programs)) to $((seed + (i + 1) * programs - 1))" engine_test generated engine generated
+	done
+	for name in gzip bzip2 sort awk sed perl python3 ls; do
+		BTREC_SEED=$seed BTREC_BRANCHES=$branches \
+			once "engine: $name as stepped, $branches branches or more, seed $seed" engine_test "$name" engine_programs "stepped: $name"
+	done
+	for ((i = 0; i * 2 * rounds * alarms < signals; i++)); do
+		BTREC_SEED=$((seed + i * rounds)) BTREC_SEEDS=$rounds BTREC_ALARMS=$alarms \
+			once "engine: $alarms alarms in each of the seeds $((seed + i * rounds)) to $((seed + (i + 1) * rounds - 1))" engine_test alarms engine_alarms
+	done
+	for ((i = 0; i * 2 * tortures * torture < signals; i++)); do
+		BTREC_ALARMS=$torture once "engine: $torture signals in each of $tortures programs that check themselves, run $((i + 1))" \
+			engine_test signals engine_signals signals:
+	done
+}
+
 stages_full() {
 	local target i seconds=${BTREC_FUZZ_SECONDS:-3600} seed=${BTREC_SEED:-1}
 	mkdir -p "$out/full"
@@ -193,6 +225,7 @@ stages_full() {
 		cd "$source_dir" || exit 99
 		stage_failed "full: fuzz targets do not build"
 	fi
+	stages_engine "$seconds" "$seed"
 	for ((i = 1; i <= ${BTREC_REPEAT:-20}; i++)); do
 		once "tests once more, run $i" repeat_tests
 	done

@@ -220,6 +220,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine.py \
 	tests/e2e/engine_signals.py \
 	tests/e2e/engine_history.py \
+	tests/e2e/engine_programs.py \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
 	tests/e2e/import_fixtures.py \

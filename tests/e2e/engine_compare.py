@@ -183,9 +183,9 @@ def calls_without_stop(trace):
     return calls.rows.keys()
 
 
-def events(trace, without_stop=None):
+def events(trace, without_stop=None, points_only=False):
     """What happened, with everything taken out that may differ: pids become pidN, N counting them in the order of TASK records. without_stop: keys of
-    the calls that need not have stopped."""
+    the calls that need not have stopped. points_only: where and what, and no values."""
     pids, rows, limited, calls, caller = {}, [], set(), Calls(without_stop), 0
     for line in dump_of(trace):
         kind = line.split(" ", 1)[0]
@@ -208,6 +208,8 @@ def events(trace, without_stop=None):
                 pids.setdefault(int(value), "pid%d" % len(pids))
         if kind not in EVENTS or is_limited(line, limited):
             continue
+        if points_only:
+            line = " ".join([kind, *re.findall(r"\b(?:task|point|nr|signo|kind|status)=\S+", line)])
         line = DROPPED.sub("", line)
         line = re.sub(r"eflags:([0-9a-f]+)", without_resume_flag, line)
         rows.append(line)
@@ -224,9 +226,9 @@ def differing_words(a, b):
     return ", ".join("%s / %s" % pair for pair in pairs if pair[0] != pair[1])
 
 
-def compare_events(one, two, names):
+def compare_events(one, two, names, points_only=False):
     free = calls_without_stop(one) | calls_without_stop(two)
-    left, right = events(one, free), events(two, free)
+    left, right = events(one, free, points_only), events(two, free, points_only)
     for i in range(max(len(left), len(right))):
         a, b = (rows[i] if i < len(rows) else "nothing more" for rows in (left, right))
         if a != b:
@@ -235,13 +237,13 @@ def compare_events(one, two, names):
     return len(left)
 
 
-def compare_traces(one, two, names=("first", "second")):
+def compare_traces(one, two, names=("first", "second"), points_only=False):
     """Returns (branch entries, events) that are equal in two traces; a Failure tells the first difference."""
     count = compare_branches(one, two, names)
-    return count, compare_events(one, two, names)
+    return count, compare_events(one, two, names, points_only)
 
 
-def compare_runs(argv, options=(), stdin=b"", timeout=TIMEOUT, normal_output=None, env=None):
+def compare_runs(argv, options=(), stdin=b"", timeout=TIMEOUT, normal_output=None, env=None, points_only=False):
     """Records argv under both backends. Returns (result of the second, branch entries, events)."""
     names = backends()
     # One path for both: a program can see it (auxv's AT_EXECFN, /proc/self/exe), and the trace's directory cannot be seen.
@@ -251,7 +253,7 @@ def compare_runs(argv, options=(), stdin=b"", timeout=TIMEOUT, normal_output=Non
     if normal_output:
         one.out, two.out = normal_output(one.out), normal_output(two.out)
     try:
-        counts = compare_traces(one.trace, two.trace, names)
+        counts = compare_traces(one.trace, two.trace, names, points_only)
     except Failure as failure:
         kept = os.environ.get("BTREC_KEEP")
         if kept:
