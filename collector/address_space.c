@@ -167,6 +167,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		}
 	}
 	if (parent && parent->extension) {
+		s->watched = parent->watched;
 		s->extension_ops = parent->extension_ops;
 		s->extension = s->extension_ops->copy(parent->extension);
 	}
@@ -257,6 +258,80 @@ static bool read_maps(pid_t pid, struct mapping **out, size_t *count)
 	*out = maps;
 	*count = n;
 	return n > 0;
+}
+
+/* What is read of /proc/PID/maps becomes the program's view: pages that the backend has write-protected are writable there. */
+struct map_view {
+	struct mapping *maps;
+	size_t count, cap;
+	bool joins; /* the last one may be continued: one of the two is of our making */
+};
+
+static bool continues(const struct mapping *a, const struct mapping *b)
+{
+	return a->end == b->start && a->prot == b->prot && a->shared == b->shared && a->dev == b->dev && a->ino == b->ino &&
+	       (!a->ino || a->offset + (a->end - a->start) == b->offset) && !strcmp(a->path, b->path);
+}
+
+/* Takes over the piece [start, end) of m. False without memory. */
+static bool view_add(struct map_view *v, const struct mapping *m, uint64_t start, uint64_t end, bool watched)
+{
+	size_t cap = v->cap ? v->cap * 2 : 256;
+	struct mapping piece = *m, *grown;
+
+	piece.start = start;
+	piece.end = end;
+	piece.offset += m->ino ? start - m->start : 0;
+	piece.prot |= watched ? PROT_WRITE : 0;
+	if (v->count && (v->joins || watched) && continues(&v->maps[v->count - 1], &piece)) {
+		v->maps[v->count - 1].end = end;
+		v->joins = watched;
+		return true;
+	}
+	if (v->count == v->cap) {
+		grown = realloc(v->maps, cap * sizeof *grown);
+		if (!grown)
+			return false;
+		v->maps = grown;
+		v->cap = cap;
+	}
+	piece.path = strdup(m->path);
+	v->maps[v->count] = piece;
+	v->count += piece.path != NULL;
+	v->joins = watched;
+	return piece.path;
+}
+
+static bool view_split(struct map_view *v, const struct address_space *s, const struct mapping *m)
+{
+	bool watched = false, ok = true;
+
+	if (m->shared || m->prot & PROT_WRITE || !(m->prot & PROT_EXEC))
+		return view_add(v, m, m->start, m->end, false);
+	for (uint64_t at = m->start, end; ok && at < m->end; at = end) {
+		end = s->extension_ops->watched(s->extension, at, m->end, &watched);
+		ok = view_add(v, m, at, end, watched);
+	}
+	return ok;
+}
+
+/* Without memory the list stays as the kernel has it. */
+static void show_as_program(const struct address_space *s, struct mapping **maps, size_t *count)
+{
+	struct map_view v = {0};
+	bool ok = true;
+
+	if (!s->watched || !s->extension)
+		return;
+	for (size_t i = 0; ok && i < *count; i++)
+		ok = view_split(&v, s, &(*maps)[i]);
+	if (!ok) {
+		free_maps(v.maps, v.count);
+		return;
+	}
+	free_maps(*maps, *count);
+	*maps = v.maps;
+	*count = v.count;
 }
 
 static bool same_mapping(const struct mapping *a, const struct mapping *b)
@@ -366,6 +441,7 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 
 	if (!read_maps(pid, &maps, &count))
 		return;
+	show_as_program(s, &maps, &count);
 	if (!diff_maps(s, w, maps, count, &look)) {
 		free_maps(maps, count);
 		return;
@@ -418,6 +494,21 @@ static void check_page(struct address_space *s, struct trace_writer *w, pid_t ti
 		tell_changed(s, p, now);
 	}
 	memcpy(p->bytes, now, PAGE);
+	write_page(s, w, p);
+}
+
+void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n)
+{
+	bool new_page;
+	struct code_page *p = page_get(s, page, &new_page);
+
+	if (!p || (!new_page && !memcmp(p->bytes + at, bytes + at, n)))
+		return;
+	if (!new_page) {
+		s->epoch++;
+		tell_changed(s, p, bytes);
+	}
+	memcpy(p->bytes, bytes, PAGE);
 	write_page(s, w, p);
 }
 

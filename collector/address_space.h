@@ -28,12 +28,16 @@ struct space_extension_ops {
 	void (*release)(void *extension);
 	/* The executable mapping of [start, end) has gone or changed, or a page of it that held code has. */
 	void (*changed)(void *extension, uint64_t start, uint64_t end);
+	/* Of a private mapping that is executable and not writable, from addr on: the end (at most `end`) of a run of pages that all are, or
+	 * are not, *watched: writable as the program has it, and write-protected by the backend. */
+	uint64_t (*watched)(void *extension, uint64_t addr, uint64_t end, bool *watched);
 };
 
 struct address_space {
 	const struct space_extension_ops *extension_ops;
 	void *extension; /* NULL: none */
 	uint32_t number, unit, epoch;
+	bool watched; /* the backend has write-protected pages of it: a SIGSEGV may be the backend's */
 	unsigned users;
 	struct mapping *maps;
 	size_t map_count;
@@ -74,6 +78,10 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
 /* The bytes of the page at addr where they are CODE_FIXED; the trace has them then. NULL otherwise, and where they cannot be read. Valid until the
  * mapping goes. */
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr);
+
+/* Code has been made from the n bytes at offset `at` of a page, which are as in bytes[4096] and do not change without a word: makes sure that
+ * the trace holds them, as above. */
+void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n);
 
 /* The mapping at addr, or NULL. */
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr);

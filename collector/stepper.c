@@ -36,7 +36,14 @@ enum errand {
 	ERRAND_DELIVER, /* a signal */
 };
 
-/* A SIGTRAP that somebody sent while the program blocks it: pending as the program sees it. [0] for the thread, [1] for the process. */
+/* Signals that the kernel must not find blocked when our own traps and faults raise them. */
+enum hidden_signal {
+	HIDDEN_TRAP,
+	HIDDEN_SEGV, /* where pages are write-protected (address_space.watched) */
+	HIDDEN_SIGNALS,
+};
+
+/* One of them that somebody sent while the program blocks it: pending as the program sees it. [0] for the thread, [1] for the process. */
 struct held_trap {
 	bool held;   /* by us, while user code is stepped */
 	bool posted; /* by the kernel, where we have sent it again */
@@ -54,8 +61,8 @@ struct step_task {
 	uint8_t second_bytes[BT_INSN_MAX];
 	bool readable;	  /* insn could be decoded */
 	bool program_tf;  /* TF is the program's own: its trap is too */
-	bool trap_masked; /* the program blocks SIGTRAP; the kernel's mask has it unblocked while we step */
-	struct held_trap held[2];
+	uint64_t hidden;  /* those that the program blocks; the kernel's mask has them unblocked while user code runs */
+	struct held_trap held[HIDDEN_SIGNALS][2];
 	unsigned budget;
 	uint64_t syscall_rip; /* of the system call instruction in progress */
 };
@@ -84,17 +91,19 @@ static void step_task_release(struct backend *b, struct task *task)
 	task->backend = NULL;
 }
 
+static const int hidden_signals[HIDDEN_SIGNALS] = {[HIDDEN_TRAP] = SIGTRAP, [HIDDEN_SEGV] = SIGSEGV};
+
 /* QUIRK(step-sigtrap-blocked): a trap while SIGTRAP is blocked makes the kernel reset its disposition and unblock it
  * (force_sig_info_to_task). So it is unblocked while user code is stepped, and blocked again whenever the program
- * or the kernel looks: at every system call and every delivery. */
+ * or the kernel looks: at every system call and every delivery. The same for SIGSEGV and our faults. */
 static int hide_trap_mask(struct task *task, struct step_task *st)
 {
+	uint64_t mask, hide = MASK_OF(SIGTRAP) | (task->process->space->watched ? MASK_OF(SIGSEGV) : 0);
 	struct tracee_signals s;
-	uint64_t mask;
 
 	if (tracee_get_mask(task->tid, &mask))
 		return -BT_E_GONE;
-	if (!(mask & MASK_OF(SIGTRAP)))
+	if (!(mask & hide))
 		return 0;
 	/* QUIRK(setsigmask-restore): PTRACE_SETSIGMASK ends the temporary mask of epoll_pwait and its kin (ptrace_setsigmask, Linux
 	 * 6.18), under which a signal may be waiting: that one comes first, before any instruction. */
@@ -102,8 +111,8 @@ static int hide_trap_mask(struct task *task, struct step_task *st)
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
 		return SIGNAL_FIRST;
-	st->trap_masked = true;
-	return tracee_set_mask(task->tid, mask & ~MASK_OF(SIGTRAP));
+	st->hidden |= mask & hide;
+	return tracee_set_mask(task->tid, mask & ~hide);
 }
 
 int stepper_hide_trap(struct task *task)
@@ -113,39 +122,40 @@ int stepper_hide_trap(struct task *task)
 
 static int restore_trap_mask(struct task *task, struct step_task *st)
 {
-	uint64_t mask;
+	uint64_t mask, hidden = st->hidden;
 
-	if (!st->trap_masked)
+	if (!hidden)
 		return 0;
-	st->trap_masked = false;
-	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | MASK_OF(SIGTRAP)))
+	st->hidden = 0;
+	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | hidden))
 		return -BT_E_GONE;
-	for (int shared = 0; shared < 2; shared++) {
-		struct held_trap *h = &st->held[shared];
+	for (int i = 0; i < HIDDEN_SIGNALS * 2; i++) {
+		struct held_trap *h = &st->held[i / 2][i % 2];
+		int signo = hidden_signals[i / 2];
 
 		if (!h->held)
 			continue;
 		h->held = false;
 		h->posted = true;
 		/* Where this is not permitted (the program has changed its user), the signal is lost: no reason to stop. */
-		if (shared ? kill(task->process->pid, SIGTRAP) : tgkill(task->process->pid, task->tid, SIGTRAP))
+		if (i % 2 ? kill(task->process->pid, signo) : tgkill(task->process->pid, task->tid, signo))
 			h->posted = false;
 	}
 	return 0;
 }
 
-/* A SIGTRAP that is no trap of ours. One that the program blocks is kept back: true. One that we sent again for it gets its own
+/* A SIGTRAP or SIGSEGV that is none of ours. One that the program blocks is kept back: true. One that we sent again for it gets its own
  * siginfo back. */
 static bool keep_back(struct task *task, struct step_task *st, siginfo_t *info)
 {
-	struct held_trap *h = &st->held[info->si_code != SI_TKILL];
+	struct held_trap *h = &st->held[info->si_signo == SIGSEGV ? HIDDEN_SEGV : HIDDEN_TRAP][info->si_code != SI_TKILL];
 
 	if (h->posted && info->si_pid == getpid()) {
 		h->posted = false;
 		*info = h->info;
 		tracee_set_siginfo(task->tid, info);
 	}
-	if (!st->trap_masked || info->si_code > 0)
+	if (!(st->hidden & MASK_OF(info->si_signo)) || info->si_code > 0)
 		return false;
 	h->held = true;
 	h->info = *info;
@@ -155,6 +165,13 @@ static bool keep_back(struct task *task, struct step_task *st, siginfo_t *info)
 bool stepper_keep_trap(struct task *task, siginfo_t *info)
 {
 	return keep_back(task, task->backend, info);
+}
+
+bool stepper_hides_fault(const struct task *task)
+{
+	const struct step_task *st = task->backend;
+
+	return st->hidden & MASK_OF(SIGSEGV);
 }
 
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every trap. Ignored it is again whenever
@@ -223,7 +240,7 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 }
 
 /* Looks at the instruction the task is about to execute. task->regs is up to date. */
-static void look_ahead(struct backend *b, struct task *task)
+static void look_ahead(const struct backend *b, struct task *task)
 {
 	struct step_task *st = task->backend;
 	struct address_space *space = task->process->space;
@@ -302,6 +319,23 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 	else if (action == BT_ACTION_STOP && syscall_is_next(task))
 		request = PTRACE_SYSCALL; /* an orphaned process group does not stop (POSIX): it goes on at once */
 	return send_off(task, ERRAND_DELIVER, request, signo);
+}
+
+void stepper_prepare(const struct backend *b, struct task *task)
+{
+	struct step_task *st = task->backend;
+
+	look_ahead(b, task);
+	st->budget = 1;
+	st->request = PTRACE_SINGLESTEP;
+}
+
+int stepper_fault_again(struct backend *b, struct task *task)
+{
+	struct step_task *st = task->backend;
+
+	st->budget = 1;
+	return restore_trap_mask(task, st) ? -BT_E_GONE : step(b, task);
 }
 
 static int step_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
@@ -498,7 +532,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 		return stepped(b, task, info);
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	if (ev->value == SIGTRAP && keep_back(task, st, info))
+	if ((ev->value == SIGTRAP || ev->value == SIGSEGV) && keep_back(task, st, info))
 		return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing to add. */
 	return BACKEND_SIGNAL;

@@ -214,20 +214,25 @@ bool tracee_is_filtered(pid_t tid)
 	return n < 0 || n > filters_of("/proc/self/status");
 }
 
-/* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
-static bool await_syscall_stop(pid_t tid)
+/* Resumes tid and waits until it has a status, which is left to be waited for: signal (0x80 added at a system call) of a stop of ours, or -1. */
+static int run_to_stop(pid_t tid, int request)
 {
 	siginfo_t info;
-	int rc, status;
+	int rc;
 
-	if (tracee_resume(tid, PTRACE_SYSCALL, 0))
-		return false;
+	if (tracee_resume(tid, request, 0))
+		return -1;
 	do {
 		info.si_pid = 0;
 		rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
 	} while (rc && errno == EINTR);
-	if (rc || info.si_code != CLD_TRAPPED || info.si_status != (SIGTRAP | 0x80))
-		return false;
+	return rc || info.si_code != CLD_TRAPPED ? -1 : info.si_status;
+}
+
+static bool take_status(pid_t tid)
+{
+	int status;
+
 	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
 }
 
@@ -238,18 +243,29 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
 }
 
+/* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
+static bool await_syscall_stop(pid_t tid)
+{
+	return run_to_stop(tid, PTRACE_SYSCALL) == (SIGTRAP | 0x80) && take_status(tid);
+}
+
+static void set_call(struct bt_regs *regs, const uint64_t args[6])
+{
+	regs->rdi = args[0];
+	regs->rsi = args[1];
+	regs->rdx = args[2];
+	regs->r10 = args[3];
+	regs->r8 = args[4];
+	regs->r9 = args[5];
+}
+
 static struct bt_regs call_regs(const struct bt_regs *from, long nr, const uint64_t args[6])
 {
 	struct bt_regs regs = *from;
 
 	regs.rax = (uint64_t)nr;
 	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.r10 = args[3];
-	regs.r8 = args[4];
-	regs.r9 = args[5];
+	set_call(&regs, args);
 	return regs;
 }
 
@@ -283,32 +299,70 @@ long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const 
 	return tracee_set_regs(tid, regs) ? -ESRCH : rc;
 }
 
+int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result)
+{
+	enum {
+		EFLAGS_TF = 0x100,
+		BEHIND = 3, /* syscall; int3 */
+	};
+	struct bt_regs call = call_regs(regs, nr, args);
+	bool made;
+
+	call.rip = at;
+	call.eflags &= ~(uint64_t)EFLAGS_TF;
+	if (tracee_set_regs(tid, &call))
+		return -BT_E_GONE;
+	made = run_to_stop(tid, PTRACE_CONT) == SIGTRAP;
+	if (tracee_get_regs(tid, &call))
+		return -BT_E_GONE;
+	made = made && call.rip == at + BEHIND;
+	*result = (long)call.rax;
+	if (tracee_set_regs(tid, regs) || (made && !take_status(tid)))
+		return -BT_E_GONE;
+	return !made;
+}
+
+/* The task is at the entry of a system call, with all signals blocked. */
+static int make_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+{
+	struct bt_regs other = *regs, again = *regs;
+
+	other.orig_rax = (uint64_t)nr;
+	set_call(&other, args);
+	again.rip -= 2; /* to the syscall instruction */
+	again.rax = regs->orig_rax;
+	if (tracee_set_regs(tid, &other) || !await_syscall_stop(tid) || tracee_get_regs(tid, &other))
+		return -BT_E_GONE;
+	*result = (long)other.rax;
+	return tracee_set_regs(tid, &again) || !await_syscall_stop(tid) ? -BT_E_GONE : 0;
+}
+
+int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+{
+	uint64_t mask;
+	int rc;
+
+	/* No signal may come between the two calls. */
+	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
+		return -BT_E_GONE;
+	rc = make_call_at_entry(tid, regs, nr, args, result);
+	return tracee_set_mask(tid, mask) ? -BT_E_GONE : rc;
+}
+
 int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4])
 {
 	enum {
 		BELOW_STACK = 1024, /* behind the red zone; put back afterwards */
 	};
-	uint64_t scratch = (regs->rsp - BELOW_STACK) & ~15ull, saved[4], mask = 0;
-	struct bt_regs other = *regs, again = *regs;
-	bool done;
+	uint64_t scratch = (regs->rsp - BELOW_STACK) & ~15ull, saved[4];
+	const uint64_t args[6] = {(uint64_t)signo, scratch, 0, KERNEL_SIGSET_SIZE};
+	long result;
+	int rc;
 
 	/* Without room for the argument the call is left out: the program runs on a stack that it cannot use either. */
 	if (tracee_read(tid, scratch, saved, sizeof saved) != sizeof saved || !tracee_write(tid, scratch, action, 4 * sizeof action[0]))
 		return 0;
-	other.orig_rax = SYS_rt_sigaction;
-	other.rdi = (uint64_t)signo;
-	other.rsi = scratch;
-	other.rdx = 0;
-	other.r10 = KERNEL_SIGSET_SIZE;
-	again.rip -= 2; /* to the syscall instruction */
-	again.rax = regs->orig_rax;
-	/* No signal may come between the two calls. */
-	if (tracee_get_mask(tid, &mask))
-		return -BT_E_GONE;
-	done = !tracee_set_mask(tid, UINT64_MAX) && !tracee_set_regs(tid, &other) &&
-	       await_syscall_stop(tid) && tracee_write(tid, scratch, saved, sizeof saved) && !tracee_set_regs(tid, &again) &&
-	       await_syscall_stop(tid) && !tracee_set_mask(tid, mask);
-	if (!done)
-		(void)!tracee_set_mask(tid, mask);
-	return done ? 0 : -BT_E_GONE;
+	rc = tracee_call_at_entry(tid, regs, SYS_rt_sigaction, args, &result);
+	tracee_write(tid, scratch, saved, sizeof saved);
+	return rc;
 }

@@ -76,6 +76,15 @@ long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const 
  * does not make itself may end it. */
 bool tracee_is_filtered(pid_t tid);
 
+/* Executes one system call in the task, which is stopped at a signal or a step, with the instructions syscall; int3 at `at`. SIGTRAP must not be
+ * blocked. Afterwards the task stands at a stop of a signal and has the registers regs, as before. Returns 0; -BT_E_GONE; or 1 when another
+ * stop came first: the call was not made, and that stop is still to be waited for. */
+int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result);
+
+/* Makes another system call in the task, which is at the entry of one (regs: its registers there), and brings it back to that
+ * entry. Returns 0 or -BT_E_GONE. */
+int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result);
+
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
 pid_t tracee_thread_group(pid_t tid);
 

@@ -34,6 +34,8 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 		return 0;
 	if (task->unit->tasks > 1) /* a slow file system may be served by another task of the unit */
 		grant &= ~(uint64_t)CALLS_PATHS;
+	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
+		grant &= ~(uint64_t)CALLS_WRITE;
 	if (!table)
 		grant &= ~(uint64_t)CALLS_DESCRIPTORS;
 	return grant;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Into the cache. */
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "collector/engine/engine_private.h"
+#include "collector/engine/watch.h"
 #include "collector/engine/translator.h"
 #include "collector/tracee.h"
 
@@ -15,36 +16,74 @@ enum {
 };
 
 struct source {
-	struct address_space *space;
-	struct trace_writer *writer;
-	pid_t tid;
+	const struct backend *b;
+	struct task *task;
+	struct engine_space *es;
+	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
 };
+
+/* Of one page. */
+static size_t read_page(const struct source *s, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	struct address_space *space = s->task->process->space;
+	uint64_t page = addr & ~(uint64_t)(WATCH_PAGE - 1);
+	const uint8_t *watched = watch_bytes(s->es, page);
+
+	if (!watched)
+		return address_space_code(space, s->b->writer, s->task->tid, addr, bytes, n);
+	address_space_use(space, s->b->writer, page, watched, addr - page, n);
+	memcpy(bytes, watched + (addr - page), n);
+	return n;
+}
 
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	const struct source *s = arg;
+	size_t here = WATCH_PAGE - addr % WATCH_PAGE, got;
 
-	return address_space_code(s->space, s->writer, s->tid, addr, bytes, n);
+	if (!s->es->watch.protected)
+		return address_space_code(s->task->process->space, s->b->writer, s->task->tid, addr, bytes, n);
+	got = read_page(s, addr, bytes, n < here ? n : here);
+	return got == here && here < n ? got + read_page(s, addr + here, bytes + here, n - here) : got;
 }
 
 static const uint8_t *fixed_page(void *arg, uint64_t addr)
 {
 	const struct source *s = arg;
 
-	return address_space_fixed_page(s->space, s->writer, s->tid, addr);
+	return address_space_fixed_page(s->task->process->space, s->b->writer, s->task->tid, addr);
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
 {
-	const struct source *s = arg;
+	struct source *s = arg;
+	enum watch_result rc;
 
-	return address_space_code_kind(s->space, addr) == CODE_MUTABLE;
+	if (address_space_code_kind(s->task->process->space, addr) != CODE_MUTABLE)
+		return false;
+	if (s->interrupted)
+		return true;
+	rc = watch_page(s->b, s->task, s->es, addr & ~(uint64_t)(WATCH_PAGE - 1));
+	if (rc == WATCH_INTERRUPTED || rc == WATCH_GONE)
+		s->interrupted = rc;
+	return rc != WATCH_DONE;
+}
+
+/* The chain at pc that is there already, its page being watched again if need be. */
+static uint32_t chain_there(struct source *s, uint64_t pc)
+{
+	uint32_t chain = code_cache_find(s->es->cache, pc);
+
+	if (chain != CHAIN_NONE)
+		return chain;
+	is_mutable(s, pc);
+	return code_cache_find(s->es->cache, pc);
 }
 
 /* The chain at pc, made if need be. CHAIN_NONE as translator_translate(); the cache may have been cleared then. */
 static uint32_t chain_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
 {
-	uint32_t chain = code_cache_find(c, pc);
+	uint32_t chain = chain_there(source->arg, pc);
 
 	if (chain == CHAIN_NONE)
 		return translator_translate(c, source, pc, indirect);
@@ -62,7 +101,7 @@ static uint64_t address_in(const struct source *s, uint64_t slot)
 	uint64_t value = 0;
 	struct iovec local = {&value, sizeof value}, remote = {(void *)(uintptr_t)slot, sizeof value};
 
-	return process_vm_readv(s->tid, &local, 1, &remote, 1, 0) == sizeof value ? value : 0;
+	return process_vm_readv(s->task->tid, &local, 1, &remote, 1, 0) == sizeof value ? value : 0;
 }
 
 /* Chains that execution may come to soon, breadth first from the chain `first`, the newest: along direct branches, back from calls, and through fixed slots. */
@@ -70,7 +109,7 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 {
 	uint32_t clears = c->clears;
 
-	for (uint32_t n = first; n < c->chain_count && c->chain_count < first + AHEAD; n++) {
+	for (uint32_t n = first; n < c->chain_count && c->chain_count < first + AHEAD && !((const struct source *)source->arg)->interrupted; n++) {
 		uint32_t exit = c->chains[n].exit_first, end = n + 1 < c->chain_count ? c->chains[n + 1].exit_first : c->exit_count;
 		uint64_t back = c->chains[n].returns_to, slot = c->chains[n].slot, pc = slot ? address_in(source->arg, slot) : 0;
 
@@ -87,15 +126,18 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 }
 
 /* The chain at pc, made if need be, with some that lie ahead of it. */
-static uint32_t chain_for(struct backend *b, struct task *task, struct code_cache *c, uint64_t pc, bool indirect)
+static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 {
-	struct source src = {task->process->space, b->writer, task->tid};
-	struct code_source source = {read_code, fixed_page, is_mutable, &src};
+	struct code_source source = {read_code, fixed_page, is_mutable, src};
+	struct code_cache *c = src->es->cache;
 	uint32_t chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 
 	if (chain != CHAIN_NONE && chain + 1 == c->chain_count)
 		translate_ahead(c, &source, chain);
-	return c->clears == clears ? chain : chain_at(c, &source, pc, indirect);
+	/* What lies ahead may have been found to have changed, and the chain to reach into it. */
+	if (c->clears == clears && (chain == CHAIN_NONE || code_cache_find(c, pc) == chain))
+		return chain;
+	return chain_at(c, &source, pc, indirect);
 }
 
 /* An execve that fails late ends in an address space that has nothing in it, with a signal on its way that kills. */
@@ -119,6 +161,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct engine_space *es = NULL;
 	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT, .mask = -BITS_LIMIT,
 			      .call_next = -CALL_NOTES_BYTES};
+	struct source src = {.b = b, .task = task};
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
 
@@ -128,8 +171,13 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		es->cache->ticks = b->ticks;
 		code_cache_clear(es->cache);
 	}
-	if (es)
-		chain = chain_for(b, task, es->cache, task->regs.rip, indirect);
+	if (es) {
+		src.es = es;
+		watch_sweep(b, es);
+		chain = chain_for(&src, task->regs.rip, indirect);
+	}
+	if (src.interrupted)
+		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
 	if (es && !b->ticks) /* NEEDSWORK: chains that count have to count a system call made in the cache */
 		ctx.calls = calls_grant(task, es);
 	if (chain == CHAIN_NONE || engine_hide_trap(task))

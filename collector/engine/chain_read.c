@@ -116,6 +116,11 @@ static void read_steps(struct translation *t)
 			t->ends_outside = true;
 			return;
 		}
+		if (!t->mutable && (pc ^ (behind(s) - 1)) >> 12 && t->source->is_mutable(t->source->arg, behind(s) - 1)) { /* it ends on a page that may change */
+			if (t->count)
+				return;
+			t->mutable = true;
+		}
 		t->count++;
 		pc = behind(s);
 		t->next = pc;

@@ -20,6 +20,8 @@
 enum {
 	PATCH_GAP = 512,     /* writing so much more costs less than another call */
 	WRITE_AT_ONCE = 256, /* changes of the tables */
+	NOBODY = 1, /* in table 2: an entry that is free again, but searches go on behind it */
+	TABLE2_FULL = TABLE2_ENTRIES / 4 * 3, /* searches would be long */
 };
 
 static uint32_t bucket_of(uint64_t pc)
@@ -50,6 +52,7 @@ static void forget_all(struct code_cache *c)
 	memset(c->table2, 0, TABLE2_ENTRIES * sizeof *c->table2);
 	c->chain_count = c->place_count = c->span_count = c->exit_count = c->table2_count = c->pending_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
+	chain_index_clear(&c->index);
 }
 
 static bool ensure_code(struct code_cache *c, size_t n)
@@ -77,6 +80,7 @@ struct code_cache *code_cache_new(void)
 		return NULL;
 	c->mem = -1;
 	c->fast_pext = processor_has_fast_pext();
+	chain_index_init(&c->index);
 	c->segments = segment_table_new();
 	c->buckets = malloc(CACHE_BUCKETS * sizeof *c->buckets);
 	c->waiting = malloc(CACHE_BUCKETS * sizeof *c->waiting);
@@ -120,7 +124,7 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->exits = copy_of(c->exits, c->exit_count * sizeof *c->exits, c->exit_cap * sizeof *c->exits, &ok);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
 	n->pending = copy_of(c->pending, c->pending_count * sizeof *c->pending, c->pending_cap * sizeof *c->pending, &ok);
-	if (!n->segments || !ok) {
+	if (!chain_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_free(n);
 		return NULL;
 	}
@@ -144,6 +148,7 @@ void code_cache_free(struct code_cache *c)
 	free(c->exits);
 	free(c->patches);
 	free(c->pending);
+	chain_index_release(&c->index);
 	free(c);
 }
 
@@ -307,7 +312,7 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 
 bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset)
 {
-	if (c->code_len + n > CODE_SIZE || !ensure_code(c, n))
+	if (c->table2_count >= TABLE2_FULL || c->code_len + n > CODE_SIZE || !ensure_code(c, n))
 		return false;
 	*bytes = c->code + c->code_len;
 	*offset = (uint32_t)c->code_len;
@@ -405,6 +410,9 @@ uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 
 	if (!grow(&c->chains, c->chain_count, &c->chain_cap, sizeof *c->chains))
 		return CHAIN_NONE;
+	for (uint32_t i = 0; i < chain->span_count; i++)
+		if (!chain_index_add(&c->index, c->spans[chain->span_first + i].start, c->spans[chain->span_first + i].end, number))
+			return CHAIN_NONE;
 	c->chains[number] = *chain;
 	c->chains[number].incoming = EXIT_NONE;
 	c->chains[number].next = *bucket;
@@ -436,11 +444,14 @@ void code_cache_publish(struct code_cache *c, uint32_t chain)
 {
 	const struct chain *ch = &c->chains[chain];
 	uint64_t pair[2] = {ch->pc, region_address(CODE_AT + ch->indirect)};
-	uint32_t slot = table2_slot(ch->pc);
+	uint32_t slot = table2_slot(ch->pc), gone = TABLE2_ENTRIES;
 
 	code_cache_poke(c, TABLE1_AT + (ch->pc & 0xffff) * 8, &pair[1], 8);
-	while (c->table2[slot] && c->table2[slot] != ch->pc)
-		slot = (slot + 1) & (TABLE2_ENTRIES - 1);
+	for (; c->table2[slot] && c->table2[slot] != ch->pc; slot = (slot + 1) & (TABLE2_ENTRIES - 1))
+		if (c->table2[slot] == NOBODY && gone == TABLE2_ENTRIES)
+			gone = slot;
+	if (!c->table2[slot] && gone != TABLE2_ENTRIES)
+		slot = gone;
 	if (!c->table2[slot])
 		c->table2_count++;
 	c->table2[slot] = ch->pc;
@@ -492,7 +503,7 @@ static bool overlaps(const struct code_cache *c, const struct chain *ch, uint64_
 /* Nothing leads to an empty entry's address 1: no program jumps there and lives. A 0 would end searches for others. */
 static void unpublish(struct code_cache *c, const struct chain *ch)
 {
-	const uint64_t miss = region_address(CODE_AT + c->miss), nobody[2] = {1, region_address(CODE_AT + c->miss_trap)};
+	const uint64_t miss = region_address(CODE_AT + c->miss), nobody[2] = {NOBODY, region_address(CODE_AT + c->miss_trap)};
 	uint32_t slot = table2_slot(ch->pc);
 
 	code_cache_poke(c, TABLE1_AT + (ch->pc & 0xffff) * 8, &miss, 8);
@@ -500,11 +511,12 @@ static void unpublish(struct code_cache *c, const struct chain *ch)
 		slot = (slot + 1) & (TABLE2_ENTRIES - 1);
 	if (c->table2[slot] != ch->pc)
 		return;
-	c->table2[slot] = 1;
+	c->table2[slot] = NOBODY;
 	code_cache_poke(c, TABLE2_AT + slot * 16ull, nobody, 16);
 }
 
-void code_cache_drop_chain(struct code_cache *c, uint32_t number)
+/* Nothing leads to the chain any more. */
+static void unlink_chain(struct code_cache *c, uint32_t number)
 {
 	struct chain *ch = &c->chains[number];
 	uint32_t *at = &c->buckets[bucket_of(ch->pc)], exit = ch->incoming;
@@ -512,7 +524,6 @@ void code_cache_drop_chain(struct code_cache *c, uint32_t number)
 	while (*at != number)
 		at = &c->chains[*at].next;
 	*at = ch->next;
-	ch->dead = true;
 	ch->incoming = EXIT_NONE;
 	while (exit != EXIT_NONE) {
 		uint32_t next = c->exits[exit].next;
@@ -525,18 +536,97 @@ void code_cache_drop_chain(struct code_cache *c, uint32_t number)
 		unpublish(c, ch);
 }
 
+void code_cache_drop_chain(struct code_cache *c, uint32_t number)
+{
+	if (!c->chains[number].parked)
+		unlink_chain(c, number);
+	c->chains[number].dead = true;
+	c->chains[number].parked = false;
+}
+
+/* What a walk over the chains of some pages needs. */
+struct walk {
+	struct code_cache *cache;
+	uint64_t start, end;
+	bool any;
+	bool (*blocked)(void *arg, uint64_t start, uint64_t end);
+	void *arg;
+};
+
+static bool drop_one(void *arg, uint32_t number)
+{
+	struct walk *w = arg;
+
+	if (w->cache->chains[number].dead)
+		return false;
+	if (!overlaps(w->cache, &w->cache->chains[number], w->start, w->end))
+		return true;
+	code_cache_drop_chain(w->cache, number);
+	w->any = true;
+	return false;
+}
+
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 {
-	bool any = false;
+	struct walk w = {.cache = c, .start = start, .end = end};
 
-	for (uint32_t i = 0; i < c->chain_count; i++) {
-		if (c->chains[i].dead || !overlaps(c, &c->chains[i], start, end))
-			continue;
-		code_cache_drop_chain(c, i);
-		any = true;
-	}
+	chain_index_walk(&c->index, start, end, drop_one, &w);
 	segment_kill(c->segments, start, end);
-	return any;
+	return w.any;
+}
+
+static bool park_one(void *arg, uint32_t number)
+{
+	struct walk *w = arg;
+	struct chain *ch = &w->cache->chains[number];
+
+	if (ch->dead || ch->parked)
+		return !ch->dead;
+	unlink_chain(w->cache, number);
+	ch->parked = true;
+	return true;
+}
+
+void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end)
+{
+	struct walk w = {.cache = c};
+
+	chain_index_walk(&c->index, start, end, park_one, &w);
+}
+
+static bool is_blocked(const struct walk *w, const struct chain *ch)
+{
+	for (uint32_t i = 0; i < ch->span_count; i++)
+		if (w->blocked(w->arg, w->cache->spans[ch->span_first + i].start, w->cache->spans[ch->span_first + i].end))
+			return true;
+	return false;
+}
+
+static bool unpark_one(void *arg, uint32_t number)
+{
+	struct walk *w = arg;
+	struct code_cache *c = w->cache;
+	struct chain *ch = &c->chains[number];
+
+	if (ch->dead || !ch->parked || is_blocked(w, ch))
+		return !ch->dead;
+	ch->parked = false;
+	ch->dead = code_cache_find(c, ch->pc) != CHAIN_NONE; /* another has taken its place */
+	if (ch->dead)
+		return false;
+	ch->next = c->buckets[bucket_of(ch->pc)];
+	c->buckets[bucket_of(ch->pc)] = number;
+	link_waiting(c, number);
+	if (ch->indirect)
+		code_cache_publish(c, number);
+	return true;
+}
+
+void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	struct walk w = {.cache = c, .blocked = blocked, .arg = arg};
+
+	chain_index_walk(&c->index, start, end, unpark_one, &w);
 }
 
 void code_cache_clear(struct code_cache *c)

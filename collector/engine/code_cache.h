@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/engine/chain_index.h"
 #include "collector/engine/segment.h"
 #include "lib/error.h"
 
@@ -35,6 +36,7 @@ struct chain {
 	uint64_t returns_to; /* behind the call that ends it, 0: none */
 	uint64_t slot;	     /* of the address that its last branch jumps to, where that is at a fixed place, 0: none */
 	bool dead;
+	bool parked; /* nothing leads to it, but its code may still be right: code_cache_park() */
 };
 
 /* What the registers are at a place in the code: the state before the application's instruction at pc. */
@@ -97,6 +99,7 @@ struct code_cache {
 	uint32_t *waiting; /* exits not linked yet, by target */
 	struct place *places;
 	uint32_t place_count, place_cap;
+	struct chain_index index;
 	struct span *spans;
 	uint32_t span_count, span_cap;
 	struct cache_exit *exits; /* ordered by trap */
@@ -109,6 +112,7 @@ struct code_cache {
 	uint32_t patch_count, patch_cap;
 	struct pending *pending;
 	uint32_t pending_count, pending_cap;
+	uint32_t own_call; /* offset of the glue with which system calls of ours are made (tracee_call()) */
 	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
@@ -164,6 +168,12 @@ const struct place *code_cache_place(const struct code_cache *c, uint32_t offset
 
 /* Forgets every chain made from code in [start, end). Returns whether there was one. */
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
+
+/* Chains made from code in [start, end) are not to be entered until code_cache_unpark(): somebody may be writing there. */
+void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end);
+
+/* What of them has not been forgotten meanwhile may be entered again, unless blocked() says that code it was made from may still change. */
+void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg);
 
 /* Forgets one chain. */
 void code_cache_drop_chain(struct code_cache *c, uint32_t chain);

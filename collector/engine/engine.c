@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 
-#include "collector/engine/engine_private.h"
+#include "collector/engine/watch.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
 
@@ -46,6 +46,38 @@ int engine_hide_trap(struct task *task)
 	rc = stepper_hide_trap(task);
 	task->backend = et;
 	return rc;
+}
+
+void engine_prepare(const struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	task->backend = et->step;
+	stepper_prepare(b, task);
+	task->backend = et;
+}
+
+/* The program blocks SIGSEGV and has made it: the kernel is to see both. */
+static int fault_again(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	int rc;
+
+	task->backend = et->step;
+	rc = stepper_fault_again(b, task);
+	task->backend = et;
+	return rc;
+}
+
+static bool hides_fault(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	bool hides;
+
+	task->backend = et->step;
+	hides = stepper_hides_fault(task);
+	task->backend = et;
+	return hides;
 }
 
 static bool step_keeps(struct task *task, siginfo_t *info)
@@ -134,6 +166,24 @@ static bool is_fault(const siginfo_t *info)
 	}
 }
 
+/* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes to may be on
+ * the page that it is on. */
+static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es, const siginfo_t *info)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
+
+	switch (watch_open(b, task, es, addr, addr + 1, false)) {
+	case WATCH_GONE:
+		return BACKEND_GONE;
+	case WATCH_INTERRUPTED:
+		return BACKEND_RUNS;
+	case WATCH_NOT: /* the kernel does not let us: nothing better is left */
+		return BACKEND_SIGNAL;
+	default:
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	}
+}
+
 /* A signal while the task was in the cache. A fault is raised again by the instruction itself, at its own address, so that all the
  * kernel tells the program of it is true. */
 static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
@@ -161,7 +211,9 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	}
 	if (stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	if (info->si_signo == SIGTRAP && step_keeps(task, info))
+	if (watch_is_fault(es, info))
+		return written(b, task, es, info);
+	if ((info->si_signo == SIGTRAP || info->si_signo == SIGSEGV) && step_keeps(task, info))
 		return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
 	if (is_fault(info))
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
@@ -207,6 +259,7 @@ static void engine_task_release(struct backend *b, struct task *task)
 	if (!et)
 		return;
 	calls_forget_task(task);
+	watch_after_call(task);
 	task->backend = et->step;
 	stepper_ops.task_release(b, task);
 	free(et);
@@ -214,6 +267,8 @@ static void engine_task_release(struct backend *b, struct task *task)
 
 static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
+	if (signo && watch_before_signal(b, task, action))
+		return -BT_E_GONE;
 	if (signo || task->in_syscall || task->syscall_restarts)
 		return engine_step(b, task, signo, action);
 	return cache_enter(b, task, false);
@@ -236,7 +291,12 @@ static int engine_proceed(struct backend *b, struct task *task)
 static void engine_leave(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
+	struct engine_space *es = task->process->space->extension;
 
+	watch_after_call(task);
+	/* What cannot be given back stays protected: the task is gone. */
+	if (es && es->mapped)
+		(void)!watch_open(b, task, es, 0, UINT64_MAX, task->in_syscall);
 	task->backend = et->step;
 	stepper_ops.leave(b, task);
 	task->backend = et;
@@ -246,11 +306,24 @@ static void engine_execed(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
 
+	watch_after_call(task);
 	task->backend = et->step;
 	stepper_ops.execed(b, task);
 	task->backend = et;
 	et->in_cache = false;
 	task_settle(task); /* the old space's segments go with it */
+}
+
+/* A signal while the stepper had the task. */
+static enum backend_stop step_signalled(struct backend *b, struct task *task, const siginfo_t *info)
+{
+	struct engine_space *es = task->process->space->extension;
+
+	if (es && watch_is_fault(es, info))
+		return written(b, task, es, info);
+	if (info->si_signo == SIGSEGV && info->si_code > 0 && hides_fault(task))
+		return fault_again(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	return BACKEND_SIGNAL;
 }
 
 static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
@@ -261,10 +334,17 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	if (et->in_cache)
 		return cache_stopped(b, task, info);
 	stop = step_stopped(b, task, ev, info);
-	if (stop == BACKEND_SYSCALL_ENTER)
+	if (stop == BACKEND_SYSCALL_ENTER) {
 		calls_entered(task);
-	if (stop == BACKEND_SYSCALL_EXIT)
+		if (watch_before_call(b, task))
+			return BACKEND_GONE;
+	}
+	if (stop == BACKEND_SYSCALL_EXIT) {
 		calls_left(task);
+		watch_after_call(task);
+	}
+	if (stop == BACKEND_SIGNAL)
+		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
 		return stop;
 	if (et->holds || et->stop_wanted)

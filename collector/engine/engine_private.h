@@ -8,6 +8,7 @@
 #include "collector/engine/code_cache.h"
 #include "collector/engine/descriptors.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/watched_pages.h"
 #include "collector/engine/window.h"
 
 enum {
@@ -47,6 +48,8 @@ struct engine_space {
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */
 	struct branch_log_record *records; /* room to read them into */
 	struct call_note *notes; /* likewise */
+	struct watched_pages watch;
+	struct engine_task *in_calls; /* tasks that are in system calls */
 };
 
 struct engine_task {
@@ -59,6 +62,10 @@ struct engine_task {
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
 	siginfo_t held;
+	struct task *task; /* whose this is, while it is: */
+	bool in_call;	   /* in the space's list of those in system calls */
+	struct engine_task *next_in_call;
+	bool suspends;	   /* its call keeps pages from being watched */
 };
 
 /* How a stretch ended. */
@@ -137,6 +144,9 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 
 /* One step by the stepper, which delivers signo first. Returns 0 or -BT_E_GONE. */
 int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
+
+/* Another stop of the task, whose registers are task->regs, is still to be waited for, and nothing has been begun. */
+void engine_prepare(const struct backend *b, struct task *task);
 
 /* Puts away what stepping has changed in the task: the cache's code does not know of it. Returns as stepper_hide_trap() does. */
 int engine_hide_trap(struct task *task);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's part of an address space: its code cache and the region in the tracee. */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "collector/engine/engine_private.h"
+#include "collector/engine/watch.h"
 #include "collector/tracee.h"
 
 static void space_release(void *extension)
@@ -12,6 +14,7 @@ static void space_release(void *extension)
 	struct engine_space *es = extension;
 
 	window_close(&es->window);
+	watched_release(&es->watch);
 	code_cache_free(es->cache);
 	free(es->records);
 	free(es->notes);
@@ -30,12 +33,13 @@ static void *space_copy(void *extension)
 		return NULL;
 	*n = *es;
 	n->shared = false;
+	n->in_calls = NULL;
 	n->window = (struct window){.inherited = es->window.bytes != NULL};
 	n->cache = code_cache_copy(es->cache);
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(CALL_NOTES_BYTES);
 	descriptors_forked(&n->descriptors);
-	if (!n->cache || !n->records || !n->notes) {
+	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes) {
 		space_release(n);
 		return NULL;
 	}
@@ -51,14 +55,28 @@ static void space_changed(void *extension, uint64_t start, uint64_t end)
 	code_cache_drop(es->cache, start, end);
 }
 
-static const struct space_extension_ops space_ops = {space_copy, space_release, space_changed};
+static uint64_t space_watched(void *extension, uint64_t addr, uint64_t end, bool *watched)
+{
+	return watch_run(extension, addr, end, watched);
+}
 
-static struct engine_space *space_new(void)
+static const struct space_extension_ops space_ops = {space_copy, space_release, space_changed, space_watched};
+
+/* Whether calls of ours may be filtered, or a fault of ours would change what the program has said of SIGSEGV. */
+static bool refuses_watching(pid_t tid)
+{
+	struct tracee_signals s;
+
+	return tracee_signals(tid, &s) || tracee_is_filtered(tid) || s.ignored >> (SIGSEGV - 1) & 1;
+}
+
+static struct engine_space *space_new(pid_t tid)
 {
 	struct engine_space *es = calloc(1, sizeof *es);
 
 	if (!es)
 		return NULL;
+	es->watch.refused = refuses_watching(tid);
 	es->cache = code_cache_new();
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(CALL_NOTES_BYTES);
@@ -112,7 +130,7 @@ struct engine_space *engine_space_of(const struct backend *b, struct task *task)
 	const struct mapping *there;
 
 	if (!es) {
-		es = s->extension = space_new();
+		es = s->extension = space_new(task->tid);
 		s->extension_ops = &space_ops;
 	}
 	if (!es || es->refused)

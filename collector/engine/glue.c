@@ -272,6 +272,8 @@ void glue_emit(struct code_cache *c)
 	emit_search(c, &e);
 	emit_checkpoint(c, &e);
 	emit_call(c, &e);
+	c->own_call = (uint32_t)e.len;
+	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;
 	emit_bytes(&e, "btrec", sizeof "btrec");
 }

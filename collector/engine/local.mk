@@ -9,6 +9,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/calls.c collector/engine/calls.h \
 	collector/engine/chain_check.c \
 	collector/engine/chain_code.c \
+	collector/engine/chain_index.c collector/engine/chain_index.h \
 	collector/engine/chain_read.c \
 	collector/engine/chain_ticks.c \
 	collector/engine/code_cache.c collector/engine/code_cache.h \
@@ -22,6 +23,9 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/segment.c collector/engine/segment.h \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \
+	collector/engine/watch.c collector/engine/watch.h \
+	collector/engine/watch_calls.c collector/engine/watch_calls.h \
+	collector/engine/watched_pages.c collector/engine/watched_pages.h \
 	collector/engine/window.c collector/engine/window.h \
 	collector/engine/x86.c collector/engine/x86.h collector/engine/x86_forms.h \
 	collector/engine/x86_legacy.c collector/engine/x86_vector.c

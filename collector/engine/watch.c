@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/watch.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "collector/engine/watch_calls.h"
+#include "collector/stepper.h"
+#include "collector/tracee.h"
+
+enum {
+	SEGV_ACCESS = 2,  /* SEGV_ACCERR */
+	FRAME_MAX = 16384, /* more than a signal frame takes, and the red zone: the state of AMX is 11 KiB */
+	NEAR_STACK = 65536,
+	DIFF_GAP = 16,	  /* bytes that changed are one range unless so many between them did not */
+};
+
+/* mprotect() in the stopped task. */
+static enum watch_result protect(const struct backend *b, struct task *task, const struct engine_space *es, uint64_t start, uint64_t end, int prot, bool at_entry)
+{
+	const uint64_t args[6] = {start, end - start, (uint64_t)prot};
+	long result;
+	int rc;
+
+	if (at_entry)
+		rc = tracee_call_at_entry(task->tid, &task->regs, SYS_mprotect, args, &result);
+	else
+		rc = engine_hide_trap(task);
+	if (rc > 0) /* a signal comes first */
+		return WATCH_NOT;
+	if (!rc && !at_entry)
+		rc = tracee_call(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_call), SYS_mprotect, args, &result);
+	if (rc < 0)
+		return WATCH_GONE;
+	if (rc > 0) {
+		engine_prepare(b, task);
+		return WATCH_INTERRUPTED;
+	}
+	return result ? WATCH_NOT : WATCH_DONE;
+}
+
+/* ---- Protecting ---- */
+
+struct range_in_call {
+	uint64_t start, end;
+	bool hit;
+};
+
+static void look_at_range(void *arg, uint64_t start, uint64_t end)
+{
+	struct range_in_call *r = arg;
+
+	r->hit |= start < r->end && r->start < end;
+}
+
+/* Whether the kernel may be about to write to the page for a task that is in a system call. */
+static bool awaited_by_kernel(const struct engine_space *es, uint64_t page)
+{
+	struct range_in_call r = {page, page + WATCH_PAGE, false};
+
+	for (const struct engine_task *et = es->in_calls; et && !r.hit; et = et->next_in_call)
+		watch_call_ranges(et->task, look_at_range, &r);
+	return r.hit;
+}
+
+static bool may_watch(const struct engine_space *es, const struct task *task, uint64_t page)
+{
+	const struct mapping *m = address_space_map_at(task->process->space, page);
+	uint64_t sp = task->regs.rsp;
+
+	if (!m || m->shared || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
+		return false;
+	if (!strcmp(m->path, "[stack]") || (sp < page + WATCH_PAGE + FRAME_MAX && page < sp + NEAR_STACK) || watched_is_stack(&es->watch, page))
+		return false;
+	return !awaited_by_kernel(es, page);
+}
+
+static void drop_changed(struct code_cache *c, const struct watched_page *p, const uint8_t *now)
+{
+	size_t at = 0, end, same;
+
+	while (at < WATCH_PAGE) {
+		if (p->bytes[at] == now[at]) {
+			at++;
+			continue;
+		}
+		for (end = at + 1, same = 0; end < WATCH_PAGE && same < DIFF_GAP; end++)
+			same = p->bytes[end] == now[end] ? same + 1 : 0;
+		code_cache_drop(c, p->addr + at, p->addr + end);
+		at = end;
+	}
+}
+
+/* Whether code in [start, end) may be changing. */
+static bool is_open(void *arg, uint64_t start, uint64_t end)
+{
+	const struct watched_pages *w = arg;
+
+	for (uint64_t page = start & ~(uint64_t)(WATCH_PAGE - 1); page < end; page += WATCH_PAGE) {
+		const struct watched_page *p = watched_find(w, page);
+
+		if (p && p->state != WATCH_PROTECTED)
+			return true;
+	}
+	return false;
+}
+
+/* The page has just been protected: its chains come back, but for those that its bytes of now do not bear out. */
+static bool take_bytes(struct task *task, struct engine_space *es, struct watched_page *p, uint64_t time)
+{
+	uint8_t now[WATCH_PAGE];
+	bool known = p->bytes;
+
+	if (!known)
+		p->bytes = malloc(WATCH_PAGE);
+	if (!p->bytes || tracee_read(task->tid, p->addr, now, sizeof now) != sizeof now)
+		return false;
+	if (known && memcmp(p->bytes, now, sizeof now))
+		drop_changed(es->cache, p, now);
+	memcpy(p->bytes, now, sizeof now);
+	watched_protect(&es->watch, p, time);
+	if (known)
+		code_cache_unpark(es->cache, p->addr, p->addr + WATCH_PAGE, is_open, &es->watch);
+	return true;
+}
+
+/* The page is left to the program for a while. */
+static void compare(struct engine_space *es, struct watched_page *p, uint64_t now)
+{
+	watched_compare(&es->watch, p, now);
+	if (!p->bytes)
+		return;
+	code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+	free(p->bytes);
+	p->bytes = NULL;
+}
+
+enum watch_result watch_page(const struct backend *b, struct task *task, struct engine_space *es, uint64_t page)
+{
+	struct watched_page *p = watched_add(&es->watch, page);
+	uint64_t now = trace_writer_time(b->writer);
+	enum watch_result rc;
+
+	if (!p || p->state == WATCH_COMPARED)
+		return WATCH_NOT;
+	if (p->state == WATCH_PROTECTED)
+		return WATCH_DONE;
+	if (watched_is_hot(&es->watch, p, now) || !may_watch(es, task, page)) {
+		compare(es, p, now);
+		return WATCH_NOT;
+	}
+	p->prot = address_space_map_at(task->process->space, page)->prot;
+	task->process->space->watched = true; /* before SIGSEGV is hidden */
+	rc = protect(b, task, es, page, page + WATCH_PAGE, p->prot & ~PROT_WRITE, false);
+	if (rc == WATCH_NOT || (rc == WATCH_DONE && !take_bytes(task, es, p, now))) {
+		if (rc == WATCH_DONE)
+			(void)protect(b, task, es, page, page + WATCH_PAGE, p->prot, false);
+		compare(es, p, now);
+		return WATCH_NOT;
+	}
+	return rc;
+}
+
+const uint8_t *watch_bytes(const struct engine_space *es, uint64_t page)
+{
+	const struct watched_page *p = es->watch.protected ? watched_find(&es->watch, page) : NULL;
+
+	return p && p->state == WATCH_PROTECTED ? p->bytes : NULL;
+}
+
+void watch_sweep(const struct backend *b, struct engine_space *es)
+{
+	struct watched_page *p;
+	uint64_t now;
+	size_t at = 0;
+
+	if (!es->watch.compared || es->watch.refused)
+		return;
+	now = trace_writer_time(b->writer);
+	while ((p = watched_retry(&es->watch, &at, now)))
+		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+}
+
+/* ---- Opening ---- */
+
+bool watch_is_fault(const struct engine_space *es, const siginfo_t *info)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
+
+	return info->si_signo == SIGSEGV && info->si_code == SEGV_ACCESS && watched_protected(&es->watch, addr, addr + 1);
+}
+
+enum watch_result watch_open(const struct backend *b, struct task *task, struct engine_space *es, uint64_t start, uint64_t end, bool at_entry)
+{
+	struct watched_page *p;
+
+	while ((p = watched_protected(&es->watch, start, end))) {
+		uint64_t run = watched_run(&es->watch, p, end);
+		enum watch_result rc = protect(b, task, es, p->addr, run, p->prot, at_entry);
+
+		if (rc == WATCH_NOT) { /* there may be no room for another mapping: a whole run needs none */
+			run = watched_run(&es->watch, p, UINT64_MAX);
+			rc = protect(b, task, es, p->addr, run, p->prot, at_entry);
+		}
+		if (rc != WATCH_DONE)
+			return rc;
+		for (uint64_t page = p->addr; page < run; page += WATCH_PAGE)
+			watched_opened(&es->watch, watched_find(&es->watch, page), trace_writer_time(b->writer));
+		code_cache_park(es->cache, p->addr, run);
+	}
+	return WATCH_DONE;
+}
+
+static struct engine_space *space_of(const struct task *task)
+{
+	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+
+	return es && es->mapped ? es : NULL;
+}
+
+struct opening {
+	const struct backend *b;
+	struct task *task;
+	struct engine_space *es;
+	enum watch_result rc;
+};
+
+static void open_range(void *arg, uint64_t start, uint64_t end)
+{
+	struct opening *o = arg;
+
+	if (o->rc == WATCH_DONE)
+		o->rc = watch_open(o->b, o->task, o->es, start, end, true);
+}
+
+/* Calls that mean something beyond what they write. Whether everything is to be given back. */
+static bool look_at_call(struct task *task, struct engine_space *es)
+{
+	struct engine_task *et = task->backend;
+	struct watch_range stack;
+
+	switch (watch_call_kind(task)) {
+	case WATCH_CALL_ENDS:
+		es->watch.refused = true;
+		return true;
+	case WATCH_CALL_FORKS:
+		/* The child would have protections of one moment and a list of another. */
+		if (!es->shared || et->suspends)
+			return false;
+		et->suspends = true;
+		es->watch.suspended++;
+		return true;
+	case WATCH_CALL_STACK:
+		if (watch_call_stack(task, &stack) && !watched_add_stack(&es->watch, stack.start, stack.end))
+			es->watch.refused = true;
+		return es->watch.refused;
+	case WATCH_CALL_PLAIN:
+		return false;
+	}
+	return false;
+}
+
+int watch_before_call(const struct backend *b, struct task *task)
+{
+	struct engine_space *es = space_of(task);
+	struct engine_task *et = task->backend;
+	struct opening o = {b, task, es, WATCH_DONE};
+
+	if (!es)
+		return 0;
+	if (look_at_call(task, es))
+		open_range(&o, 0, UINT64_MAX);
+	else if (es->watch.protected)
+		watch_call_ranges(task, open_range, &o);
+	if (!et->in_call) {
+		et->in_call = true;
+		et->task = task;
+		et->next_in_call = es->in_calls;
+		es->in_calls = et;
+	}
+	return o.rc == WATCH_GONE ? -BT_E_GONE : 0;
+}
+
+void watch_after_call(struct task *task)
+{
+	struct engine_space *es = space_of(task);
+	struct engine_task *et = task->backend, **at;
+
+	if (!es || !et->in_call)
+		return;
+	for (at = &es->in_calls; *at && *at != et; at = &(*at)->next_in_call)
+		;
+	if (*at)
+		*at = et->next_in_call;
+	et->in_call = false;
+	es->watch.suspended -= et->suspends;
+	et->suspends = false;
+}
+
+int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action)
+{
+	struct engine_space *es = space_of(task);
+	uint64_t start = task->regs.rsp - FRAME_MAX, end = task->regs.rsp, mask, but_ours = ~(1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1));
+	enum watch_result rc;
+	siginfo_t info;
+
+	if (!es)
+		return 0;
+	if (action == BT_ACTION_CORE) {
+		start = 0;
+		end = UINT64_MAX;
+	} else if (action != BT_ACTION_HANDLER) {
+		return 0;
+	}
+	if (!watched_protected(&es->watch, start, end))
+		return 0;
+	/* Other signals wait; this one is delivered from the stop behind the calls. */
+	if (tracee_get_siginfo(task->tid, &info) || tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, but_ours))
+		return -BT_E_GONE;
+	rc = watch_open(b, task, es, start, end, false);
+	return rc == WATCH_GONE || tracee_set_mask(task->tid, mask) || tracee_set_siginfo(task->tid, &info) ? -BT_E_GONE : 0;
+}
+
+uint64_t watch_run(const struct engine_space *es, uint64_t addr, uint64_t end, bool *protected)
+{
+	const struct watched_page *p = watched_protected(&es->watch, addr, end);
+
+	*protected = p && p->addr <= addr;
+	if (!p)
+		return end;
+	return *protected ? watched_run(&es->watch, p, end) : p->addr;
+}

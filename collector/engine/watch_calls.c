@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/watch_calls.h"
+
+#include <linux/prctl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "collector/tracee.h"
+
+enum {
+	SCAN_MAX = 4096,	 /* bytes of a structure that is not known, in which addresses are looked for */
+	REACH_MIN = 65536,	 /* what a call without a length may write */
+	REACH_FACTOR = 32,	 /* bytes of the largest element that is counted by an argument */
+	REACH_COUNT = 65536,
+	IOVECS_MAX = 1024,	 /* UIO_MAXIOV */
+	MESSAGE_SIZE = 64,	 /* struct mmsghdr */
+	SMALL = 1024,		 /* more than any structure of the calls in question has */
+	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
+	LOWEST = 65536,
+	CALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
+};
+
+struct shower {
+	const struct task *task;
+	void (*range)(void *arg, uint64_t start, uint64_t end);
+	void *arg;
+};
+
+static void show(const struct shower *s, uint64_t start, uint64_t n)
+{
+	if (start >= LOWEST && n)
+		s->range(s->arg, start, start + n < start ? UINT64_MAX : start + n);
+}
+
+/* Whatever its arguments are: each may be the address of something as long as the largest of the others says. */
+static void any_argument(const struct shower *s)
+{
+	uint64_t most = 0, reach;
+
+	for (int i = 0; i < 6; i++)
+		if (s->task->call.args[i] <= LENGTH_MAX && s->task->call.args[i] > most)
+			most = s->task->call.args[i];
+	reach = REACH_MIN + most + REACH_FACTOR * (most < REACH_COUNT ? most : REACH_COUNT);
+	for (int i = 0; i < 6; i++)
+		show(s, s->task->call.args[i], reach);
+}
+
+/* None of its arguments is a length: each may be the address of something small. */
+static void small_arguments(const struct shower *s)
+{
+	for (int i = 0; i < 6; i++)
+		show(s, s->task->call.args[i], SMALL);
+}
+
+static void second_buffer(const struct shower *s)
+{
+	show(s, s->task->call.args[1], s->task->call.args[2]);
+}
+
+static void received(const struct shower *s)
+{
+	second_buffer(s);
+	show(s, s->task->call.args[4], SMALL);
+	show(s, s->task->call.args[5], SMALL);
+}
+
+static void poll_entries(const struct shower *s)
+{
+	show(s, s->task->call.args[0], s->task->call.args[1] * 8);
+}
+
+static void epoll_entries(const struct shower *s)
+{
+	show(s, s->task->call.args[1], s->task->call.args[2] * 12);
+}
+
+static void iovecs(const struct shower *s, uint64_t at, uint64_t n)
+{
+	uint64_t v[2 * 64];
+
+	for (uint64_t done = 0, now; done < n && done < IOVECS_MAX; done += now) {
+		now = n - done < 64 ? n - done : 64;
+		if (tracee_read(s->task->tid, at + done * 16, v, now * 16) != now * 16)
+			return;
+		for (uint64_t i = 0; i < now; i++)
+			show(s, v[2 * i], v[2 * i + 1]);
+	}
+}
+
+static void message(const struct shower *s, uint64_t at)
+{
+	uint64_t m[7]; /* struct msghdr: name, its length; vectors, their number; control, its length; flags */
+
+	show(s, at, sizeof m);
+	if (tracee_read(s->task->tid, at, m, sizeof m) != sizeof m)
+		return;
+	show(s, m[0], m[1] & UINT32_MAX);
+	iovecs(s, m[2], m[3]);
+	show(s, m[4], m[5]);
+}
+
+static void second_iovecs(const struct shower *s)
+{
+	any_argument(s);
+	iovecs(s, s->task->call.args[1], s->task->call.args[2]);
+}
+
+static void remote_iovecs(const struct shower *s)
+{
+	second_iovecs(s);
+	iovecs(s, s->task->call.args[3], s->task->call.args[4]);
+}
+
+static void one_message(const struct shower *s)
+{
+	message(s, s->task->call.args[1]);
+}
+
+static void messages(const struct shower *s)
+{
+	any_argument(s);
+	for (uint64_t i = 0; i < s->task->call.args[2] && i < IOVECS_MAX; i++)
+		message(s, s->task->call.args[1] + i * MESSAGE_SIZE);
+}
+
+/* A structure may hold addresses, with lengths behind them. */
+static void structures(const struct shower *s)
+{
+	uint64_t words[SCAN_MAX / 8];
+	size_t n;
+
+	any_argument(s);
+	for (int i = 0; i < 6; i++) {
+		if (s->task->call.args[i] < LOWEST)
+			continue;
+		n = tracee_read(s->task->tid, s->task->call.args[i], words, sizeof words) / 8;
+		for (size_t k = 0; k < n; k++)
+			show(s, words[k], REACH_MIN + (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
+	}
+}
+
+static void first_range(const struct shower *s)
+{
+	show(s, s->task->call.args[0], s->task->call.args[1]);
+}
+
+static void new_mapping(const struct shower *s)
+{
+	if (s->task->call.args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+		first_range(s);
+}
+
+static void moved_mapping(const struct shower *s)
+{
+	first_range(s);
+	if (s->task->call.args[3] & MREMAP_FIXED)
+		show(s, s->task->call.args[4], s->task->call.args[2]);
+}
+
+/* The kernel clears the thread's id, which lies near its thread pointer, and what its robust list names. */
+static void thread_exit(const struct shower *s)
+{
+	show(s, s->task->regs.fs_base - REACH_MIN, 2 * REACH_MIN);
+}
+
+static void nothing(const struct shower *s)
+{
+	(void)s;
+}
+
+static void everything(const struct shower *s)
+{
+	s->range(s->arg, 0, UINT64_MAX);
+}
+
+static const struct {
+	uint16_t nr;
+	void (*show)(const struct shower *s);
+} rows[] = {
+	{SYS_mmap, new_mapping}, {SYS_munmap, first_range}, {SYS_mprotect, first_range}, {SYS_pkey_mprotect, first_range},
+	{SYS_madvise, first_range}, {SYS_mremap, moved_mapping}, {SYS_remap_file_pages, first_range}, {SYS_shmat, everything}, {SYS_brk, nothing},
+	{SYS_process_madvise, remote_iovecs}, {SYS_munlockall, nothing},
+	{SYS_readv, second_iovecs}, {SYS_preadv, second_iovecs}, {SYS_preadv2, second_iovecs}, {SYS_recvmsg, one_message}, {SYS_recvmmsg, messages},
+	{SYS_process_vm_readv, remote_iovecs}, {SYS_process_vm_writev, remote_iovecs},
+	{SYS_ioctl, structures}, {SYS_clone3, structures}, {SYS_bpf, structures}, {SYS_keyctl, structures}, {SYS_ptrace, structures},
+	{SYS_io_submit, structures}, {SYS_futex_waitv, structures},
+	{SYS_read, second_buffer}, {SYS_pread64, second_buffer}, {SYS_recvfrom, received}, {SYS_getdents64, second_buffer}, {SYS_readlink, second_buffer},
+	{SYS_poll, poll_entries}, {SYS_ppoll, poll_entries}, {SYS_epoll_wait, epoll_entries}, {SYS_epoll_pwait, epoll_entries},
+	{SYS_futex, small_arguments}, {SYS_nanosleep, small_arguments}, {SYS_clock_nanosleep, small_arguments}, {SYS_clock_gettime, small_arguments},
+	{SYS_gettimeofday, small_arguments}, {SYS_wait4, small_arguments}, {SYS_select, small_arguments}, {SYS_pselect6, small_arguments},
+	{SYS_accept, small_arguments}, {SYS_accept4, small_arguments}, {SYS_stat, small_arguments}, {SYS_fstat, small_arguments}, {SYS_lstat, small_arguments},
+	{SYS_newfstatat, small_arguments}, {SYS_statx, small_arguments}, {SYS_rt_sigaction, small_arguments}, {SYS_rt_sigprocmask, small_arguments},
+	{SYS_rt_sigtimedwait, small_arguments}, {SYS_clone, small_arguments}, {SYS_fcntl, small_arguments}, {SYS_prctl, small_arguments},
+	{SYS_getrusage, small_arguments}, {SYS_times, small_arguments}, {SYS_uname, small_arguments}, {SYS_lseek, nothing}, {SYS_openat, nothing},
+	{SYS_open, nothing}, {SYS_writev, nothing}, {SYS_sendto, nothing}, {SYS_sendmsg, nothing}, {SYS_tgkill, nothing}, {SYS_epoll_ctl, nothing},
+	{SYS_exit, thread_exit}, {SYS_exit_group, nothing}, {SYS_write, nothing}, {SYS_pwrite64, nothing}, {SYS_close, nothing},
+	{SYS_sched_yield, nothing}, {SYS_rt_sigreturn, nothing}, {SYS_gettid, nothing}, {SYS_getpid, nothing},
+};
+
+void watch_call_ranges(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	const struct shower s = {task, range, arg};
+
+	if (task->call.compat) {
+		everything(&s);
+		return;
+	}
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (rows[i].nr == task->call.nr) {
+			rows[i].show(&s);
+			return;
+		}
+	any_argument(&s);
+}
+
+/* Whether it sets the disposition of SIGSEGV to being ignored: the kernel would undo that at a fault of ours. */
+static bool ignores_faults(const struct task *task)
+{
+	uint64_t handler = 0;
+
+	return task->call.args[0] == SIGSEGV && task->call.args[1] &&
+	       tracee_read(task->tid, task->call.args[1], &handler, sizeof handler) == sizeof handler && handler == (uint64_t)(uintptr_t)SIG_IGN;
+}
+
+static bool copies_space(const struct task *task)
+{
+	uint64_t flags = task->call.args[0];
+
+	if (task->call.nr == SYS_clone3 && tracee_read(task->tid, task->call.args[0], &flags, sizeof flags) != sizeof flags)
+		return true;
+	return !(flags & CLONE_VM);
+}
+
+enum watch_call watch_call_kind(const struct task *task)
+{
+	if (task->call.compat)
+		return WATCH_CALL_ENDS;
+	switch (task->call.nr) {
+	case SYS_seccomp:
+	case SYS_io_uring_setup:
+	case SYS_io_setup:
+	case SYS_userfaultfd:
+	case CALL_MSEAL:
+		return WATCH_CALL_ENDS;
+	case SYS_prctl:
+		return task->call.args[0] == PR_SET_SECCOMP ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+	case SYS_rt_sigaction:
+		return ignores_faults(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+	case SYS_fork:
+		return WATCH_CALL_FORKS;
+	case SYS_clone:
+	case SYS_clone3:
+		return copies_space(task) ? WATCH_CALL_FORKS : WATCH_CALL_PLAIN;
+	case SYS_sigaltstack:
+		return task->call.args[0] ? WATCH_CALL_STACK : WATCH_CALL_PLAIN;
+	default:
+		return WATCH_CALL_PLAIN;
+	}
+}
+
+bool watch_call_stack(const struct task *task, struct watch_range *stack)
+{
+	uint64_t s[3]; /* stack_t: its address, flags, size */
+
+	if (tracee_read(task->tid, task->call.args[0], s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
+		return false;
+	*stack = (struct watch_range){s[0], s[0] + s[2]};
+	return true;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What system calls may do to watched pages. */
+#ifndef BT_WATCH_CALLS_H
+#define BT_WATCH_CALLS_H
+
+#include "collector/engine/watched_pages.h"
+#include "collector/task.h"
+
+enum watch_call {
+	WATCH_CALL_PLAIN,
+	WATCH_CALL_ENDS,  /* behind it nothing can be watched any more: calls of ours may be filtered, or the kernel writes when it likes */
+	WATCH_CALL_FORKS, /* copies the address space */
+	WATCH_CALL_STACK, /* sets an alternate signal stack */
+};
+
+/* What the call is that the task is at (task->call). */
+enum watch_call watch_call_kind(const struct task *task);
+
+/* Of WATCH_CALL_STACK: the stack. False when it sets none. */
+bool watch_call_stack(const struct task *task, struct watch_range *stack);
+
+/* Shows what memory the call may write, or change as a mapping; more than that where it is not known exactly. */
+void watch_call_ranges(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg);
+
+#endif
