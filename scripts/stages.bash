@@ -191,6 +191,10 @@ engine_test() {
 # seconds for a fuzz target: at 3600, 1800 generated programs and a million signals.
 stages_engine() {
 	local seconds=$1 seed=$2 i programs=50 rounds=5 alarms=5000 torture=2000 tortures=12 seeds signals branches=${BTREC_BRANCHES:-1000000} name
+	if ! run_quietly "$out/full/engine-make.log" make -C "$out/gcc-werror" all tests/tools/branches; then
+		stage_failed "full: engine: does not build"
+		return
+	fi
 	seeds=$((seconds / 2 / programs + 1))
 	signals=$((seconds * 300))
 	for ((i = 0; i < seeds; i++)); do
