@@ -16,6 +16,7 @@
 #include "collector/control.h"
 #include "collector/front.h"
 #include "collector/launch.h"
+#include "collector/limits.h"
 #include "collector/place.h"
 #include "collector/program.h"
 #include "collector/say.h"
@@ -450,8 +451,9 @@ static bool exec_failed(struct run *run, struct bt_error *err)
 static int record(struct run *run)
 {
 	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
+	struct rlimit limits[RLIM_NLIMITS];
 	struct launch l = {.path = run->program, .argv = run->argv, .envp = run->recorder.deterministic ? (char *const *)(uintptr_t)fixed_environment : environ,
-			   .actions = run->actions, .mask = run->mask, .fixed_addresses = run->recorder.deterministic};
+			   .actions = run->actions, .mask = run->mask, .limits = limits, .fixed_addresses = run->recorder.deterministic};
 	struct front_message m = {0};
 	struct trace_writer *w;
 	struct recorder r;
@@ -459,6 +461,7 @@ static int record(struct run *run)
 	pid_t pid;
 	bool ended_early;
 
+	limits_lift_own(limits);
 	if (make_trace(run, &w, &err))
 		return fail_before_start(run, &err);
 	pid = launch_seized(&l, &run->exec_failure, &err);

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/limits.h"
+
 enum {
 	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
 		  PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL,
@@ -30,6 +32,8 @@ static void child(const struct launch *l, int go, int failure)
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	if (l->fixed_addresses)
 		personality(ADDR_NO_RANDOMIZE);
+	if (l->limits)
+		limits_put_back(l->limits);
 	execve(l->path, l->argv, l->envp);
 	error = errno;
 	(void)!write(failure, &error, sizeof error);

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "lib/error.h"
@@ -14,6 +15,7 @@ struct launch {
 	char *const *argv, *const *envp;
 	const struct sigaction *actions; /* [NSIG]: dispositions the program inherits */
 	sigset_t mask;			 /* its signal mask */
+	const struct rlimit *limits;	 /* [RLIM_NLIMITS]: its limits, NULL: ours */
 	bool fixed_addresses;		 /* no address space randomization */
 };
 

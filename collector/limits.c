@@ -72,6 +72,28 @@ bool limits_get(pid_t pid, int resource, struct rlimit *now)
 	return errno == EPERM && names[resource] && read_file(pid, names[resource], now);
 }
 
+/* ---- The recorder's own ---- */
+
+void limits_lift_own(struct rlimit were[RLIM_NLIMITS])
+{
+	static const __rlimit_resource_t lifted[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CPU};
+
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		getrlimit((__rlimit_resource_t)i, &were[i]);
+	for (size_t i = 0; i < sizeof lifted / sizeof lifted[0]; i++) {
+		struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}, most = {were[lifted[i]].rlim_max, were[lifted[i]].rlim_max};
+
+		if (setrlimit(lifted[i], &all))
+			setrlimit(lifted[i], &most);
+	}
+}
+
+void limits_put_back(const struct rlimit were[RLIM_NLIMITS])
+{
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		setrlimit((__rlimit_resource_t)i, &were[i]);
+}
+
 /* ---- A process ---- */
 
 static bool set(struct limit *l, enum limited which, pid_t pid, struct rlimit kernel)

@@ -49,6 +49,11 @@ struct limits_call {
 struct task;
 struct task_table;
 
+/* The calling process goes on with as much as it may have of what a recorder needs more of the more it records; were gets the limits that it had,
+ * which are the program's to be. */
+void limits_lift_own(struct rlimit were[RLIM_NLIMITS]);
+void limits_put_back(const struct rlimit were[RLIM_NLIMITS]);
+
 /* The share is about to be mapped, or is there already, in the process's address space: adds it to the limits, in place of what has been added
  * before. */
 void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share);

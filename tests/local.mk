@@ -76,7 +76,8 @@ tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_launch
+UNIT_TESTS += tests/unit/test_launch tests/unit/test_limits
+tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_import

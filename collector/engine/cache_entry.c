@@ -155,6 +155,13 @@ static void prepare_ticks(struct context *ctx)
 		ctx->slots[i] = i ? UINT32_MAX : TICKS_START; /* a number of conditionals that there never is */
 }
 
+/* The task is gone; or we have no descriptor left, and what its region holds is not known any more: it is stepped. */
+static int give_up(struct backend *b, struct task *task, struct engine_space *es)
+{
+	es->refused = true;
+	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+}
+
 int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
@@ -186,7 +193,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (et->ticks)
 		prepare_ticks(&ctx);
 	if (code_cache_sync(es->cache, task->tid) || !window_write(&es->window, task->tid, 0, &ctx, sizeof ctx))
-		return -BT_E_GONE;
+		return give_up(b, task, es);
 	regs = task->regs;
 	regs.r11 = et->ticks ? TICKS_START : 1;
 	et->gs_base = regs.gs_base;

@@ -93,6 +93,22 @@ def from_start():
             same([program(), "inherited"], setup=limited(which, 300 * MB, hard))
 
 
+@case("a user's soft limits are the program's: btrec goes beyond them")
+def own_limits():
+    hard = {which: resource.getrlimit(which)[1] for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)}
+
+    def setup():
+        for which in hard:
+            resource.setrlimit(which, (32 if which == resource.RLIMIT_NOFILE else 4096, hard[which]))
+
+    if any(0 <= limit < 1000 for limit in hard.values()):
+        raise Skip("the test itself runs below hard limits")
+    alone, recorded = same_as_native([program(), "crowd"], setup=setup)
+    equal(alone.out, b"40; 32 descriptors\n", "native output")
+    equal(len(report(recorded.trace)["processes"]), 41, "processes")
+    check("early" not in recorded.own_err, recorded.own_err)
+
+
 @case("reached by --from")
 def from_function():
     same([program(), "inherited"], ["--from", "fill"], setup=limited(resource.RLIMIT_AS, 300 * MB, INF))

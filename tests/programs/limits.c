@@ -611,6 +611,28 @@ static int shown(void)
 	return 0;
 }
 
+/* Many processes at the same time. */
+static int crowd(void)
+{
+	int to[2], status, sum = 0;
+	struct rlimit l;
+	char byte;
+
+	if (pipe(to))
+		return 99;
+	for (int i = 0; i < 40; i++)
+		if (!fork()) {
+			close(to[1]);
+			_exit(read(to[0], &byte, 1) == 0);
+		}
+	close(to[1]);
+	while (wait(&status) > 0)
+		sum += WEXITSTATUS(status);
+	getrlimit(RLIMIT_NOFILE, &l);
+	printf("%d; %lu descriptors\n", sum, l.rlim_cur);
+	return 0;
+}
+
 /* Leaves a process behind, and prints its number. */
 static int leave(void)
 {
@@ -652,7 +674,7 @@ static int run_mode(const char *name)
 		{"address-space", fill_address_space}, {"data", fill_data}, {"both", fill_both}, {"inherited", inherited},
 		{"rules-as-user", rules_as_user}, {"rules-as-root", rules_as_root}, {"unlimited", unlimited}, {"arguments", arguments},
 		{"no-stack", no_stack}, {"another", another}, {"threads", threads}, {"namespace", namespace}, {"inherit", inherit}, {"too-small", too_small},
-		{"other-user", other_user}, {"other-program", other_program}, {"locks", locks}, {"shown", shown}, {"leave", leave},
+		{"other-user", other_user}, {"other-program", other_program}, {"locks", locks}, {"shown", shown}, {"leave", leave}, {"crowd", crowd},
 	};
 
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
