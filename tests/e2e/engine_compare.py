@@ -22,6 +22,8 @@ EVENTS = {"EXEC", "SYSCALL_ENTER", "SYSCALL_EXIT", "SIGNAL", "HANDLER", "EXIT", 
 # Differ from run to run, or number what each backend numbers in its own way.
 DROPPED = re.compile(r" (?:seq|time|epoch|position|event|snapshot|sender|stepped)=\S*")
 RESUME_FLAG = 0x10000
+# System calls that tell of the world outside: getpgrp, getsid and their kin, getppid, times, time.
+OUTSIDE = {110, 111, 121, 124, 100, 201}
 
 
 def backends():
@@ -146,13 +148,17 @@ class Calls:
     def __init__(self, without_stop=None):
         self.count, self.rows, self.wanted = {}, {}, without_stop
 
+    @staticmethod
+    def row(task, tick, nr, result):
+        return "CALL task=%d tick=%d nr=%d%s" % (task, tick, nr, "" if nr in OUTSIDE else " result=0x%x" % result)
+
     def number(self, task):
         self.count[task] = self.count.get(task, 0) + 1
         return task, self.count[task]
 
     def without_stop(self, task, line):
         key = self.number(task)
-        self.rows[key] = "CALL task=%d tick=%d nr=%d result=0x%x" % (task, *(number_in(line, n) for n in ("tick", "nr", "result")))
+        self.rows[key] = self.row(task, *(number_in(line, n) for n in ("tick", "nr", "result")))
         return self.rows[key]
 
     def at_stop(self, line):
@@ -163,7 +169,7 @@ class Calls:
             return None if self.is_wanted(task) else line
         if line.startswith("SYSCALL_EXIT ") and self.is_wanted(task):
             tick = int(re.search(r" point=(\d+)", line).group(1))
-            return "CALL task=%d tick=%d nr=%d result=0x%x" % (task, tick, number_in(line, "nr"), number_in(line, "result"))
+            return self.row(task, tick, number_in(line, "nr"), number_in(line, "result"))
         return line
 
     def is_wanted(self, task):

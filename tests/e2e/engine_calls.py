@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# System calls that the engine makes in its cache, without a stop: they give what they give natively, leave the history that the stepper sees,
+# and what cannot be made there is not.
+import re
+
+from e2e import *
+import engine_compare
+
+ENGINE = ["--backend", "engine"]
+SIGNALS = """registers alarms alarms-restart size-limit stops turns filter-trap filter-address filter-thread user-dispatch filter-before""".split()
+DESCRIPTORS = """dup2 dup3 dupfd open pipe close-range message vfork clone other-process unshare compat fork exec""".split()
+SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
+
+
+def calls():
+    return build("calls.c", *STATIC)
+
+
+def signals():
+    return build("calls_signals.c", *STATIC, "-pthread")
+
+
+def descriptors():
+    return build("descriptors.c", *STATIC, "-pthread")
+
+
+def counts(trace):
+    """How many system calls info counts: (at stops, without)."""
+    said = execute([BTREC, "info", trace], cwd=TMP).out.decode()
+    found = re.search(r"^calls +(\d+) at stops(?:, (\d+) without)?$", said, re.M)
+    check(found, "btrec info counts no calls: " + said)
+    return int(found.group(1)), int(found.group(2) or 0)
+
+
+def numbers(trace):
+    """(numbers of the calls made without a stop, how many of each)."""
+    found = {}
+    for line in engine_compare.dump_of(trace):
+        if line.startswith("  tick="):
+            nr = engine_compare.number_in(line, "nr")
+            found[nr] = found.get(nr, 0) + 1
+    return found
+
+
+def listed():
+    """The calls of the table, by number: {number: name}."""
+    with open(os.path.join(SOURCE, "decoder", "syscalls.def")) as file:
+        by_name = {name: int(number) for number, name in re.findall(r"^BT_SYSCALL\((\d+), (\w+)\)", file.read(), re.M)}
+    with open(os.path.join(SOURCE, "collector", "engine", "calls.c")) as file:
+        names = re.findall(r"^\t\[SYS_(\w+)\] = ", file.read(), re.M)
+    return {by_name[name]: name for name in names}
+
+
+@case("every call of the table is made without a stop, and gives what it gives natively")
+def every_call():
+    _, recorded = same_as_native([calls(), os.path.join(TMP, "calls.file")], ENGINE)
+    made, table = numbers(recorded.trace), listed()
+    equal(sorted(set(made) - set(table)), [], "calls that are not in the table")
+    equal([table[nr] for nr in sorted(set(table) - set(made))], [], "calls that were made at stops only")
+    stops, without = counts(recorded.trace)
+    equal(without, sum(made.values()), "calls without a stop, as info counts them")
+    stops_seen = sum(line.startswith("SYSCALL_ENTER ") for line in engine_compare.dump_of(recorded.trace))
+    equal(stops, stops_seen, "calls at stops, as info counts them")
+
+
+@case("the stepper stops at every call")
+def stepped_calls():
+    recorded = record([calls(), os.path.join(TMP, "calls.file")], ["--backend", "step"])
+    equal(counts(recorded.trace)[1], 0, "calls without a stop")
+
+
+@case("a loop of calls needs no stop for each")
+def few_stops():
+    script = fresh("zeros")
+    with open(script, "wb") as file:
+        file.write(bytes(20000))
+    recorded = record(["dd", "if=" + script, "of=/dev/null", "bs=1", "status=none"], ENGINE)
+    equal(recorded.status, 0, "status of dd")
+    stops, without = counts(recorded.trace)
+    check(without >= 40000 and stops < 200, "%d calls at stops, %d without" % (stops, without))
+
+
+def add_compared(name, program, *arguments):
+    @case("history as stepped: " + name)
+    def run():
+        _, entries, _ = engine_compare.compare_runs([program(), *arguments])
+        check(entries > 2000, "only %d entries" % entries)
+
+
+add_compared("calls of every kind", calls, os.path.join(TMP, "calls.file"))
+for name in ("registers", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
+    add_compared(name, signals, name)
+
+
+def add(title, program, name):
+    @case("%s: %s" % (title, name))
+    def run():
+        same_as_native([program(), name], ENGINE)
+
+
+def add_all(title, program, names):
+    for name in names:
+        add(title, program, name)
+
+    @case("%s: every case is tried" % title)
+    def all_tried():
+        equal(sorted(native([program()]).out.decode().split()), sorted(names), "cases")
+
+
+SIGNALS.remove("filter-before")
+for name in SIGNALS:
+    add("signals and filters", signals, name)
+
+
+@case("a filter from before the recording: calls are made without a stop, and its signal tells where the program made them")
+def filtered_before():
+    program, trace = signals(), fresh("trace")
+    result = execute([program, "exec-filtered", BTREC, "run", *ENGINE, "-o", trace, "--", program, "filter-before"], cwd=TMP)
+    equal((result.status, result.out), (0, b"ok\n"), "end (%s)" % result.err.decode(errors="replace"))
+    check(numbers(trace).get(140, 0) > 0, "getpriority was not made without a stop")
+
+
+@case("signals and filters: every case is tried")
+def every_signal():
+    equal(sorted(native([signals()]).out.decode().split()), sorted(SIGNALS + ["filter-before"]), "cases")
+
+
+add_all("descriptors", descriptors, DESCRIPTORS)
+
+
+@case("a snapshot of a program that does nothing but call")
+def snapshot_of_calls():
+    trace = fresh("trace")
+    process = start([BTREC, "run", *ENGINE, "--history", "1000", "-o", trace, "--", signals(), "forever"], cwd=TMP)
+    check(process.stdout.readline() == b"calling\n", "the program did not begin")
+    recorder = recorder_of(process)
+    taken = execute([BTREC, "snap", str(recorder)], cwd=TMP)
+    equal(taken.status, 0, "status of snap (%s)" % taken.err.decode(errors="replace"))
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(20)
+    kinds = [s["kind"] for s in report(trace)["snapshots"]]
+    check("request" in kinds, "no snapshot: %s" % kinds)
+
+
+main()
