@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "collector/engine/glue.h"
@@ -19,14 +18,12 @@
 
 enum {
 	PATCH_GAP = 512,     /* writing so much more costs less than another call */
-	WRITE_AT_ONCE = 256, /* changes of the tables */
-	NOBODY = 1, /* in table 2: an entry that is free again, but searches go on behind it */
-	TABLE2_FULL = TABLE2_ENTRIES / 4 * 3, /* searches would be long */
+	FIRST_BUCKETS = 1 << 10,
 };
 
-static uint32_t bucket_of(uint64_t pc)
+static uint32_t bucket_of(const struct code_cache *c, uint64_t pc)
 {
-	return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 48) & (CACHE_BUCKETS - 1);
+	return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 40) & (c->bucket_count - 1);
 }
 
 /* Room for one more element. False without memory. */
@@ -47,12 +44,31 @@ static bool grow(void *array, uint32_t count, uint32_t *cap, size_t size)
 
 static void forget_all(struct code_cache *c)
 {
-	memset(c->buckets, 0xff, CACHE_BUCKETS * sizeof *c->buckets);
-	memset(c->waiting, 0xff, CACHE_BUCKETS * sizeof *c->waiting);
-	memset(c->table2, 0, TABLE2_ENTRIES * sizeof *c->table2);
-	c->chain_count = c->place_count = c->span_count = c->exit_count = c->table2_count = c->pending_count = c->patch_count = 0;
+	memset(c->buckets, 0xff, c->bucket_count * sizeof *c->buckets);
+	memset(c->waiting, 0xff, c->bucket_count * sizeof *c->waiting);
+	c->chain_count = c->place_count = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
 	chain_index_clear(&c->index);
+	c->full = false;
+}
+
+static bool make_buckets(struct code_cache *c, uint32_t count)
+{
+	uint32_t *buckets = malloc(count * sizeof *buckets), *waiting = malloc(count * sizeof *waiting);
+
+	if (!buckets || !waiting) {
+		free(buckets);
+		free(waiting);
+		return false;
+	}
+	free(c->buckets);
+	free(c->waiting);
+	c->buckets = buckets;
+	c->waiting = waiting;
+	c->bucket_count = count;
+	memset(buckets, 0xff, count * sizeof *buckets);
+	memset(waiting, 0xff, count * sizeof *waiting);
+	return true;
 }
 
 static bool ensure_code(struct code_cache *c, size_t n)
@@ -72,6 +88,20 @@ static bool ensure_code(struct code_cache *c, size_t n)
 	return true;
 }
 
+/* Writes the displacement or operand at site: in the mirror, and later in the tracee where that has it already. */
+static void patch(struct code_cache *c, uint32_t site, uint32_t value)
+{
+	memcpy(c->code + site, &value, 4);
+	if (site >= c->synced)
+		return;
+	if (grow(&c->patches, c->patch_count, &c->patch_cap, sizeof *c->patches))
+		c->patches[c->patch_count++] = site;
+	else
+		code_cache_clear(c); /* what cannot be said by changes is said by beginning anew */
+}
+
+static void set_mask(struct code_cache *c) { patch(c, c->mask_site, tables_mask(&c->tables)); }
+
 struct code_cache *code_cache_new(void)
 {
 	struct code_cache *c = calloc(1, sizeof *c);
@@ -82,16 +112,17 @@ struct code_cache *code_cache_new(void)
 	c->fast_pext = processor_has_fast_pext();
 	chain_index_init(&c->index);
 	c->segments = segment_table_new();
-	c->buckets = malloc(CACHE_BUCKETS * sizeof *c->buckets);
-	c->waiting = malloc(CACHE_BUCKETS * sizeof *c->waiting);
-	c->table2 = malloc(TABLE2_ENTRIES * sizeof *c->table2);
-	if (!c->segments || !c->buckets || !c->waiting || !c->table2 || !ensure_code(c, GLUE_SIZE)) {
-		code_cache_free(c);
-		return NULL;
-	}
+	if (!c->segments || !make_buckets(c, FIRST_BUCKETS) || !ensure_code(c, GLUE_SIZE))
+		goto fail;
 	forget_all(c);
 	glue_emit(c);
+	if (!tables_init(&c->tables, region_address(CODE_AT + c->miss), region_address(CODE_AT + c->miss_trap)))
+		goto fail;
+	set_mask(c);
 	return c;
+fail:
+	code_cache_free(c);
+	return NULL;
 }
 
 static void *copy_of(const void *bytes, size_t n, size_t room, bool *ok)
@@ -116,14 +147,13 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->segments = segment_table_copy(c->segments);
 	n->code = copy_of(c->code, c->code_len, c->code_cap, &ok);
 	n->chains = copy_of(c->chains, c->chain_count * sizeof *c->chains, c->chain_cap * sizeof *c->chains, &ok);
-	n->buckets = copy_of(c->buckets, CACHE_BUCKETS * sizeof *c->buckets, CACHE_BUCKETS * sizeof *c->buckets, &ok);
-	n->waiting = copy_of(c->waiting, CACHE_BUCKETS * sizeof *c->waiting, CACHE_BUCKETS * sizeof *c->waiting, &ok);
-	n->table2 = copy_of(c->table2, TABLE2_ENTRIES * sizeof *c->table2, TABLE2_ENTRIES * sizeof *c->table2, &ok);
+	n->buckets = copy_of(c->buckets, c->bucket_count * sizeof *c->buckets, c->bucket_count * sizeof *c->buckets, &ok);
+	n->waiting = copy_of(c->waiting, c->bucket_count * sizeof *c->waiting, c->bucket_count * sizeof *c->waiting, &ok);
+	ok &= tables_copy(&n->tables, &c->tables);
 	n->places = copy_of(c->places, c->place_count * sizeof *c->places, c->place_cap * sizeof *c->places, &ok);
 	n->spans = copy_of(c->spans, c->span_count * sizeof *c->spans, c->span_cap * sizeof *c->spans, &ok);
 	n->exits = copy_of(c->exits, c->exit_count * sizeof *c->exits, c->exit_cap * sizeof *c->exits, &ok);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
-	n->pending = copy_of(c->pending, c->pending_count * sizeof *c->pending, c->pending_cap * sizeof *c->pending, &ok);
 	if (!chain_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_free(n);
 		return NULL;
@@ -142,12 +172,11 @@ void code_cache_free(struct code_cache *c)
 	free(c->chains);
 	free(c->buckets);
 	free(c->waiting);
-	free(c->table2);
+	tables_release(&c->tables);
 	free(c->places);
 	free(c->spans);
 	free(c->exits);
 	free(c->patches);
-	free(c->pending);
 	chain_index_release(&c->index);
 	free(c);
 }
@@ -172,23 +201,6 @@ static bool write_all(int fd, uint64_t at, const void *bytes, size_t n)
 	return true;
 }
 
-/* Every entry of table 1 leads to the search in table 2, which is empty. */
-static bool reset_tables(const struct code_cache *c, bool fresh)
-{
-	uint64_t *entries = malloc(TABLE1_ENTRIES * sizeof *entries);
-	bool ok = entries != NULL;
-
-	for (size_t i = 0; ok && i < TABLE1_ENTRIES; i++)
-		entries[i] = region_address(CODE_AT + c->miss);
-	ok = ok && write_all(c->mem, TABLE1_AT, entries, TABLE1_ENTRIES * sizeof *entries);
-	if (ok)
-		memset(entries, 0, TABLE1_ENTRIES * sizeof *entries);
-	for (size_t at = 0; ok && !fresh && at < TABLE2_ENTRIES * 16; at += TABLE1_ENTRIES * sizeof *entries)
-		ok = write_all(c->mem, TABLE2_AT + at, entries, TABLE1_ENTRIES * sizeof *entries);
-	free(entries);
-	return ok;
-}
-
 static bool open_memory(struct code_cache *c, pid_t tid)
 {
 	char path[32];
@@ -199,27 +211,26 @@ static bool open_memory(struct code_cache *c, pid_t tid)
 	return c->mem >= 0;
 }
 
+static bool write_code(struct code_cache *c)
+{
+	bool ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced, c->code_len - c->synced);
+
+	c->synced = c->code_len;
+	return ok;
+}
+
 int code_cache_map(struct code_cache *c, pid_t tid, bool over)
 {
 	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
-	const uint64_t data[6] = {region_address(WINDOW_SIZE), DATA_SIZE - WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, UINT64_MAX, 0};
 	const uint64_t code[6] = {region_address(CODE_AT), CODE_SIZE, PROT_READ | PROT_EXEC, flags, UINT64_MAX, 0};
-	const uint64_t dump[6] = {region_address(WINDOW_SIZE), DATA_SIZE + CODE_SIZE - WINDOW_SIZE, MADV_DONTDUMP};
-	long rc = tracee_syscall(tid, SYS_mmap, data);
-	bool made = rc == (long)data[0];
+	const uint64_t dump[6] = {region_address(CODE_AT), CODE_SIZE, MADV_DONTDUMP};
+	long rc = tracee_syscall(tid, SYS_mmap, code);
 
-	if (made)
-		rc = tracee_syscall(tid, SYS_mmap, code);
-	if (rc != (long)code[0]) {
-		if (made)
-			tracee_syscall(tid, SYS_munmap, data);
+	if (rc != (long)code[0])
 		return rc == -ESRCH ? -BT_E_GONE : -BT_E_NO_MEMORY;
-	}
 	tracee_syscall(tid, SYS_madvise, dump);
-	if (!open_memory(c, tid) || !reset_tables(c, true))
-		return -BT_E_GONE;
 	c->synced = 0;
-	return code_cache_sync(c, tid);
+	return open_memory(c, tid) && write_code(c) ? 0 : -BT_E_GONE;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -246,64 +257,22 @@ static bool write_patches(struct code_cache *c)
 	return ok;
 }
 
-/* Writes the changes of the tables. */
-static bool write_pending(struct code_cache *c, pid_t tid)
-{
-	struct iovec local[WRITE_AT_ONCE], remote[WRITE_AT_ONCE];
-	size_t at = 0;
-
-	while (at < c->pending_count) {
-		size_t count = 0, bytes = 0;
-		bool done;
-
-		for (; at < c->pending_count && count < WRITE_AT_ONCE; at++, count++) {
-			struct pending *p = &c->pending[at];
-
-			local[count] = (struct iovec){p->bytes, p->len};
-			remote[count] = (struct iovec){(void *)(uintptr_t)region_address(p->at), p->len};
-			bytes += p->len;
-		}
-		done = process_vm_writev(tid, local, count, remote, count, 0) == (ssize_t)bytes;
-		for (size_t i = 0; !done && i < count; i++) /* where the program has changed what may be written */
-			if (!tracee_write(tid, (uintptr_t)remote[i].iov_base, local[i].iov_base, local[i].iov_len))
-				return false;
-	}
-	c->pending_count = 0;
-	return true;
-}
-
 int code_cache_sync(struct code_cache *c, pid_t tid)
 {
-	bool code = c->cleared || c->patch_count || c->synced < c->code_len, ok = !code || open_memory(c, tid);
+	bool ok = (c->synced == c->code_len && !c->patch_count) || open_memory(c, tid);
 
-	if (ok && c->cleared)
-		ok = reset_tables(c, false);
-	c->cleared = false;
 	if (ok && c->synced < c->code_len)
-		ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced, c->code_len - c->synced);
-	c->synced = c->code_len;
-	ok = ok && (!c->patch_count || write_patches(c)) && (!c->pending_count || write_pending(c, tid));
-	return ok ? 0 : -BT_E_GONE;
-}
-
-void code_cache_poke(struct code_cache *c, uint64_t region_offset, const void *bytes, size_t n)
-{
-	struct pending *p;
-
-	if (!grow(&c->pending, c->pending_count, &c->pending_cap, sizeof *c->pending)) {
-		code_cache_clear(c); /* what cannot be said by changes is said by beginning anew */
-		return;
-	}
-	p = &c->pending[c->pending_count++];
-	*p = (struct pending){.at = region_offset, .len = (uint32_t)n};
-	memcpy(p->bytes, bytes, n);
+		ok = write_code(c);
+	if (ok && c->patch_count)
+		ok = write_patches(c);
+	return ok && tables_sync(&c->tables, tid) ? 0 : -BT_E_GONE;
 }
 
 /* ---- Chains and exits ---- */
 
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 {
-	uint32_t i = c->buckets[bucket_of(pc)];
+	uint32_t i = c->buckets[bucket_of(c, pc)];
 
 	while (i != CHAIN_NONE && c->chains[i].pc != pc)
 		i = c->chains[i].next;
@@ -312,7 +281,7 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 
 bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset)
 {
-	if (c->table2_count >= TABLE2_FULL || c->code_len + n > CODE_SIZE || !ensure_code(c, n))
+	if (c->full || c->code_len + n > CODE_SIZE || !ensure_code(c, n))
 		return false;
 	*bytes = c->code + c->code_len;
 	*offset = (uint32_t)c->code_len;
@@ -335,19 +304,7 @@ bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* Writes the jump at site: in the mirror, and later in the tracee where that has it already. */
-static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to)
-{
-	uint32_t d = leads_to - (site + 4);
-
-	memcpy(c->code + site, &d, 4);
-	if (site >= c->synced)
-		return;
-	if (grow(&c->patches, c->patch_count, &c->patch_cap, sizeof *c->patches))
-		c->patches[c->patch_count++] = site;
-	else
-		code_cache_clear(c);
-}
+static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to) { patch(c, site, leads_to - (site + 4)); }
 
 void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
 {
@@ -362,7 +319,7 @@ void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
 
 static void wait_for_chain(struct code_cache *c, uint32_t exit)
 {
-	uint32_t *bucket = &c->waiting[bucket_of(c->exits[exit].target)];
+	uint32_t *bucket = &c->waiting[bucket_of(c, c->exits[exit].target)];
 
 	c->exits[exit].linked = CHAIN_NONE;
 	c->exits[exit].next = *bucket;
@@ -390,7 +347,7 @@ bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 
 static void link_waiting(struct code_cache *c, uint32_t chain)
 {
-	uint32_t *at = &c->waiting[bucket_of(c->chains[chain].pc)];
+	uint32_t *at = &c->waiting[bucket_of(c, c->chains[chain].pc)];
 
 	while (*at != EXIT_NONE) {
 		uint32_t exit = *at;
@@ -404,10 +361,30 @@ static void link_waiting(struct code_cache *c, uint32_t chain)
 	}
 }
 
+/* More buckets than chains, so that searches are short. Without memory they are as they were. */
+static void grow_buckets(struct code_cache *c)
+{
+	if (c->chain_count < c->bucket_count || !make_buckets(c, c->bucket_count * 4))
+		return;
+	for (uint32_t i = 0; i < c->chain_count; i++) {
+		uint32_t *bucket = &c->buckets[bucket_of(c, c->chains[i].pc)];
+
+		if (c->chains[i].dead || c->chains[i].parked)
+			continue;
+		c->chains[i].next = *bucket;
+		*bucket = i;
+	}
+	for (uint32_t i = 0; i < c->exit_count; i++)
+		if (c->exits[i].kind == EXIT_LINK && c->exits[i].site && c->exits[i].linked == CHAIN_NONE)
+			wait_for_chain(c, i);
+}
+
 uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 {
-	uint32_t *bucket = &c->buckets[bucket_of(chain->pc)], number = c->chain_count;
+	uint32_t *bucket, number = c->chain_count;
 
+	grow_buckets(c);
+	bucket = &c->buckets[bucket_of(c, chain->pc)];
 	if (!grow(&c->chains, c->chain_count, &c->chain_cap, sizeof *c->chains))
 		return CHAIN_NONE;
 	for (uint32_t i = 0; i < chain->span_count; i++)
@@ -443,19 +420,11 @@ const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t
 void code_cache_publish(struct code_cache *c, uint32_t chain)
 {
 	const struct chain *ch = &c->chains[chain];
-	uint64_t pair[2] = {ch->pc, region_address(CODE_AT + ch->indirect)};
-	uint32_t slot = table2_slot(ch->pc), gone = TABLE2_ENTRIES;
+	uint32_t mask = tables_mask(&c->tables);
 
-	code_cache_poke(c, TABLE1_AT + (ch->pc & 0xffff) * 8, &pair[1], 8);
-	for (; c->table2[slot] && c->table2[slot] != ch->pc; slot = (slot + 1) & (TABLE2_ENTRIES - 1))
-		if (c->table2[slot] == NOBODY && gone == TABLE2_ENTRIES)
-			gone = slot;
-	if (!c->table2[slot] && gone != TABLE2_ENTRIES)
-		slot = gone;
-	if (!c->table2[slot])
-		c->table2_count++;
-	c->table2[slot] = ch->pc;
-	code_cache_poke(c, TABLE2_AT + slot * 16ull, pair, 16);
+	c->full |= !tables_put(&c->tables, ch->pc, region_address(CODE_AT + ch->indirect));
+	if (mask != tables_mask(&c->tables))
+		set_mask(c);
 }
 
 /* The chain whose code the offset is in: chains are added in the order of their code. */
@@ -500,26 +469,11 @@ static bool overlaps(const struct code_cache *c, const struct chain *ch, uint64_
 	return false;
 }
 
-/* Nothing leads to an empty entry's address 1: no program jumps there and lives. A 0 would end searches for others. */
-static void unpublish(struct code_cache *c, const struct chain *ch)
-{
-	const uint64_t miss = region_address(CODE_AT + c->miss), nobody[2] = {NOBODY, region_address(CODE_AT + c->miss_trap)};
-	uint32_t slot = table2_slot(ch->pc);
-
-	code_cache_poke(c, TABLE1_AT + (ch->pc & 0xffff) * 8, &miss, 8);
-	while (c->table2[slot] && c->table2[slot] != ch->pc)
-		slot = (slot + 1) & (TABLE2_ENTRIES - 1);
-	if (c->table2[slot] != ch->pc)
-		return;
-	c->table2[slot] = NOBODY;
-	code_cache_poke(c, TABLE2_AT + slot * 16ull, nobody, 16);
-}
-
 /* Nothing leads to the chain any more. */
 static void unlink_chain(struct code_cache *c, uint32_t number)
 {
 	struct chain *ch = &c->chains[number];
-	uint32_t *at = &c->buckets[bucket_of(ch->pc)], exit = ch->incoming;
+	uint32_t *at = &c->buckets[bucket_of(c, ch->pc)], exit = ch->incoming;
 
 	while (*at != number)
 		at = &c->chains[*at].next;
@@ -533,7 +487,7 @@ static void unlink_chain(struct code_cache *c, uint32_t number)
 		exit = next;
 	}
 	if (ch->indirect)
-		unpublish(c, ch);
+		tables_remove(&c->tables, ch->pc);
 }
 
 void code_cache_drop_chain(struct code_cache *c, uint32_t number)
@@ -614,8 +568,8 @@ static bool unpark_one(void *arg, uint32_t number)
 	ch->dead = code_cache_find(c, ch->pc) != CHAIN_NONE; /* another has taken its place */
 	if (ch->dead)
 		return false;
-	ch->next = c->buckets[bucket_of(ch->pc)];
-	c->buckets[bucket_of(ch->pc)] = number;
+	ch->next = c->buckets[bucket_of(c, ch->pc)];
+	c->buckets[bucket_of(c, ch->pc)] = number;
 	link_waiting(c, number);
 	if (ch->indirect)
 		code_cache_publish(c, number);
@@ -633,7 +587,7 @@ void code_cache_clear(struct code_cache *c)
 {
 	forget_all(c);
 	c->clears++;
-	c->cleared = true;
+	tables_clear(&c->tables);
 	if (c->synced > c->code_len)
 		c->synced = c->code_len;
 }

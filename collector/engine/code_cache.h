@@ -12,13 +12,10 @@
 
 #include "collector/engine/chain_index.h"
 #include "collector/engine/segment.h"
+#include "collector/engine/tables.h"
 #include "lib/error.h"
 
 #define CHAIN_NONE UINT32_MAX
-
-enum {
-	CACHE_BUCKETS = 1 << 16,
-};
 
 /* A piece of cache code with one way in (two: the indirect entry checks the address and writes a record first). */
 struct chain {
@@ -81,13 +78,6 @@ struct cache_exit {
 	bool fresh;	 /* no transfer lies between the last conditional and here */
 };
 
-/* A change of the tracee's tables. */
-struct pending {
-	uint64_t at; /* in the region */
-	uint32_t len;
-	uint8_t bytes[16];
-};
-
 struct code_cache {
 	int mem; /* /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
@@ -95,8 +85,9 @@ struct code_cache {
 	size_t code_len, code_cap;
 	struct chain *chains;
 	uint32_t chain_count, chain_cap;
-	uint32_t *buckets; /* chains by pc: CACHE_BUCKETS */
+	uint32_t *buckets; /* chains by pc */
 	uint32_t *waiting; /* exits not linked yet, by target */
+	uint32_t bucket_count; /* of both: a power of two */
 	struct place *places;
 	uint32_t place_count, place_cap;
 	struct chain_index index;
@@ -104,16 +95,15 @@ struct code_cache {
 	uint32_t span_count, span_cap;
 	struct cache_exit *exits; /* ordered by trap */
 	uint32_t exit_count, exit_cap;
-	uint64_t *table2; /* the addresses in the tracee's table 2 */
-	uint32_t table2_count;
+	struct tables tables;
+	bool full; /* the tables are */
 	/* What the tracee has not got yet. */
 	size_t synced;	   /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
 	uint32_t patch_count, patch_cap;
-	struct pending *pending;
-	uint32_t pending_count, pending_cap;
 	uint32_t own_call; /* offset of the glue with which system calls of ours are made (tracee_call()) */
 	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to */
+	uint32_t mask_site; /* of the mask of table 2's hash in the glue */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t wrong; /* of the glue for an indirect entry that is another's */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
@@ -122,7 +112,6 @@ struct code_cache {
 	uint32_t call; /* of the glue that decides whether a system call is made in the cache */
 	uint32_t name; /* of the glue's page: what the region is called */
 	uint32_t clears; /* how often everything has been forgotten */
-	bool cleared; /* the tracee's tables are to be emptied at the next sync */
 };
 
 /* An empty cache with its glue. NULL without memory. The tracee's region is prepared by code_cache_map(). */
@@ -180,8 +169,5 @@ void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
 
 /* Forgets everything: the cache is as new (the glue stays). Segments stay. */
 void code_cache_clear(struct code_cache *c);
-
-/* A change of the tracee's tables at an offset of the region, at most 16 bytes, sent with the next sync. */
-void code_cache_poke(struct code_cache *c, uint64_t region_offset, const void *bytes, size_t n);
 
 #endif

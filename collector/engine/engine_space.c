@@ -107,6 +107,8 @@ static bool make_region(struct engine_space *es, pid_t tid, bool over)
 		return false;
 	cache = es->mapped || !code_cache_map(es->cache, tid, over);
 	made = cache && !window_map(&es->window, tid, name, over);
+	if (made)
+		tables_renew(&es->cache->tables, es->window.bytes);
 	if (cache && !made)
 		tracee_syscall(tid, SYS_munmap, rest);
 	return !tracee_set_mask(tid, mask) && made;

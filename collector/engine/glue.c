@@ -6,7 +6,6 @@
 #include "collector/engine/layout.h"
 
 enum {
-	TABLE2_MASK = (TABLE2_ENTRIES * 16 - 1) & ~15,
 	JE = 0x74,
 	JMP8 = 0xeb,
 	JRCXZ = 0xe3,
@@ -58,7 +57,8 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0xc1, 0xe8, TABLE2_SHIFT); /* shr eax */
 	again = e->len;
 	EMIT(e, 0x25); /* and eax, mask */
-	emit_u32(e, TABLE2_MASK);
+	c->mask_site = (uint32_t)e->len;
+	emit_u32(e, 0);
 	EMIT(e, 0x65, 0x48, 0x39, 0x88); /* cmp gs:[rax+table2], rcx */
 	emit_u32(e, TABLE2_AT);
 	found = short_jump(e, JE);

@@ -35,7 +35,7 @@ enum {
 	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
 	CTX_SIZE = 0xc0,
 
-	/* The window (window.h): the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
+	/* The window (window.h), all of the data: the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
 	DESCRIPTORS_AT = 0x1000,
 	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
@@ -50,16 +50,14 @@ enum {
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
-	WINDOW_SIZE = RECORDS_END,
-
-	/* Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open addressing. */
-	TABLE1_AT = WINDOW_SIZE,
+	/* tables.h. Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open addressing. */
+	TABLE1_AT = RECORDS_END,
 	TABLE1_ENTRIES = 0x10000,
 	TABLE2_AT = 0x200000,
-	TABLE2_BITS = 17,
-	TABLE2_ENTRIES = 1 << TABLE2_BITS,
+	TABLE2_BITS = 17, /* at most 2^17 pairs: it grows */
 	TABLE2_SHIFT = 11, /* of the hash: leaves index * 16 */
-	DATA_SIZE = 0x500000, /* all of it counts against RLIMIT_DATA: little is left over */
+	DATA_SIZE = 0x400000,
+	WINDOW_SIZE = DATA_SIZE,
 
 	CODE_AT = DATA_SIZE,
 	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
@@ -79,10 +77,7 @@ enum {
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 
-/* The slot of table 2 at which a search for pc begins: as the glue computes it. */
-static inline uint32_t table2_slot(uint64_t pc)
-{
-	return ((uint32_t)pc * TABLE2_MULTIPLIER >> TABLE2_SHIFT & (TABLE2_ENTRIES * 16 - 1) & ~15u) / 16;
-}
+/* The low bits of this are where a search for pc begins in table 2: as the glue computes it. */
+static inline uint32_t table2_hash(uint64_t pc) { return ((uint32_t)pc * TABLE2_MULTIPLIER >> TABLE2_SHIFT) / 16; }
 
 #endif

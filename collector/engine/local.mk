@@ -21,6 +21,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/layout.h \
 	collector/engine/processor.c collector/engine/processor.h \
 	collector/engine/segment.c collector/engine/segment.h \
+	collector/engine/tables.c collector/engine/tables.h \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \
 	collector/engine/watch.c collector/engine/watch.h \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The window: the part of the engine's region that tracer and tracee both have mapped - the context and the records -, so that
+/* The window: the part of the engine's region that tracer and tracee both have mapped - all its data -, so that
  * neither is copied by system calls. Where it cannot be shared (a system call filter of the program's might end it for asking), it is private
  * memory of the tracee and every access goes through the kernel: slower, otherwise the same. */
 #ifndef BT_WINDOW_H

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "collector/engine/layout.h"
+#include "collector/tracee.h"
+
+enum {
+	FIRST_BITS = 10,
+	SENT_AT_ONCE = 256, /* changes in one call */
+	NOBODY = 1,	    /* no program jumps there and lives */
+};
+
+static uint32_t size_of(const struct tables *t) { return 1u << t->bits; }
+
+uint32_t tables_mask(const struct tables *t) { return (size_of(t) * 16 - 1) & ~15u; }
+
+bool tables_init(struct tables *t, uint64_t miss, uint64_t miss_trap)
+{
+	*t = (struct tables){.miss = miss, .miss_trap = miss_trap, .bits = FIRST_BITS, .all = true};
+	t->pairs = calloc(size_of(t), sizeof *t->pairs);
+	return t->pairs;
+}
+
+bool tables_copy(struct tables *to, const struct tables *from)
+{
+	*to = *from;
+	to->window = NULL;
+	to->pairs = malloc(size_of(from) * sizeof *to->pairs);
+	to->changes = malloc((from->change_cap ? from->change_cap : 1) * sizeof *to->changes);
+	if (!to->pairs || !to->changes)
+		return false;
+	memcpy(to->pairs, from->pairs, size_of(from) * sizeof *to->pairs);
+	memcpy(to->changes, from->changes ? from->changes : to->changes, from->change_count * sizeof *to->changes);
+	return true;
+}
+
+void tables_release(struct tables *t)
+{
+	free(t->pairs);
+	free(t->changes);
+	t->pairs = NULL;
+	t->changes = NULL;
+}
+
+void tables_renew(struct tables *t, uint8_t *bytes)
+{
+	t->window = bytes;
+	t->all = true;
+	t->change_count = 0;
+}
+
+void tables_clear(struct tables *t)
+{
+	memset(t->pairs, 0, size_of(t) * sizeof *t->pairs);
+	t->count = t->change_count = 0;
+	t->all = true;
+}
+
+/* n bytes at an offset of the region are others now. */
+static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32_t n)
+{
+	if (t->all)
+		return;
+	if (t->window) {
+		memcpy(t->window + at, &pair, n);
+		return;
+	}
+	if (t->change_count == t->change_cap) {
+		uint32_t cap = t->change_cap ? 2 * t->change_cap : 256;
+		struct table_change *grown = realloc(t->changes, cap * sizeof *grown);
+
+		if (!grown) {
+			t->all = true;
+			return;
+		}
+		t->changes = grown;
+		t->change_cap = cap;
+	}
+	t->changes[t->change_count++] = (struct table_change){at, pair, n};
+}
+
+static void change_table1(struct tables *t, uint64_t pc, uint64_t entry)
+{
+	change(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8, (struct table_pair){.pc = entry}, 8);
+}
+
+/* Where pc is, or a place for it. */
+static struct table_pair *find(const struct tables *t, uint64_t pc)
+{
+	uint32_t slot = table2_hash(pc) & (size_of(t) - 1);
+	struct table_pair *gone = NULL;
+
+	for (; t->pairs[slot].pc && t->pairs[slot].pc != pc; slot = (slot + 1) & (size_of(t) - 1))
+		if (t->pairs[slot].pc == NOBODY && !gone)
+			gone = &t->pairs[slot];
+	return !t->pairs[slot].pc && gone ? gone : &t->pairs[slot];
+}
+
+/* Those that are nobody's stay behind. */
+static bool grow(struct tables *t)
+{
+	struct table_pair *old = t->pairs;
+	uint32_t old_size = size_of(t);
+
+	if (t->bits == TABLE2_BITS)
+		return false;
+	t->pairs = calloc(2 * old_size, sizeof *t->pairs);
+	if (!t->pairs) {
+		t->pairs = old;
+		return false;
+	}
+	t->bits++;
+	t->count = 0;
+	for (uint32_t i = 0; i < old_size; i++)
+		if (old[i].pc > NOBODY) {
+			*find(t, old[i].pc) = old[i];
+			t->count++;
+		}
+	free(old);
+	t->all = true;
+	return true;
+}
+
+bool tables_put(struct tables *t, uint64_t pc, uint64_t entry)
+{
+	struct table_pair *p;
+
+	/* Half empty, so that searches are short, as long as it can grow. */
+	if (t->count >= size_of(t) / 2 && !grow(t) && t->count >= size_of(t) / 4 * 3)
+		return false;
+	if (pc <= NOBODY)
+		return true; /* nobody lives there; each branch to it stops */
+	p = find(t, pc);
+	t->count += !p->pc;
+	*p = (struct table_pair){pc, entry};
+	change(t, TABLE2_AT + (uint64_t)(p - t->pairs) * sizeof *p, *p, sizeof *p);
+	change_table1(t, pc, entry);
+	return true;
+}
+
+void tables_remove(struct tables *t, uint64_t pc)
+{
+	struct table_pair *p = find(t, pc);
+
+	change_table1(t, pc, t->miss);
+	if (p->pc != pc || pc <= NOBODY)
+		return;
+	*p = (struct table_pair){NOBODY, t->miss_trap};
+	change(t, TABLE2_AT + (uint64_t)(p - t->pairs) * sizeof *p, *p, sizeof *p);
+}
+
+/* All of table 1, as it is for the pairs. */
+static void fill_table1(const struct tables *t, uint64_t *table1)
+{
+	for (uint32_t i = 0; i < TABLE1_ENTRIES; i++)
+		table1[i] = t->miss;
+	for (uint32_t i = 0; i < size_of(t) && t->count; i++)
+		if (t->pairs[i].pc > NOBODY)
+			table1[t->pairs[i].pc & (TABLE1_ENTRIES - 1)] = t->pairs[i].entry;
+}
+
+static bool send_all(const struct tables *t, pid_t tid)
+{
+	size_t size2 = size_of(t) * sizeof *t->pairs;
+	uint64_t *table1;
+	bool sent;
+
+	if (t->window) {
+		fill_table1(t, (uint64_t *)(void *)(t->window + TABLE1_AT));
+		memcpy(t->window + TABLE2_AT, t->pairs, size2);
+		return true;
+	}
+	table1 = malloc(TABLE1_ENTRIES * sizeof *table1);
+	if (!table1)
+		return false;
+	fill_table1(t, table1);
+	sent = tracee_write(tid, region_address(TABLE1_AT), table1, TABLE1_ENTRIES * sizeof *table1) &&
+	       tracee_write(tid, region_address(TABLE2_AT), t->pairs, size2);
+	free(table1);
+	return sent;
+}
+
+/* Some of the changes, from at on. */
+static bool send_some(struct tables *t, pid_t tid, size_t at)
+{
+	struct iovec local[SENT_AT_ONCE] = {{0}}, remote[SENT_AT_ONCE] = {{0}};
+	size_t n = t->change_count - at < SENT_AT_ONCE ? t->change_count - at : SENT_AT_ONCE, bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct table_change *c = &t->changes[at + i];
+
+		local[i] = (struct iovec){&c->pair, c->len};
+		remote[i] = (struct iovec){(void *)(uintptr_t)region_address(c->at), c->len};
+		bytes += c->len;
+	}
+	if (process_vm_writev(tid, local, n, remote, n, 0) == (ssize_t)bytes)
+		return true;
+	for (size_t i = 0; i < n; i++) /* where the program has changed what may be written */
+		if (!tracee_write(tid, (uintptr_t)remote[i].iov_base, local[i].iov_base, local[i].iov_len))
+			return false;
+	return true;
+}
+
+bool tables_sync(struct tables *t, pid_t tid)
+{
+	bool sent = true;
+
+	if (t->all)
+		sent = send_all(t, tid);
+	else
+		for (size_t at = 0; sent && at < t->change_count; at += SENT_AT_ONCE)
+			sent = send_some(t, tid, at);
+	t->all = false;
+	t->change_count = 0;
+	return sent;
+}

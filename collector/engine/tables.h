@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Where indirect branches find their chains: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of the address
+ * (layout.h). They lie in the region's window, so that changes are there at once; where the window is the tracee's alone, they are collected
+ * and sent with tables_sync(). Changed while the tasks of the space are stopped. */
+#ifndef BT_TABLES_H
+#define BT_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* As it lies in table 2. pc 0: free; 1: nobody's any more, searches go on behind it. */
+struct table_pair {
+	uint64_t pc, entry; /* the application's address, and that of its chain's indirect entry */
+};
+
+struct table_change {
+	uint64_t at; /* in the region */
+	struct table_pair pair;
+	uint32_t len;
+};
+
+struct tables {
+	uint8_t *window;	  /* the tracer's mapping of it, NULL: it has none */
+	bool all;		  /* nothing in the tracee is as it should be: everything is sent */
+	uint64_t miss, miss_trap; /* addresses of the glue: what a free entry of table 1 leads to; the trap */
+	struct table_pair *pairs; /* table 2; the tracee's may have been scribbled on */
+	uint32_t bits, count;	  /* 2^bits pairs, so many of them not free */
+	struct table_change *changes;
+	uint32_t change_count, change_cap;
+};
+
+/* Empty ones. False without memory. */
+bool tables_init(struct tables *t, uint64_t miss, uint64_t miss_trap);
+/* A copy, without a window: for a fork. False without memory; *to can be released then, too. */
+bool tables_copy(struct tables *to, const struct tables *from);
+void tables_release(struct tables *t);
+
+/* What the glue's search masks a hash with: changes when table 2 grows. */
+uint32_t tables_mask(const struct tables *t);
+
+/* The window is mapped afresh (bytes as window.h): everything is sent with the next sync. */
+void tables_renew(struct tables *t, uint8_t *bytes);
+void tables_clear(struct tables *t);
+
+/* False when there is no more room. */
+bool tables_put(struct tables *t, uint64_t pc, uint64_t entry);
+void tables_remove(struct tables *t, uint64_t pc);
+
+/* Brings the tracee up to date. False when it is gone. */
+bool tables_sync(struct tables *t, pid_t tid);
+
+#endif
