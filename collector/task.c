@@ -139,6 +139,11 @@ void task_settle(struct task *task)
 		branch_log_settle(task->log, &task->ring);
 }
 
+uint64_t task_tick(const struct task *task)
+{
+	return task->log ? branch_log_tick(task->log) : task->ring.now.tick;
+}
+
 struct bt_point task_point(const struct task *task)
 {
 	struct ring_state now = task->log ? branch_log_now(task->log) : task->ring.now;

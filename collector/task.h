@@ -134,6 +134,9 @@ void task_call(struct task *task, const struct bt_call *call);
 /* Brings everything recorded into task->ring: to be called before that is read. */
 void task_settle(struct task *task);
 
+/* Its tick as far as that is recorded. Cheap. */
+uint64_t task_tick(const struct task *task);
+
 /* Where the task is. */
 struct bt_point task_point(const struct task *task);
 

@@ -96,6 +96,7 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 {
+	const struct engine_task *et = task->backend;
 	size_t n = read_notes(task, es, s);
 	uint64_t tick = 0;
 
@@ -106,9 +107,9 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 
 		if (before >= 0 && before <= (int64_t)s->records && stretch_take_records(task, es, s, (size_t)before))
 			return -BT_E_GONE;
-		call.tick = branch_log_tick(task->log);
+		call.tick = task_tick(task);
 		if (call.tick != BT_TICKS_UNKNOWN)
-			call.tick += conditionals(note->bits);
+			call.tick += et->ticks ? (uint32_t)note->bits : conditionals(note->bits);
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		task_call(task, &call);
 	}

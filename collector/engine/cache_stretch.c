@@ -191,7 +191,7 @@ static void count_stretch(struct task *task, const struct stretch *s)
 	for (uint32_t i = 0; i < CTX_SLOT_COUNT; i++)
 		if ((uint32_t)s->ctx.slots[i] == ticks)
 			transfers = i + (uint64_t)((uint32_t)(s->ctx.slots[i] >> 32) - room);
-	task_count(task, ticks, transfers - s->undone);
+	task_count(task, ticks, transfers - s->undone + s->called);
 }
 
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
@@ -199,7 +199,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	struct engine_task *et = task->backend;
 
 	et->in_cache = false;
-	if (!et->ticks && take_records(task, es, s))
+	if (et->ticks ? calls_take(task, es, s) : take_records(task, es, s))
 		return -BT_E_GONE;
 	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);

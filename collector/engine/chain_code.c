@@ -350,6 +350,10 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	emit_store(e, X86_RCX, CTX_CALL_NEXT);
 	chain_place(t, NULL, PLACE_BETWEEN, 0);
 	emit_constant(e, X86_RCX, behind(s)); /* not where the kernel saw the call */
+	emit_store(e, X86_R11, CTX_R11);
+	emit_load(e, X86_R11, CTX_BITS);
+	t->r11_in = false;
+	chain_count_transfer(t, NULL);
 	chain_emit_end(t, behind(s), EXIT_LINK);
 }
 

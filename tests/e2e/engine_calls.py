@@ -93,6 +93,21 @@ for name in ("registers", "size-limit", "filter-trap", "filter-address", "user-d
     add_compared(name, signals, name)
 
 
+def add_counted(name, program, *arguments):
+    @case("counted as recorded: " + name)
+    def run():
+        options = ["--deterministic", "--snap-exit", "always", *ENGINE]
+        traces = [record([program(), *arguments], options + more).trace for more in ([], ["--history", "off"], ["--switch-history"])]
+        for other, mode in zip(traces[1:], ("off", "turns")):
+            count = engine_compare.compare_events(traces[0], other, ("recorded", mode))
+            check(count > 50, "only %d events" % count)
+
+
+add_counted("calls of every kind", calls, os.path.join(TMP, "calls.file"))
+for name in ("registers", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
+    add_counted(name, signals, name)
+
+
 def add(title, program, name):
     @case("%s: %s" % (title, name))
     def run():
