@@ -290,7 +290,7 @@ void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 size_t chain_emit_indirect_entry(struct translation *t)
 {
 	struct emitter *e = &t->out;
-	size_t wrong, body, stop[2];
+	size_t wrong, body, stop[STOP_TESTS];
 
 	EMIT(e, 0x48, 0xb8); /* mov rax, -pc */
 	emit_u64(e, -t->pc);

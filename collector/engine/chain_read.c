@@ -216,11 +216,24 @@ int chain_probe_opcode(const struct step *s)
 	return 0;
 }
 
+/* Whether one of its direct branches leads back: every cycle has such a one, or an indirect one. */
+static bool leads_back(const struct translation *t)
+{
+	for (int i = 0; i < t->count; i++) {
+		const struct step *s = &t->steps[i];
+
+		if ((is_conditional(s) || s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL) && target_of(s) <= s->pc)
+			return true;
+	}
+	return false;
+}
+
 void chain_place_checkpoint(struct translation *t)
 {
 	t->loops = closes_silent_cycle(t);
 	t->check_at = -1;
-	if (!has_conditional(t))
+	/* Bits fill up wherever a conditional is; ticks only have to be looked at now and then. */
+	if (t->cache->ticks ? !leads_back(t) : !has_conditional(t))
 		return;
 	if (t->mutable) {
 		t->check_at = 0;

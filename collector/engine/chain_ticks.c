@@ -56,11 +56,13 @@ static size_t emit_jump_unless_zero(struct emitter *e)
 	return emit_jump(e);
 }
 
-void chain_emit_stop_test(struct translation *t, size_t sites[2])
+void chain_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS])
 {
+	/* The conditionals and the transfers counted, the wish to stop. */
+	static const uint32_t at[STOP_TESTS] = {CTX_BITS + 3, CTX_BITS + 7, CTX_STOP};
 	struct emitter *e = &t->out;
 
-	sites[1] = 0;
+	sites[1] = sites[2] = 0;
 	if (t->cache->fast_pext) {
 		EMIT(e, 0x65, 0xc4, 0xe2, 0xa2, 0xf5, 0x0c, 0x25); /* pext rcx, r11, gs:[mask] */
 		emit_u32(e, CTX_MASK);
@@ -68,17 +70,16 @@ void chain_emit_stop_test(struct translation *t, size_t sites[2])
 		return;
 	}
 	emit_store(e, X86_R11, CTX_BITS);
-	EMIT(e, 0x65, 0x0f, 0xb6, 0x0c, 0x25); /* movzx ecx, byte gs:[bits+7]: more transfers than there is room for */
-	emit_u32(e, CTX_BITS + 7);
-	sites[0] = emit_jump_unless_zero(e);
-	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
-	emit_u32(e, CTX_STOP);
-	sites[1] = emit_jump_unless_zero(e);
+	for (int i = 0; i < STOP_TESTS; i++) {
+		EMIT(e, 0x65, 0x0f, 0xb6, 0x0c, 0x25); /* movzx ecx, byte gs:[at] */
+		emit_u32(e, at[i]);
+		sites[i] = emit_jump_unless_zero(e);
+	}
 }
 
-void chain_patch_stop(struct translation *t, const size_t sites[2])
+void chain_patch_stop(struct translation *t, const size_t sites[STOP_TESTS])
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < STOP_TESTS; i++)
 		if (sites[i])
 			emit_patch(&t->out, sites[i], t->out.base + t->out.len);
 }
@@ -86,7 +87,7 @@ void chain_patch_stop(struct translation *t, const size_t sites[2])
 void chain_emit_loop_test(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	size_t sites[2], over;
+	size_t sites[STOP_TESTS], over;
 
 	emit_store(e, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_BETWEEN, 0);

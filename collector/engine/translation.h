@@ -16,6 +16,7 @@ enum {
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,
+	STOP_TESTS = 3,
 	JUMPS_KNOWN = CTX_SLOT_COUNT - 2, /* jumps behind a conditional that a chain follows without history: its last branch needs a slot, too */
 };
 
@@ -126,8 +127,8 @@ void chain_note_origin(struct translation *t);
 bool chain_needs_slot(const struct translation *t);
 
 /* Is the task to stop? Then jumps to what chain_patch_stop() stands before, else goes on. rcx is used. */
-void chain_emit_stop_test(struct translation *t, size_t sites[2]);
-void chain_patch_stop(struct translation *t, const size_t sites[2]);
+void chain_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS]);
+void chain_patch_stop(struct translation *t, const size_t sites[STOP_TESTS]);
 
 /* The last branch, which closes a cycle without a conditional: whether to stop there. */
 void chain_emit_loop_test(struct translation *t, const struct step *s);

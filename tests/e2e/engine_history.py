@@ -80,6 +80,36 @@ def generated_programs():
     check(not failures, "%d of %d programs from seed %d on; the first: %s" % (len(failures), SEEDS, FIRST, failures[0] if failures else ""))
 
 
+def fatal_point(program, options):
+    """(tick, transfers) of the signal that ends a program."""
+    result = record(program, [*WHOLE, *options])
+    row, = [row for row in engine_compare.events(result.trace) if row.startswith("SIGNAL ")]
+    return tuple(map(int, re.search(r" point=(\d+)\+(\d+)", row).groups()))
+
+
+def add_silent(name, rounds, transfers, *flags):
+    @case("a cycle without a conditional, more rounds than the engine counts at once: " + name)
+    def run():
+        program = [build("silent.S", *BARE, "-DBYTES=%d" % rounds, *flags)]
+        # The jump on, the fault in the round that is one too many; no transfers before.
+        expected = (1, rounds * transfers)
+        equal(fatal_point(program, OFF[1]), expected, "off")
+        equal(fatal_point(program, FULL[1]), expected, "full")
+
+
+add_silent("a jump", 20 << 20, 1)
+add_silent("an indirect jump", 20 << 20, 1, "-DINDIRECT")
+add_silent("calls and returns", 8 << 20, 3, "-DRETURN")
+
+
+@case("more conditionals than the engine counts at once")
+def many_ticks():
+    program = [build("branchy.c", *STATIC, "-pthread"), "1", "10000000"]
+    off, full = fatal_point(program, OFF[1]), fatal_point(program, FULL[1])
+    equal(off, full, "where it crashes")
+    check(off[0] > 18 << 20, "only %d ticks" % off[0])
+
+
 @case("ticks do not depend on where alarms interrupt")
 def alarms():
     program = build("ticking.c", *STATIC)
