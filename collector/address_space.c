@@ -24,9 +24,14 @@ static void free_maps(struct mapping *maps, size_t count)
 	free(maps);
 }
 
+static size_t slot_of(const struct address_space *s, uint64_t addr)
+{
+	return (addr / PAGE * 0x9E3779B97F4A7C15u >> 32) & (s->page_slots - 1);
+}
+
 static struct code_page *page_slot(const struct address_space *s, uint64_t addr)
 {
-	size_t mask = s->page_slots - 1, i = (addr / PAGE * 0x9E3779B97F4A7C15u >> 32) & mask;
+	size_t mask = s->page_slots - 1, i = slot_of(s, addr);
 
 	while (s->pages[i].addr != addr && s->pages[i].addr != NO_PAGE)
 		i = (i + 1) & mask;
@@ -84,31 +89,38 @@ static void pages_release(struct address_space *s)
 	s->page_slots = s->page_count = 0;
 }
 
+/* Takes the copy out; those behind it that a search would not find any more move up. */
+static void page_remove(struct address_space *s, struct code_page *p)
+{
+	size_t mask = s->page_slots - 1, hole = (size_t)(p - s->pages);
+
+	free(p->bytes);
+	s->page_count--;
+	for (size_t i = (hole + 1) & mask; s->pages[i].addr != NO_PAGE; i = (i + 1) & mask)
+		if (((i - slot_of(s, s->pages[i].addr)) & mask) >= ((i - hole) & mask)) {
+			s->pages[hole] = s->pages[i];
+			hole = i;
+		}
+	s->pages[hole] = (struct code_page){.addr = NO_PAGE};
+}
+
 /* Forgets the copies of pages in [start, end): what is mapped there now is something else. */
 static void pages_drop(struct address_space *s, uint64_t start, uint64_t end)
 {
-	struct code_page *old = s->pages;
-	size_t slots = s->page_slots;
-	bool any = false;
-
-	for (size_t i = 0; i < slots && !any; i++)
-		any = old[i].addr != NO_PAGE && old[i].addr >= start && old[i].addr < end;
-	if (!any)
+	if (!s->page_count)
 		return;
-	/* Open addressing cannot delete: rebuild without them. Code is unmapped rarely. */
-	s->pages = NULL;
-	s->page_slots = s->page_count = 0;
-	for (size_t i = 0; i < slots; i++) {
-		if (old[i].addr == NO_PAGE)
-			continue;
-		if ((old[i].addr >= start && old[i].addr < end) || (s->page_count * 2 >= s->page_slots && !pages_grow(s))) {
-			free(old[i].bytes);
-			continue;
+	if ((end - start) / PAGE <= s->page_slots) {
+		for (uint64_t at = start & ~(uint64_t)(PAGE - 1); at < end; at += PAGE) {
+			struct code_page *p = page_slot(s, at);
+
+			if (p->addr == at)
+				page_remove(s, p);
 		}
-		*page_slot(s, old[i].addr) = old[i];
-		s->page_count++;
+		return;
 	}
-	free(old);
+	for (size_t i = 0; i < s->page_slots; i++) /* what moves up is looked at again */
+		while (s->pages[i].addr != NO_PAGE && s->pages[i].addr >= start && s->pages[i].addr < end)
+			page_remove(s, &s->pages[i]);
 }
 
 static bool copy_maps(struct address_space *s, const struct address_space *parent)
@@ -390,7 +402,7 @@ static void write_map(const struct address_space *s, struct trace_writer *w, con
 /* Walks the old and the new list side by side, calling drop for what is only in the old, add for what is only in the
  * new one. Returns whether they differ. Both callbacks may be NULL. */
 struct map_diff {
-	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m);
+	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping *now, size_t now_count);
 	void (*add)(struct address_space *s, struct trace_writer *w, const struct mapping *m);
 };
 
@@ -408,7 +420,7 @@ static bool diff_maps(struct address_space *s, struct trace_writer *w, struct ma
 		} else if (j == count || (i < s->map_count && s->maps[i].start <= maps[j].start)) {
 			differ = true;
 			if (act->drop)
-				act->drop(s, w, &s->maps[i]);
+				act->drop(s, w, &s->maps[i], maps, count);
 			i++;
 		} else {
 			differ = true;
@@ -420,12 +432,53 @@ static bool diff_maps(struct address_space *s, struct trace_writer *w, struct ma
 	return differ;
 }
 
-static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
+static void forget(struct address_space *s, uint64_t start, uint64_t end)
+{
+	if (start >= end)
+		return;
+	pages_drop(s, start, end);
+	if (s->extension)
+		s->extension_ops->changed(s->extension, start, end);
+}
+
+void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
+{
+	size_t before = s->page_count;
+
+	forget(s, start, end);
+	s->epoch += s->page_count != before; /* what is read there next belongs to no branch of before */
+}
+
+/* Whether the same lies at an address in both. */
+static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t addr)
+{
+	return a->prot == b->prot && a->shared == b->shared && a->dev == b->dev && a->ino == b->ino && !strcmp(a->path, b->path) &&
+	       (!a->ino || a->offset + (addr - a->start) == b->offset + (addr - b->start));
+}
+
+/* What m had and the new list has not: it may have been split, or have grown. */
+static void forget_lost(struct address_space *s, const struct mapping *m, const struct mapping *maps, size_t count)
+{
+	uint64_t at = m->start;
+
+	for (size_t i = 0; i < count && maps[i].start < m->end; i++) {
+		uint64_t start = maps[i].start > m->start ? maps[i].start : m->start, end = maps[i].end < m->end ? maps[i].end : m->end;
+
+		if (maps[i].end <= m->start || !same_at(m, &maps[i], start))
+			continue;
+		forget(s, at, start);
+		at = end;
+	}
+	forget(s, at, m->end);
+}
+
+static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping *now, size_t now_count)
 {
 	write_unmap(s, w, m);
-	pages_drop(s, m->start, m->end);
-	if (s->extension && m->prot & PROT_EXEC)
-		s->extension_ops->changed(s->extension, m->start, m->end);
+	if (m->prot & PROT_EXEC)
+		forget_lost(s, m, now, now_count);
+	else
+		pages_drop(s, m->start, m->end);
 }
 
 static void add_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)

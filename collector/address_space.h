@@ -83,6 +83,9 @@ const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_wr
  * the trace holds them, as above. */
 void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n);
 
+/* Memory of [start, end) may have other contents now, though its mappings look the same: copies of its pages go, and the extension hears of it. */
+void address_space_forget(struct address_space *s, uint64_t start, uint64_t end);
+
 /* The mapping at addr, or NULL. */
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr);
 

@@ -223,6 +223,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine_history.py \
 	tests/e2e/engine_programs.py \
 	tests/e2e/engine_calls.py \
+	tests/e2e/engine_written.py \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
 	tests/e2e/import_fixtures.py \
@@ -240,4 +241,5 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_generate.py tests/e2e/engine_seeds.py \
 	tests/programs/calls.c tests/programs/calls_signals.c tests/programs/descriptors.c \
-	tests/programs/changing_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c
+	tests/programs/changing_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c \
+	tests/programs/written_code.c

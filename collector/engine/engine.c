@@ -259,7 +259,7 @@ static void engine_task_release(struct backend *b, struct task *task)
 	if (!et)
 		return;
 	calls_forget_task(task);
-	watch_after_call(task);
+	watch_forget_task(task);
 	task->backend = et->step;
 	stepper_ops.task_release(b, task);
 	free(et);
@@ -293,7 +293,7 @@ static void engine_leave(struct backend *b, struct task *task)
 	struct engine_task *et = task->backend;
 	struct engine_space *es = task->process->space->extension;
 
-	watch_after_call(task);
+	watch_forget_task(task);
 	/* What cannot be given back stays protected: the task is gone. */
 	if (es && es->mapped)
 		(void)!watch_open(b, task, es, 0, UINT64_MAX, task->in_syscall);
@@ -306,7 +306,7 @@ static void engine_execed(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
 
-	watch_after_call(task);
+	watch_forget_task(task);
 	task->backend = et->step;
 	stepper_ops.execed(b, task);
 	task->backend = et;

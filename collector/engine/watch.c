@@ -284,7 +284,40 @@ int watch_before_call(const struct backend *b, struct task *task)
 	return o.rc == WATCH_GONE ? -BT_E_GONE : 0;
 }
 
+static void forget_range(void *arg, uint64_t start, uint64_t end)
+{
+	address_space_forget(arg, start, end);
+}
+
+/* Somebody has written through protections: what is protected is looked at again, everything else is made anew. */
+static void look_again(struct task *task, struct engine_space *es)
+{
+	struct watched_pages *w = &es->watch;
+	uint8_t now[WATCH_PAGE];
+
+	for (size_t i = 0; i < w->count; i++) {
+		struct watched_page *p = w->pages[i];
+
+		if (p->state == WATCH_PROTECTED && tracee_read(task->tid, p->addr, now, sizeof now) == sizeof now)
+			memcpy(p->bytes, now, sizeof now);
+	}
+	address_space_forget(task->process->space, 0, UINT64_MAX);
+}
+
 void watch_after_call(struct task *task)
+{
+	struct engine_space *es = space_of(task);
+
+	watch_forget_task(task);
+	watch_call_replaced(task, forget_range, task->process->space);
+	if (!es)
+		return;
+	es->watch.memory_files |= watch_call_opens_memory(task);
+	if (es->watch.memory_files && watch_call_writes_memory(task))
+		look_again(task, es);
+}
+
+void watch_forget_task(struct task *task)
 {
 	struct engine_space *es = space_of(task);
 	struct engine_task *et = task->backend, **at;

@@ -37,8 +37,11 @@ int watch_before_call(const struct backend *b, struct task *task);
 /* A signal is about to be delivered, from a stop for it: its frame can be written, a core file shows the program's protections. Returns as above. */
 int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action);
 
-/* The task has left its system call, or is gone. */
+/* The task is at the exit of a system call: code whose bytes that has changed without a fault is forgotten. */
 void watch_after_call(struct task *task);
+
+/* The task will not come to that exit. */
+void watch_forget_task(struct task *task);
 
 /* Of the mapping pieces that the kernel shows: the end of the run from addr on, at most `end`, that is protected as a whole or not at all. */
 uint64_t watch_run(const struct engine_space *es, uint64_t addr, uint64_t end, bool *protected);

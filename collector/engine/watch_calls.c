@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/watch_calls.h"
 
+#include <fcntl.h>
 #include <linux/prctl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collector/tracee.h"
 
@@ -214,6 +217,97 @@ void watch_call_ranges(const struct task *task, void (*range)(void *arg, uint64_
 			return;
 		}
 	any_argument(&s);
+}
+
+void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	const struct shower s = {task, range, arg};
+	const uint64_t *args = task->call.args, result = task->regs.rax;
+	bool mapped = result < (uint64_t)-4096;
+
+	if (task->call.compat) {
+		everything(&s);
+		return;
+	}
+	switch (task->call.nr) {
+	case SYS_mmap:
+		show(&s, mapped ? result : 0, args[1]);
+		break;
+	case SYS_mremap:
+		show(&s, args[0], args[1]);
+		show(&s, mapped ? result : 0, args[2]);
+		break;
+	case SYS_munmap:
+	case SYS_madvise:
+	case SYS_remap_file_pages:
+		show(&s, args[0], args[1]);
+		break;
+	case SYS_shmat:
+	case SYS_process_madvise:
+		everything(&s);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The memory of which process a descriptor is, 0 for none. */
+static long memory_behind(const struct task *task, uint64_t fd)
+{
+	char path[48], target[64] = "";
+	int pid = 0, end = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)task->tid, (int)fd);
+	if (readlink(path, target, sizeof target - 1) < 0 || sscanf(target, "/proc/%d%n", &pid, &end) != 1)
+		return 0;
+	if (!strncmp(target + end, "/task/", 6) && sscanf(target + end, "/task/%d%n", &pid, &end) == 1)
+		return strstr(target, "/mem") ? pid : 0;
+	return strcmp(target + end, "/mem") ? 0 : pid;
+}
+
+bool watch_call_opens_memory(const struct task *task)
+{
+	const uint64_t *args = task->call.args;
+	uint64_t flags;
+
+	if ((int64_t)task->regs.rax < 0 || task->call.compat)
+		return false;
+	switch (task->call.nr) {
+	case SYS_open:
+		flags = args[1];
+		break;
+	case SYS_openat:
+		flags = args[2];
+		break;
+	case SYS_openat2:
+		flags = O_RDWR;
+		break;
+	default:
+		return false;
+	}
+	return (flags & O_ACCMODE) != O_RDONLY && memory_behind(task, task->regs.rax) > 0;
+}
+
+bool watch_call_writes_memory(const struct task *task)
+{
+	const uint64_t *args = task->call.args;
+
+	if ((int64_t)task->regs.rax <= 0 || task->call.compat)
+		return false;
+	switch (task->call.nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendfile:
+		return memory_behind(task, args[0]) > 0;
+	case SYS_splice:
+	case SYS_copy_file_range:
+		return memory_behind(task, args[2]) > 0;
+	default:
+		return false;
+	}
 }
 
 /* Whether it sets the disposition of SIGSEGV to being ignored: the kernel would undo that at a fault of ours. */

@@ -22,4 +22,11 @@ bool watch_call_stack(const struct task *task, struct watch_range *stack);
 /* Shows what memory the call may write, or change as a mapping; more than that where it is not known exactly. */
 void watch_call_ranges(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg);
 
+/* The task is at the exit of the call: shows where memory may have other contents now though its mapping looks the same. */
+void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg);
+
+/* Likewise: it has opened a /proc/PID/mem for writing; it has written to such a one. */
+bool watch_call_opens_memory(const struct task *task);
+bool watch_call_writes_memory(const struct task *task);
+
 #endif

@@ -41,6 +41,7 @@ struct watched_pages {
 	uint64_t heat_time;
 	unsigned suspended; /* no page may become protected now: so many forks are under way */
 	bool refused;	    /* nor ever */
+	bool memory_files;  /* the program has /proc/PID/mem open for writing, which writes through protections */
 	struct watch_range *stacks; /* alternate signal stacks: their pages stay the program's */
 	size_t stack_count, stack_cap;
 };

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Code in pages that the program can write, run and written by turns (programs/written_code.c): the same output as natively, a history that
+# the code bytes bear out, and, where one thread decides what happens, the very branches and events that the stepper records.
+import os
+import resource
+import subprocess
+
+from e2e import *
+import engine_compare
+
+BACKEND = engine_compare.backends()[1]
+CHECK = os.path.join(os.environ["abs_top_builddir"], "tests/tools/check_history")
+
+ALONE = """by-read by-readv by-recvmsg by-file by-process-vm-writev by-proc-mem data-beside-code across-pages own-loop by-string-instructions
+on-the-stack own-protection moved replaced replaced-fixed stack-beside-code switched-stack filtered
+ends-protected""".split()
+# Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own: only outcome and history are compared.
+OTHERS = """by-small-calls read-in-flight by-a-thread forked forked-with-threads with-signals-blocked with-faults-ignored blocked-fault
+dies-protected""".split()
+
+
+def program():
+    return build("written_code.c", *STATIC, "-pthread")
+
+
+def history_holds(trace):
+    done = subprocess.run([CHECK, trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal(done.returncode, 0, "check_history: %s" % done.stdout.decode(errors="replace")[:400])
+
+
+def as_natively(name):
+    alone = native([program(), name])
+    recorded = record([program(), name], ["--backend", BACKEND, "--snap-exit", "always"])
+    equal(recorded.out, alone.out, "stdout")
+    equal(recorded.status, alone.status, "status")
+    check(name == "dies-protected" or alone.out == b"0 wrong\n", "natively: %s" % alone.out)
+    history_holds(recorded.trace)
+
+
+def add(name):
+    @case("written code: " + name)
+    def natively():
+        as_natively(name)
+
+    if name in ALONE:
+        @case("written code, as stepped: " + name)
+        def as_stepped():
+            engine_compare.compare_runs([program(), name])
+
+
+for each in ALONE + OTHERS:
+    add(each)
+
+
+@case("written code: every case is tried")
+def all_tried():
+    equal(sorted(native([program()]).out.decode().split()), sorted(ALONE + OTHERS), "cases")
+
+
+def segments(core):
+    """(flags of each loaded segment) of a core file, counted."""
+    done = subprocess.run(["readelf", "-lW", core], stdout=subprocess.PIPE, check=True)
+    found = {}
+    for line in done.stdout.decode().splitlines():
+        words = line.split()
+        if words[:1] == ["LOAD"]:
+            flags = "".join(words[6:-1])
+            found[flags] = found.get(flags, 0) + 1
+    return found
+
+
+@case("a core file shows the program's protections")
+def core_file():
+    places = [fresh_dir("core"), fresh_dir("core")]
+    native([program(), "dies-protected"], core=resource.RLIM_INFINITY, cwd=places[0])
+    if not os.listdir(places[0]):
+        raise Skip("no core file without btrec either")
+    record([program(), "dies-protected"], ["--backend", BACKEND], core=resource.RLIM_INFINITY, cwd=places[1])
+    cores = [os.path.join(place, os.listdir(place)[0]) for place in places]
+    equal(segments(cores[1]).get("RWE"), segments(cores[0]).get("RWE"), "writable and executable segments")
+
+
+main()
