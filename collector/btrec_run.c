@@ -358,6 +358,7 @@ static void on_tick(void *arg, struct recorder *r)
 	link_latest(run, r);
 	control_serve(&run->control, r);
 	recorder_adopt_orphans(r);
+	recorder_let_doomed_go(r);
 	recorder_flush_due(r);
 }
 

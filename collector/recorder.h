@@ -90,6 +90,9 @@ void recorder_run(struct recorder *r);
 /* To be called at the caller's ticks: takes in new tasks whose parent was killed before it could report them. */
 void recorder_adopt_orphans(struct recorder *r);
 
+/* To be called at the caller's ticks: lets go of processes that a fault would not end while they are traced. */
+void recorder_let_doomed_go(struct recorder *r);
+
 /* Lets go of every task that can be left right now, with a reason for the trace; to be called again at later ticks until none is left. */
 void recorder_let_all_go(struct recorder *r, const char *reason);
 

@@ -35,18 +35,26 @@ static enum bt_signal_action default_action(int signo)
 	}
 }
 
+static bool is_deadly(enum bt_signal_action action)
+{
+	return action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE;
+}
+
 static enum bt_signal_action action_of(const struct task *task, int signo, bool sync)
 {
 	struct tracee_signals s;
 	uint64_t bit = 1ull << (signo - 1);
+	enum bt_signal_action by_default = default_action(signo);
 
+	if (!sync && is_deadly(by_default) && tracee_is_init(task->process->pid))
+		by_default = BT_ACTION_IGNORE; /* pid_namespaces(7) */
 	if (signo == SIGTRAP && task->process->trap_ignored && !sync)
 		return BT_ACTION_IGNORE; /* whatever the kernel's table says after a step */
 	if (tracee_signals(task->tid, &s))
-		return default_action(signo);
+		return by_default;
 	if (s.caught & bit)
 		return BT_ACTION_HANDLER;
-	return s.ignored & bit ? BT_ACTION_IGNORE : default_action(signo);
+	return s.ignored & bit ? BT_ACTION_IGNORE : by_default;
 }
 
 /* Whether a signal waits that the program will notice; *any: whether one waits at all. */
@@ -99,7 +107,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		.action = (uint8_t)action,
 	};
 
-	fatal = action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE;
+	fatal = is_deadly(action);
 	task_prune_frames(task);
 	recorder_serve_snapshot(r, task);
 	if (task->native) /* its system calls were not seen */
@@ -115,6 +123,11 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
 	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
+	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; let go, it dies of it. */
+	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
+		task->pending_signal = 0;
+		task->process->leaving = true;
+	}
 	recorder_make_ready(r, task);
 }
 

@@ -57,7 +57,7 @@ static void schedule(struct recorder *r, struct unit *u)
 	struct task *task = u->ready_first;
 	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last};
 
-	if (u->current || !task || r->frozen)
+	if (u->current || !task || r->frozen || task->process->leaving)
 		return;
 	ready_remove(u, task);
 	u->current = task;
@@ -90,7 +90,7 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 		recorder_resume_task(r, task);
 		return;
 	}
-	if (u->current == task && !u->ready_first && !r->frozen) {
+	if (u->current == task && !u->ready_first && !r->frozen && !task->process->leaving) {
 		recorder_resume_task(r, task);
 		return;
 	}

@@ -188,6 +188,26 @@ pid_t tracee_thread_group(pid_t tid)
 	return group;
 }
 
+bool tracee_is_init(pid_t pid)
+{
+	char path[32], line[256], *last;
+	bool init = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f)) {
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		last = strrchr(line, '\t'); /* one number for each namespace, ours first */
+		init = last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
+		break;
+	}
+	if (f)
+		fclose(f);
+	return init;
+}
+
 /* How many system call filters a process has; -1: unknown (before Linux 5.9). */
 static int filters_of(const char *path)
 {

@@ -88,6 +88,9 @@ int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const u
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
 pid_t tracee_thread_group(pid_t tid);
 
+/* Whether a process is the first one of a PID namespace below ours. */
+bool tracee_is_init(pid_t pid);
+
 /* Makes an rt_sigaction(signo, action) in the task, which is at the entry of another system call (regs: its registers
  * there), and brings it back to that entry. action: handler, flags, restorer, mask. Returns 0 or -BT_E_GONE. */
 int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4]);

@@ -163,6 +163,21 @@ def thread_execs():
     equal(report(recorded.trace)["threads"][0]["stack"][0]["function"], "store", "function")
 
 
+@case("the first process of a PID namespace crashes")
+def namespace_init():
+    need_root()
+    program = build("faults.c", *STATIC)
+    argv = ["unshare", "-pf", program, "null-read"]
+    alone = native(argv)
+    if b"unshare" in alone.err:
+        raise Skip(alone.err.decode().strip())
+    recorded = record(argv, timeout=30)
+    equal(recorded.status, alone.status, "end")
+    told = report(recorded.trace)
+    equal([s["kind"] for s in told["snapshots"]][:1], ["fatal"], "the first snapshot")
+    check("first process of a PID namespace" in execute([BTREC, "info", recorded.trace]).out.decode(), "the trace does not say why it was let go")
+
+
 @case("four threads and a mutex")
 def counters():
     alone, recorded = same_as_native([threads(), "counters"])
