@@ -173,7 +173,7 @@ def namespace_init():
         raise Skip(alone.err.decode().strip())
     recorded = record(argv, timeout=30)
     equal(recorded.status, alone.status, "end")
-    told = report(recorded.trace)
+    told = report(recorded.trace, "-n", "1")
     equal([s["kind"] for s in told["snapshots"]][:1], ["fatal"], "the first snapshot")
     check("first process of a PID namespace" in execute([BTREC, "info", recorded.trace]).out.decode(), "the trace does not say why it was let go")
 
