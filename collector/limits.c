@@ -332,6 +332,7 @@ void limits_call_entered(const struct task_table *t, struct task *task)
 	uint64_t new;
 
 	*c = (struct limits_call){0};
+	/* Other threads go on until the execve has succeeded: they need the share. */
 	if (!task->call.compat && (task->call.nr == SYS_execve || task->call.nr == SYS_execveat) && task->process->limits.share &&
 	    task->process->tasks == 1)
 		set_aside(&task->process->limits, task->process->pid);

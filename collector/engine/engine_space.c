@@ -62,12 +62,14 @@ static uint64_t space_watched(void *extension, uint64_t addr, uint64_t end, bool
 
 static const struct space_extension_ops space_ops = {space_copy, space_release, space_changed, space_watched};
 
-/* Whether calls of ours may be filtered, or a fault of ours would change what the program has said of SIGSEGV. */
+/* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA: it does not count), or a fault of ours would
+ * change what the program has said of SIGSEGV. */
 static bool refuses_watching(pid_t tid)
 {
 	struct tracee_signals s;
+	struct rlimit data;
 
-	return tracee_signals(tid, &s) || tracee_is_filtered(tid) || s.ignored >> (SIGSEGV - 1) & 1;
+	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY || tracee_signals(tid, &s) || tracee_is_filtered(tid) || s.ignored >> (SIGSEGV - 1) & 1;
 }
 
 static struct engine_space *space_new(pid_t tid)

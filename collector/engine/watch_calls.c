@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -328,6 +329,14 @@ static bool copies_space(const struct task *task)
 	return !(flags & CLONE_VM);
 }
 
+/* A protected page does not count against RLIMIT_DATA: another could take its place. */
+static bool limits_data(const struct task *task)
+{
+	const uint64_t *args = task->call.args;
+
+	return task->call.nr == SYS_setrlimit ? (uint32_t)args[0] == RLIMIT_DATA : (uint32_t)args[1] == RLIMIT_DATA && args[2];
+}
+
 enum watch_call watch_call_kind(const struct task *task)
 {
 	if (task->call.compat)
@@ -339,6 +348,9 @@ enum watch_call watch_call_kind(const struct task *task)
 	case SYS_userfaultfd:
 	case CALL_MSEAL:
 		return WATCH_CALL_ENDS;
+	case SYS_setrlimit:
+	case SYS_prlimit64:
+		return limits_data(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_prctl:
 		return task->call.args[0] == PR_SET_SECCOMP ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_rt_sigaction:

@@ -43,6 +43,7 @@ MODES = {
     "address-space": "RLIMIT_AS: how far mmap, brk, mremap, mprotect, malloc and the stack get",
     "data": "RLIMIT_DATA: how far mmap, brk, mremap, mprotect and malloc get; a soft limit of 0 (data-limit-zero)",
     "both": "both limits at once",
+    "written-code": "RLIMIT_DATA: code that is written while it runs",
     "arguments": "arguments that are constant, unreadable, unwritable, on the edge; errors that come after the deed",
     "no-stack": "a call whose stack pointer points nowhere",
     "another": "another process's limits",

@@ -191,6 +191,37 @@ static int fill_data(void)
 	return 0;
 }
 
+/* Code in writable memory, and its writer: what a recorder does to notice changes takes no page away and gives none. */
+static void write_code(void)
+{
+	enum {
+		PAGES = 16,
+	};
+	static const unsigned char code[] = {0xb8, 1, 0, 0, 0, 0xc3}; /* mov eax, 1; ret */
+	unsigned char *at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int sum = 0;
+
+	for (int i = 0; i < PAGES; i++)
+		memcpy(at + i * PAGE, code, sizeof code);
+	for (int i = 0; i < 100 * PAGES; i++)
+		sum += ((int (*)(void))(void *)(at + i % PAGES * PAGE))();
+	put(RLIMIT_DATA, 8 * MB, 8 * MB);
+	fill_private();
+	for (int i = 0; i < 100 * PAGES; i++) {
+		at[i % PAGES * PAGE + 1]++;
+		sum += ((int (*)(void))(void *)(at + i % PAGES * PAGE))();
+	}
+	printf("sum %d\n", sum);
+}
+
+static int written_code(void)
+{
+	in_child(write_code);
+	put(RLIMIT_DATA, 9 * MB, 10 * MB);
+	write_code();
+	return 0;
+}
+
 static int fill_both(void)
 {
 	put(RLIMIT_AS, 100 * MB, 200 * MB);
@@ -674,7 +705,7 @@ static int run_mode(const char *name)
 		{"address-space", fill_address_space}, {"data", fill_data}, {"both", fill_both}, {"inherited", inherited},
 		{"rules-as-user", rules_as_user}, {"rules-as-root", rules_as_root}, {"unlimited", unlimited}, {"arguments", arguments},
 		{"no-stack", no_stack}, {"another", another}, {"threads", threads}, {"namespace", namespace}, {"inherit", inherit}, {"too-small", too_small},
-		{"other-user", other_user}, {"other-program", other_program}, {"locks", locks}, {"shown", shown}, {"leave", leave}, {"crowd", crowd},
+		{"other-user", other_user}, {"other-program", other_program}, {"locks", locks}, {"written-code", written_code}, {"shown", shown}, {"leave", leave}, {"crowd", crowd},
 	};
 
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
