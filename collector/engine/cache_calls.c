@@ -38,6 +38,8 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 		grant &= ~(uint64_t)CALLS_WRITE;
 	if (!table)
 		grant &= ~(uint64_t)CALLS_DESCRIPTORS;
+	if (es->descriptors.closing) /* dup2() by another task may replace what a copy would be */
+		grant &= ~(uint64_t)CALLS_COPY;
 	return grant;
 }
 

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Not here, though they never block: what changes mappings, tasks, signal masks or actions (SIGTRAP is ours), credentials, limits, segment
- * bases, or installs a descriptor. */
+ * bases, or installs a descriptor of which nobody knows what it is. */
 static const uint8_t classes[CALLS_NUMBERS] = {
 	[SYS_getpid] = PLAIN,
 	[SYS_gettid] = PLAIN,
@@ -86,6 +86,7 @@ static const uint8_t classes[CALLS_NUMBERS] = {
 	[SYS_fcntl] = FILE_ | CALLS_OPERATION,
 	[SYS_ioctl] = FILE_ | CALLS_OPERATION,
 	[SYS_close] = FILE_ | CALLS_CLOSE,
+	[SYS_dup] = FILE_ | CALLS_COPY,
 };
 
 uint8_t calls_class(uint64_t nr)
@@ -94,10 +95,9 @@ uint8_t calls_class(uint64_t nr)
 }
 
 const struct calls_operation calls_operations[] = {
-	{SYS_futex, 4, {FUTEX_WAKE, FUTEX_WAKE_PRIVATE, FUTEX_WAKE_BITSET, FUTEX_WAKE_BITSET_PRIVATE}},
-	/* What a new descriptor is nobody knows until it has been used at a stop. */
-	{SYS_fcntl, 6, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL}},
+	{SYS_futex, 4, 0, {FUTEX_WAKE, FUTEX_WAKE_PRIVATE, FUTEX_WAKE_BITSET, FUTEX_WAKE_BITSET_PRIVATE}},
+	{SYS_fcntl, 6, 2, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL}},
 	/* Of a file that is no terminal: an error. isatty() asks so. */
-	{SYS_ioctl, 2, {TCGETS, TIOCGWINSZ}},
+	{SYS_ioctl, 2, 0, {TCGETS, TIOCGWINSZ}},
 };
 const size_t calls_operations_count = sizeof calls_operations / sizeof calls_operations[0];

@@ -15,8 +15,9 @@ enum calls_need {
 	CALLS_WRITE = 1 << 3,	   /* the kernel writes to the program's memory */
 	CALLS_OPERATION = 1 << 4,  /* its second argument is one of calls_operations */
 	CALLS_CLOSE = 1 << 5,	   /* the descriptor is gone behind it */
+	CALLS_COPY = 1 << 6,	   /* it gives a descriptor that is what the first argument is */
 	CALLS_STOP = 1 << 7,	   /* never granted */
-	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE,
+	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY,
 };
 
 enum {
@@ -27,10 +28,10 @@ enum {
 /* enum calls_need of a system call; CALLS_STOP for those that are not listed. */
 uint8_t calls_class(uint64_t nr);
 
-/* A call that runs in the cache with these second arguments only. */
+/* A call that runs in the cache with these second arguments only; those in front are CALLS_COPY. */
 struct calls_operation {
 	uint16_t nr;
-	uint8_t count;
+	uint8_t count, copies;
 	uint32_t allowed[CALLS_OPERATIONS];
 };
 extern const struct calls_operation calls_operations[];

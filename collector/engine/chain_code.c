@@ -343,11 +343,10 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	emit_bytes(e, s->bytes, s->insn.len);
 	t->at_pc = behind(s);
 	chain_place(t, NULL, PLACE_CALLED, 0);
-	emit_load(e, X86_RCX, CTX_CALL_NEXT);
-	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+notes_end+result], rax */
-	emit_u32(e, CALL_NOTES_END + NOTE_RESULT);
-	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
-	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+back] */
+	emit_u32(e, 9 + 5);
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->called);
 	chain_place(t, NULL, PLACE_BETWEEN, 0);
 	emit_constant(e, X86_RCX, behind(s)); /* not where the kernel saw the call */
 	emit_store(e, X86_R11, CTX_R11);

@@ -144,8 +144,8 @@ static void land_all(struct emitter *e, const struct forward *f)
 		emit_patch(e, f->sites[i], e->base + e->len);
 }
 
-/* The second argument of the calls that have operations. Ends at no; those that may run go to yes. */
-static void emit_operations(struct emitter *e, struct forward *yes, struct forward *no)
+/* The second argument of the calls that have operations. Ends at no; those that may run go to yes, or to copy. */
+static void emit_operations(struct emitter *e, struct forward *yes, struct forward *copy, struct forward *no)
 {
 	for (size_t i = 0; i < calls_operations_count; i++) {
 		const struct calls_operation *o = &calls_operations[i];
@@ -158,7 +158,7 @@ static void emit_operations(struct emitter *e, struct forward *yes, struct forwa
 		for (int k = 0; k < o->count; k++) {
 			EMIT(e, 0x81, 0xfe); /* cmp esi, operation */
 			emit_u32(e, o->allowed[k]);
-			jump_if(e, yes, CC_E);
+			jump_if(e, k < o->copies ? copy : yes, CC_E);
 		}
 		emit_patch(e, other, e->base + e->len);
 	}
@@ -211,11 +211,19 @@ static void emit_back_to_call(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
+/* mov qword gs:[at], value */
+static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
+{
+	EMIT(e, 0x65, 0x48, 0xc7, 0x04, 0x25);
+	emit_u32(e, at);
+	emit_u32(e, value);
+}
+
 /* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the context and the
  * application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
 static void emit_call(struct code_cache *c, struct emitter *e)
 {
-	struct forward yes = {.count = 0}, no = {.count = 0};
+	struct forward yes = {.count = 0}, copy = {.count = 0}, no = {.count = 0};
 	uint32_t table = (uint32_t)e->len;
 	size_t plain;
 
@@ -247,9 +255,18 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(e, &no);
 	emit_patch(e, plain, e->base + e->len);
+	emit_set(e, CTX_COPY, 0);
+	EMIT(e, 0xa8, CALLS_COPY);
+	jump_if(e, &copy, CC_NE);
 	EMIT(e, 0xa8, CALLS_OPERATION);
 	jump_if(e, &yes, CC_E);
-	emit_operations(e, &yes, &no);
+	emit_operations(e, &yes, &copy, &no);
+	land_all(e, &copy);
+	EMIT(e, 0x65, 0xf6, 0x04, 0x25); /* test byte gs:[calls], copy */
+	emit_u32(e, CTX_CALLS);
+	emit_u8(e, CALLS_COPY);
+	jump_if(e, &no, CC_E);
+	emit_set(e, CTX_COPY, 1);
 	land_all(e, &yes);
 	emit_load(e, X86_RCX, CTX_CALL_NEXT);
 	emit_note(e);
@@ -263,6 +280,35 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	emit_back_to_call(e);
 }
 
+/* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is. Keeps all but rcx, and goes to CTX_BACK. */
+static void emit_called(struct code_cache *c, struct emitter *e)
+{
+	size_t nothing, failed;
+
+	c->called = (uint32_t)e->len;
+	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+result], rax */
+	emit_u32(e, CALL_NOTES_END + NOTE_RESULT);
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+	emit_load(e, X86_RCX, CTX_COPY);
+	nothing = short_jump(e, JRCXZ);
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x48, 0x89, 0xc1, 0x9f, 0x0f, 0x90, 0xc0); /* mov rcx, rax; lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	failed = emit_jcc(e, CC_AE);
+	EMIT(e, 0x65, 0xc6, 0x81); /* mov byte gs:[rcx+table], at once */
+	emit_u32(e, DESCRIPTORS_AT);
+	emit_u8(e, DESCRIPTOR_AT_ONCE);
+	emit_patch(e, failed, e->base + e->len);
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	land(e, nothing);
+	jump_through(e, CTX_BACK);
+}
+
 void glue_emit(struct code_cache *c)
 {
 	struct emitter e = {.bytes = c->code, .room = GLUE_SIZE, .base = region_address(CODE_AT)};
@@ -272,6 +318,7 @@ void glue_emit(struct code_cache *c)
 	emit_search(c, &e);
 	emit_checkpoint(c, &e);
 	emit_call(c, &e);
+	emit_called(c, &e);
 	c->own_call = (uint32_t)e.len;
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;

@@ -26,6 +26,7 @@ enum {
 	CTX_BACK = 0x48,   /* where the checkpoint's common part goes back to */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
+	CTX_COPY = CTX_ENTRY, /* of a system call: whether its result is a descriptor like its first argument */
 	CTX_RDX = 0x60,
 	CTX_CALLS = 0x68,  /* enum calls_need: what is granted to system calls in the cache (calls.h) */
 	CTX_CALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */

@@ -157,6 +157,7 @@ static void by_descriptor(const char *path)
 	again = (int)syscall(SYS_fcntl, fd, F_DUPFD, 60);
 	say("fcntl dupfd", again);
 	say("fcntl cloexec", syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 60));
+	say("dup", syscall(SYS_dup, fd));
 	say("ioctl tcgets", syscall(SYS_ioctl, fd, TCGETS, &term));
 	say("ioctl winsize", syscall(SYS_ioctl, fd, TIOCGWINSZ, &size));
 	say("write appended", syscall(SYS_write, again, "more", 4));
