@@ -201,10 +201,6 @@ stages_engine() {
 		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \
 			once "engine: generated programs, seeds $((seed + i * programs)) to $((seed + (i + 1) * programs - 1))" engine_test generated engine generated
 	done
-	for name in gzip bzip2 sort awk sed perl python3 ls; do
-		BTREC_SEED=$seed BTREC_BRANCHES=$branches \
-			once "engine: $name as stepped, $branches branches or more, seed $seed" engine_test "$name" engine_programs "stepped: $name"
-	done
 	for ((i = 0; i * 2 * rounds * alarms < signals; i++)); do
 		BTREC_SEED=$((seed + i * rounds)) BTREC_SEEDS=$rounds BTREC_ALARMS=$alarms \
 			once "engine: $alarms alarms in each of the seeds $((seed + i * rounds)) to $((seed + (i + 1) * rounds - 1))" engine_test alarms engine_alarms
@@ -212,6 +208,10 @@ stages_engine() {
 	for ((i = 0; i * 2 * tortures * torture < signals; i++)); do
 		BTREC_ALARMS=$torture once "engine: $torture signals in each of $tortures programs that check themselves, run $((i + 1))" \
 			engine_test signals engine_signals signals:
+	done
+	for name in gzip bzip2 sort awk sed perl python3 ls; do
+		BTREC_SEED=$seed BTREC_BRANCHES=$branches \
+			once "engine: $name as stepped, $branches branches or more, seed $seed" engine_test "$name" engine_programs "stepped: $name"
 	done
 }
 
