@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls in the engine's cache: their table, their records, and their branches in the log. */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "collector/engine/branch_log.h"
+#include "collector/engine/calls.h"
+#include "format/call.h"
+#include "lib/error.h"
+
+/* ---- The table ---- */
+
+static void calls_that_are_kept_track_of_stop(void **state)
+{
+	static const uint16_t stop[] = {
+		SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_shmat, SYS_shmdt, SYS_madvise, SYS_rt_sigaction, SYS_rt_sigprocmask,
+		SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl, SYS_arch_prctl,
+		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_prlimit64, SYS_unshare, SYS_setns, SYS_sched_yield, SYS_dup2,
+		SYS_dup3, SYS_close_range, SYS_openat, SYS_pipe, SYS_socket, SYS_recvmsg, SYS_poll, SYS_nanosleep, SYS_wait4, SYS_pause, SYS_epoll_wait,
+		SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_rt_sigpending, SYS_rt_sigtimedwait, SYS_modify_ldt, SYS_ioperm,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof stop / sizeof stop[0]; i++)
+		if (!(calls_class(stop[i]) & CALLS_STOP))
+			fail_msg("system call %u would not stop", stop[i]);
+	assert_true(calls_class(CALLS_NUMBERS) & CALLS_STOP);
+	assert_true(calls_class(UINT64_MAX) & CALLS_STOP);
+	assert_true(calls_class(0x40000000 | SYS_getpid) & CALLS_STOP); /* x32 */
+}
+
+static void what_a_call_needs_is_granted_as_one(void **state)
+{
+	(void)state;
+	assert_false(CALLS_ALL & CALLS_STOP);
+	for (uint64_t nr = 0; nr < CALLS_NUMBERS; nr++) {
+		uint8_t class = calls_class(nr);
+
+		assert_true(class & (CALLS_CACHE | CALLS_STOP));
+		assert_true(!(class & CALLS_STOP) || class == CALLS_STOP);
+		if (class & (CALLS_CLOSE | CALLS_COPY))
+			assert_true(class & CALLS_DESCRIPTORS);
+	}
+}
+
+static void operations_belong_to_calls(void **state)
+{
+	size_t with = 0;
+
+	(void)state;
+	for (uint64_t nr = 0; nr < CALLS_NUMBERS; nr++)
+		with += !!(calls_class(nr) & CALLS_OPERATION);
+	assert_int_equal(with, calls_operations_count);
+	for (size_t i = 0; i < calls_operations_count; i++) {
+		const struct calls_operation *o = &calls_operations[i];
+
+		assert_true(calls_class(o->nr) & CALLS_OPERATION);
+		assert_true(o->count && o->count <= CALLS_OPERATIONS && o->copies <= o->count);
+		for (int k = 0; k < o->count; k++) {
+			assert_false(o->nr == SYS_futex && (o->allowed[k] & 0x7f) == FUTEX_WAIT);
+			assert_false(o->nr == SYS_fcntl && o->allowed[k] == F_SETLKW);
+			assert_true(o->nr != SYS_fcntl || (k < o->copies) == (o->allowed[k] == F_DUPFD || o->allowed[k] == F_DUPFD_CLOEXEC));
+		}
+	}
+}
+
+/* ---- Records ---- */
+
+static void calls_roundtrip(void **state)
+{
+	struct bt_call calls[200], got;
+	struct bt_call_codec encoder, decoder;
+	uint64_t seed = 7, tick = 1000;
+	struct buf b = {0};
+	struct slice in;
+
+	(void)state;
+	for (size_t i = 0; i < 200; i++) {
+		calls[i] = (struct bt_call){tick, unit_random(&seed) % 500, i % 3 ? unit_random(&seed) : (uint64_t)-(int64_t)(i % 40)};
+		tick += unit_random(&seed) >> (i % 60 + 4);
+	}
+	calls[199].nr = UINT32_MAX;
+	encoder.tick = decoder.tick = calls[0].tick;
+	for (size_t i = 0; i < 200; i++)
+		bt_call_encode(&encoder, &b, &calls[i]);
+	in = slice_of(b.data, b.len);
+	for (size_t i = 0; i < 200; i++) {
+		assert_int_equal(bt_call_decode(&decoder, &in, &got), 1);
+		assert_memory_equal(&got, &calls[i], sizeof got);
+	}
+	assert_int_equal(bt_call_decode(&decoder, &in, &got), 0);
+	buf_release(&b);
+}
+
+static void unknown_ticks_stay_unknown(void **state)
+{
+	struct bt_call call = {BT_TICKS_UNKNOWN, 1, 5}, got;
+	struct bt_call_codec codec = {BT_TICKS_UNKNOWN};
+	struct buf b = {0};
+	struct slice in;
+
+	(void)state;
+	bt_call_encode(&codec, &b, &call);
+	bt_call_encode(&codec, &b, &call);
+	in = slice_of(b.data, b.len);
+	codec.tick = BT_TICKS_UNKNOWN;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(bt_call_decode(&codec, &in, &got), 1);
+		assert_memory_equal(&got, &call, sizeof got);
+	}
+	buf_release(&b);
+}
+
+/* Cut anywhere, ticks that run over, numbers that are too long: no call, and nothing of one. */
+static void what_is_no_call_is_damage(void **state)
+{
+	static const uint8_t over[] = {2, 39, 0}, longer[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 39, 0};
+	struct bt_call call = {300, 1000, (uint64_t)-9000}, got;
+	struct bt_call_codec codec = {0};
+	struct buf b = {0};
+	struct slice in;
+
+	(void)state;
+	bt_call_encode(&codec, &b, &call);
+	for (size_t len = 1; len < b.len; len++) {
+		in = slice_of(b.data, len);
+		codec.tick = 0;
+		got.nr = 1;
+		assert_int_equal(bt_call_decode(&codec, &in, &got), -BT_E_CORRUPT);
+		assert_int_equal(got.nr, 0);
+	}
+	in = slice_of(over, sizeof over);
+	codec.tick = UINT64_MAX - 1;
+	assert_int_equal(bt_call_decode(&codec, &in, &got), -BT_E_CORRUPT);
+	in = slice_of(longer, sizeof longer);
+	codec.tick = 0;
+	assert_int_equal(bt_call_decode(&codec, &in, &got), -BT_E_CORRUPT);
+	buf_release(&b);
+}
+
+/* ---- Branches ---- */
+
+enum {
+	LOOP = 0x1000,	/* plain, syscall at +4 */
+	CALL = 0x1004,
+	TEST = 0x1006,	/* jcc at +6, back to LOOP */
+	JCC = 0x100c,
+	OUT = 0x100e,	/* plain, ret at +1 */
+};
+
+static struct segment_table *table_with_calls(void)
+{
+	struct segment_table *t = segment_table_new();
+	struct segment first = {.pc = LOOP, .from = CALL, .end = TEST, .to = TEST, .kind = BT_BRANCH_SYSCALL};
+	struct segment again = {.pc = TEST, .from = JCC, .end = OUT, .to = LOOP, .kind = BT_BRANCH_JCC, .tick = true};
+	struct segment out = {.pc = OUT, .from = OUT + 1, .end = OUT + 2, .kind = BT_BRANCH_RET};
+
+	assert_non_null(t);
+	assert_true(segment_add(t, &first) != SEGMENT_NONE && segment_add(t, &again) != SEGMENT_NONE && segment_add(t, &out) != SEGMENT_NONE);
+	return t;
+}
+
+struct history {
+	struct segment_table *table;
+	struct branch_ring ring;
+	struct branch_log *log;
+};
+
+static void history_init(struct history *h)
+{
+	struct ring_state start = {.space = 1, .epoch = 1};
+
+	h->table = table_with_calls();
+	branch_ring_init(&h->ring, 1000, &start);
+	h->log = branch_log_new(1000, &start);
+	assert_non_null(h->log);
+}
+
+static void history_release(struct history *h)
+{
+	branch_log_free(h->log);
+	branch_ring_release(&h->ring);
+	segment_table_free(h->table);
+}
+
+static void expect_entry(const struct history *h, uint64_t number, unsigned kind, uint64_t from, uint64_t to)
+{
+	const struct bt_branch *b = &h->ring.entries[number & (h->ring.cap - 1)];
+
+	assert_true(number < h->ring.next);
+	assert_int_equal(b->kind, kind);
+	assert_int_equal(b->from, from);
+	assert_int_equal(b->to, to);
+}
+
+/* Two rounds of a loop with a call, and the stretch ends before the third call. */
+static void a_call_in_a_stretch_is_an_entry(void **state)
+{
+	struct history h;
+	struct ring_state now;
+
+	(void)state;
+	history_init(&h);
+	branch_log_begin(h.log, h.table, LOOP, 1, 1);
+	branch_log_end(h.log, 4, CALL); /* taken, taken */
+	now = branch_log_now(h.log);
+	assert_int_equal(now.tick, 2);
+	assert_int_equal(branch_log_tick(h.log), 2);
+	assert_int_equal(now.transfers, 0);
+	branch_log_settle(h.log, &h.ring);
+	expect_entry(&h, 0, BT_BRANCH_SYSCALL, CALL, TEST);
+	expect_entry(&h, 1, BT_BRANCH_JCC, JCC, LOOP);
+	expect_entry(&h, 2, BT_BRANCH_SYSCALL, CALL, TEST);
+	expect_entry(&h, 3, BT_BRANCH_JCC, JCC, LOOP);
+	assert_int_equal(h.ring.now.tick, 2);
+	history_release(&h);
+}
+
+/* Interrupted directly behind the call: that is a transfer since the last tick. */
+static void a_stretch_may_end_behind_a_call(void **state)
+{
+	struct history h;
+	struct ring_state now;
+
+	(void)state;
+	history_init(&h);
+	branch_log_begin(h.log, h.table, LOOP, 1, 1);
+	branch_log_end(h.log, 2, TEST);
+	now = branch_log_now(h.log);
+	assert_int_equal(now.tick, 1);
+	assert_int_equal(now.transfers, 1);
+	branch_log_settle(h.log, &h.ring);
+	expect_entry(&h, 2, BT_BRANCH_SYSCALL, CALL, TEST);
+	assert_int_equal(h.ring.now.transfers, 1);
+	history_release(&h);
+}
+
+/* A stretch that begins at a call which is then made outside. */
+static void a_stretch_may_end_where_it_began(void **state)
+{
+	struct history h;
+
+	(void)state;
+	history_init(&h);
+	branch_log_begin(h.log, h.table, LOOP, 1, 1);
+	branch_log_end(h.log, 1, CALL);
+	assert_int_equal(branch_log_now(h.log).transfers, 0);
+	branch_log_settle(h.log, &h.ring);
+	assert_int_equal(h.ring.now.transfers, 0);
+	assert_int_equal(h.ring.now.tick, 0);
+	history_release(&h);
+}
+
+/* On through a call to an indirect branch. */
+static void a_call_before_an_indirect_branch(void **state)
+{
+	struct history h;
+
+	(void)state;
+	history_init(&h);
+	branch_log_begin(h.log, h.table, LOOP, 1, 1);
+	branch_log_arrive(h.log, 3, BRANCH_LOG_INDIRECT, 0x5000);
+	branch_log_settle(h.log, &h.ring);
+	expect_entry(&h, 0, BT_BRANCH_SYSCALL, CALL, TEST);
+	expect_entry(&h, 1, BT_BRANCH_JCC, JCC, OUT);
+	expect_entry(&h, 2, BT_BRANCH_RET, OUT + 1, 0x5000);
+	history_release(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_that_are_kept_track_of_stop),
+		cmocka_unit_test(what_a_call_needs_is_granted_as_one),
+		cmocka_unit_test(operations_belong_to_calls),
+		cmocka_unit_test(calls_roundtrip),
+		cmocka_unit_test(unknown_ticks_stay_unknown),
+		cmocka_unit_test(what_is_no_call_is_damage),
+		cmocka_unit_test(a_call_in_a_stretch_is_an_entry),
+		cmocka_unit_test(a_stretch_may_end_behind_a_call),
+		cmocka_unit_test(a_stretch_may_end_where_it_began),
+		cmocka_unit_test(a_call_before_an_indirect_branch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
