@@ -49,6 +49,9 @@ struct backend_ops {
 	 * history. task->regs are those of the new program, task->process->space is still the old space. */
 	void (*execed)(struct backend *b, struct task *task);
 
+	/* No task runs under it any more. May be NULL. */
+	void (*close)(struct backend *b);
+
 	/* Makes sense of a WAIT_SYSCALL or WAIT_SIGNAL stop. info is filled for BACKEND_SIGNAL. */
 	enum backend_stop (*stopped)(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info);
 };
@@ -56,6 +59,7 @@ struct backend_ops {
 struct backend {
 	const struct backend_ops *ops;
 	struct trace_writer *writer;
+	void *shared; /* the backend's own, for all tasks */
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };
 

@@ -172,6 +172,8 @@ static void release_tasks(struct recorder *r)
 		recorder_forget(r, r->tasks.first);
 	free(r->queue);
 	r->queue = NULL;
+	if (r->backend.ops->close)
+		r->backend.ops->close(&r->backend);
 }
 
 void recorder_abandon(struct recorder *r, const char *dir)

@@ -12,6 +12,7 @@
 enum {
 	EFLAGS_TF = 0x100,
 	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
+	SLOTS = 128,	     /* addresses read at once */
 	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
 };
 
@@ -19,6 +20,7 @@ struct source {
 	const struct backend *b;
 	struct task *task;
 	struct engine_space *es;
+	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
 	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
 };
 
@@ -96,12 +98,17 @@ static uint32_t chain_at(struct code_cache *c, const struct code_source *source,
 }
 
 /* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. */
-static uint64_t address_in(const struct source *s, uint64_t slot)
+static uint64_t address_in(struct source *s, uint64_t slot)
 {
-	uint64_t value = 0;
-	struct iovec local = {&value, sizeof value}, remote = {(void *)(uintptr_t)slot, sizeof value};
+	uint64_t start = slot & ~(uint64_t)(sizeof s->slots - 1);
+	struct iovec local = {s->slots, sizeof s->slots}, remote = {(void *)(uintptr_t)start, sizeof s->slots};
 
-	return process_vm_readv(s->task->tid, &local, 1, &remote, 1, 0) == sizeof value ? value : 0;
+	if (slot % sizeof s->slots[0])
+		return 0;
+	if (s->slots_at != start && process_vm_readv(s->task->tid, &local, 1, &remote, 1, 0) != sizeof s->slots)
+		return 0;
+	s->slots_at = start;
+	return s->slots[(slot - start) / sizeof s->slots[0]];
 }
 
 /* Chains that execution may come to soon, breadth first from the chain `first`, the newest: along direct branches, back from calls, and through fixed slots. */
@@ -125,6 +132,62 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 	}
 }
 
+/* What the program's earlier processes came to in the mapping is translated. */
+static void follow_hints(const struct code_source *source, const struct engine_space *es, const struct mapping *m)
+{
+	int file = hints_file(es->hints, m);
+	uint32_t clears = es->cache->clears, chain;
+	uint64_t pc;
+	bool indirect;
+
+	for (size_t i = 0; file >= 0 && i < hints_count(es->hints); i++) {
+		if (!hints_get(es->hints, i, file, m, &pc, &indirect))
+			continue;
+		chain = chain_at(es->cache, source, pc, indirect);
+		if (chain != CHAIN_NONE && chain + 1 == es->cache->chain_count)
+			translate_ahead(es->cache, source, chain);
+		if (es->cache->clears != clears || ((const struct source *)source->arg)->interrupted)
+			return;
+	}
+}
+
+static bool was_hinted(const struct engine_space *es, const struct mapping *m)
+{
+	for (size_t i = 0; i < es->hinted_count; i++)
+		if (es->hinted_maps[i] == m->start)
+			return true;
+	return false;
+}
+
+/* The same for the mappings of code that are new. */
+static void look_for_hints(struct source *src)
+{
+	struct code_source source = {read_code, fixed_page, is_mutable, src};
+	const struct address_space *space = src->task->process->space;
+	struct engine_space *es = src->es;
+
+	if (!es->hints || es->hinted == space->epoch)
+		return;
+	es->hinted = space->epoch;
+	for (size_t i = 0; i < space->map_count && es->hinted_count < sizeof es->hinted_maps / sizeof es->hinted_maps[0]; i++) {
+		const struct mapping *m = &space->maps[i];
+
+		if (m->ino && address_space_code_kind(space, m->start) == CODE_FIXED && !was_hinted(es, m)) {
+			es->hinted_maps[es->hinted_count++] = m->start;
+			follow_hints(&source, es, m);
+		}
+	}
+}
+
+static void note_hint(const struct source *src, uint64_t pc, bool indirect)
+{
+	const struct address_space *space = src->task->process->space;
+	const struct mapping *m = address_space_map_at(space, pc);
+
+	if (src->es->hints && m && address_space_code_kind(space, pc) == CODE_FIXED)
+		hints_add(src->es->hints, m, pc, indirect);
+}
+
 /* The chain at pc, made if need be, with some that lie ahead of it. */
 static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 {
@@ -132,8 +195,10 @@ static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 	struct code_cache *c = src->es->cache;
 	uint32_t chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 
-	if (chain != CHAIN_NONE && chain + 1 == c->chain_count)
+	if (chain != CHAIN_NONE && chain + 1 == c->chain_count) {
+		note_hint(src, pc, indirect);
 		translate_ahead(c, &source, chain);
+	}
 	/* What lies ahead may have been found to have changed, and the chain to reach into it. */
 	if (c->clears == clears && (chain == CHAIN_NONE || code_cache_find(c, pc) == chain))
 		return chain;
@@ -181,6 +246,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (es) {
 		src.es = es;
 		watch_sweep(b, es);
+		look_for_hints(&src);
 		chain = chain_for(&src, task->regs.rip, indirect);
 	}
 	if (src.interrupted)

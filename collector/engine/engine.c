@@ -352,6 +352,12 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
 }
 
+static void engine_close(struct backend *b)
+{
+	hints_free(b->shared);
+	b->shared = NULL;
+}
+
 const struct backend_ops engine_ops = {
 	.name = "engine",
 	.source = "bits",
@@ -364,4 +370,5 @@ const struct backend_ops engine_ops = {
 	.leave = engine_leave,
 	.execed = engine_execed,
 	.stopped = engine_stopped,
+	.close = engine_close,
 };

@@ -7,6 +7,7 @@
 #include "collector/backend.h"
 #include "collector/engine/code_cache.h"
 #include "collector/engine/descriptors.h"
+#include "collector/engine/hints.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/watched_pages.h"
 #include "collector/engine/window.h"
@@ -40,6 +41,10 @@ _Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note 
 /* What the engine keeps for an address space. */
 struct engine_space {
 	struct code_cache *cache;
+	struct hint_program *hints; /* of its program, NULL: none */
+	uint32_t hinted;	    /* epoch in which they have been followed */
+	uint64_t hinted_maps[64];   /* where those mappings begin for which they have been */
+	size_t hinted_count;
 	struct window window;
 	bool mapped;
 	bool refused; /* there is no room for the region: everything is stepped */
@@ -95,7 +100,7 @@ struct stretch {
 /* ---- engine_space.c ---- */
 
 /* The task's space with its region in place (made now, if need be), or NULL when there is none to be had. */
-struct engine_space *engine_space_of(const struct backend *b, struct task *task);
+struct engine_space *engine_space_of(struct backend *b, struct task *task);
 
 /* ---- cache_entry.c ---- */
 

@@ -127,7 +127,7 @@ static const struct limits_share *share_of(const struct engine_space *es)
 	return &shares[es->window.bytes || es->window.inherited];
 }
 
-struct engine_space *engine_space_of(const struct backend *b, struct task *task)
+struct engine_space *engine_space_of(struct backend *b, struct task *task)
 {
 	struct address_space *s = task->process->space;
 	struct engine_space *es = s->extension;
@@ -154,6 +154,11 @@ struct engine_space *engine_space_of(const struct backend *b, struct task *task)
 		note_refusal(b, task);
 	} else {
 		limits_raise(&task->process->limits, task->process->pid, share_of(es));
+	}
+	if (!es->refused && !es->mapped) {
+		if (!b->shared)
+			b->shared = hints_new();
+		es->hints = b->shared ? hints_of(b->shared, task->process->pid) : NULL;
 	}
 	es->mapped = !es->refused;
 	return es->mapped ? es : NULL;

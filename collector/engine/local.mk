@@ -18,6 +18,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/engine.c collector/engine/engine_private.h \
 	collector/engine/engine_space.c \
 	collector/engine/glue.c collector/engine/glue.h \
+	collector/engine/hints.c collector/engine/hints.h \
 	collector/engine/layout.h \
 	collector/engine/processor.c collector/engine/processor.h \
 	collector/engine/segment.c collector/engine/segment.h \
