@@ -296,7 +296,7 @@ static void engine_leave(struct backend *b, struct task *task)
 	watch_forget_task(task);
 	/* What cannot be given back stays protected: the task is gone. */
 	if (es && es->mapped)
-		(void)!watch_open(b, task, es, 0, UINT64_MAX, task->in_syscall);
+		(void)!watch_open(b, task, es, 0, UINT64_MAX, tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_ENTRY);
 	task->backend = et->step;
 	stepper_ops.leave(b, task);
 	task->backend = et;

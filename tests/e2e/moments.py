@@ -173,7 +173,7 @@ def runs(pid):
 
 @case("a daemon's recorder ends when asked to, and the daemon goes on alone")
 def leave_daemon():
-    for arguments in (["daemon"], ["daemon", "busy"]):
+    for arguments in (["daemon"], ["daemon", "busy"], ["daemon", "code"], ["daemon", "busy-code"]):
         run = record(moments(*arguments), ["--from", "main"])
         equal(run.status, 0, "status")
         daemon = int(run.out)
@@ -184,7 +184,7 @@ def leave_daemon():
             wait_until(lambda: not runs(recorder), "end of the recorder")
             with open("/proc/%d/status" % daemon) as file:
                 check("TracerPid:\t0\n" in file.read(), "the daemon is still traced")
-            time.sleep(0.2)
+            time.sleep(0.5)
             check(runs(daemon), "the daemon has died")
             equal(len(dump(run.trace, "DETACH")), 1, "DETACH records")
             equal(len(dump(run.trace, "END")), 1, "END records")

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A program with moments to keep: what it does is its first argument. */
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "include/btrec.h"
@@ -92,7 +94,24 @@ static int spin_forever(void)
 }
 
 /* Leaves a process behind that runs until it is killed, and prints its pid. */
-static int leave_daemon(int busy)
+/* Code that is written between one run and the next. */
+static void run_code(int sleeps)
+{
+	static const unsigned char code[] = {0xb8, 1, 0, 0, 0, 0xc3}; /* mov eax, 1; ret */
+	static unsigned char *at;
+
+	if (!at) {
+		at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memcpy(at, code, sizeof code);
+	}
+	for (int i = 0; i < 100; i++)
+		((int (*)(void))(void *)at)();
+	if (sleeps)
+		poll(NULL, 0, 300);
+	at[1]++;
+}
+
+static int leave_daemon(const char *how)
 {
 	pid_t pid = fork();
 
@@ -102,7 +121,12 @@ static int leave_daemon(int busy)
 		close(1);
 		close(2);
 		for (;;)
-			busy ? interesting(100) : (void)sleep(1);
+			if (!how)
+				sleep(1);
+			else if (!strcmp(how, "busy"))
+				interesting(100);
+			else
+				run_code(!strcmp(how, "code"));
 	}
 	printf("%d\n", (int)pid);
 	return 0;
@@ -140,7 +164,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "spin"))
 		return spin_forever();
 	if (!strcmp(what, "daemon"))
-		return leave_daemon(argc > 2);
+		return leave_daemon(argc > 2 ? argv[2] : NULL);
 	if (!strcmp(what, "signals"))
 		return many_signals();
 	if (!strcmp(what, "exit"))
