@@ -136,6 +136,7 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 static void follow_hints(const struct code_source *source, const struct engine_space *es, const struct mapping *m)
 {
 	int file = hints_file(es->hints, m);
+	bool exact = hints_are_exact(es->hints);
 	uint32_t clears = es->cache->clears, chain;
 	uint64_t pc;
 	bool indirect;
@@ -144,7 +145,7 @@ static void follow_hints(const struct code_source *source, const struct engine_s
 		if (!hints_get(es->hints, i, file, m, &pc, &indirect))
 			continue;
 		chain = chain_at(es->cache, source, pc, indirect);
-		if (chain != CHAIN_NONE && chain + 1 == es->cache->chain_count)
+		if (!exact && chain != CHAIN_NONE && chain + 1 == es->cache->chain_count)
 			translate_ahead(es->cache, source, chain);
 		if (es->cache->clears != clears || ((const struct source *)source->arg)->interrupted)
 			return;

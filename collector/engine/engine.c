@@ -258,6 +258,7 @@ static void engine_task_release(struct backend *b, struct task *task)
 
 	if (!et)
 		return;
+	cache_learn(task);
 	calls_forget_task(task);
 	watch_forget_task(task);
 	task->backend = et->step;
@@ -306,6 +307,7 @@ static void engine_execed(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
 
+	cache_learn(task);
 	watch_forget_task(task);
 	task->backend = et->step;
 	stepper_ops.execed(b, task);

@@ -42,6 +42,7 @@ _Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note 
 struct engine_space {
 	struct code_cache *cache;
 	struct hint_program *hints; /* of its program, NULL: none */
+	bool learns;		    /* they become exact with this process */
 	uint32_t hinted;	    /* epoch in which they have been followed */
 	uint64_t hinted_maps[64];   /* where those mappings begin for which they have been */
 	size_t hinted_count;
@@ -101,6 +102,11 @@ struct stretch {
 
 /* The task's space with its region in place (made now, if need be), or NULL when there is none to be had. */
 struct engine_space *engine_space_of(struct backend *b, struct task *task);
+
+/* ---- cache_learn.c ---- */
+
+/* The task will run no more in its address space: what its branches tell goes into the program's hints. */
+void cache_learn(struct task *task);
 
 /* ---- cache_entry.c ---- */
 

@@ -159,6 +159,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		if (!b->shared)
 			b->shared = hints_new();
 		es->hints = b->shared ? hints_of(b->shared, task->process->pid) : NULL;
+		es->learns = es->hints && hints_count(es->hints) && !hints_are_exact(es->hints);
 	}
 	es->mapped = !es->refused;
 	return es->mapped ? es : NULL;

@@ -27,6 +27,8 @@ struct hint_program {
 	size_t file_count;
 	struct hint *hints;
 	size_t count, cap;
+	uint32_t *index; /* of hints, + 1; open addressing, twice cap */
+	bool exact;
 };
 
 struct hints {
@@ -43,6 +45,7 @@ void hints_free(struct hints *h)
 		next = p->next;
 		free(p->files);
 		free(p->hints);
+		free(p->index);
 		free(p);
 	}
 	free(h);
@@ -90,7 +93,7 @@ static int add_file(struct hint_program *p, const struct mapping *m)
 {
 	struct file *grown;
 
-	if (p->file_count == FILES_MAX)
+	if (p->file_count == FILES_MAX || !m->ino)
 		return -1;
 	grown = realloc(p->files, (p->file_count + 1) * sizeof *grown);
 	if (!grown)
@@ -101,25 +104,61 @@ static int add_file(struct hint_program *p, const struct mapping *m)
 	return (int)p->file_count++;
 }
 
-void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect)
+/* Where the hint is, or a free place. */
+static uint32_t *place_of(const struct hint_program *p, const struct hint *h)
+{
+	size_t mask = 2 * p->cap - 1, i = ((uint64_t)h->offset * 0x9e3779b97f4a7c15u + h->file) >> 32 & mask;
+
+	while (p->index[i] && (p->hints[p->index[i] - 1].offset != h->offset || p->hints[p->index[i] - 1].file != h->file))
+		i = (i + 1) & mask;
+	return &p->index[i];
+}
+
+static bool make_room(struct hint_program *p)
 {
 	size_t cap = p->cap ? 2 * p->cap : 256;
-	struct hint *grown;
-	int file;
+	struct hint *hints;
+	uint32_t *index;
 
-	if (!m->ino || p->count == HINTS_MAX || (file = hints_file(p, m)) < 0)
-		file = m->ino && p->count < HINTS_MAX ? add_file(p, m) : -1;
-	if (file < 0)
-		return;
-	if (p->count == p->cap) {
-		grown = realloc(p->hints, cap * sizeof *grown);
-		if (!grown)
-			return;
-		p->hints = grown;
-		p->cap = cap;
-	}
-	p->hints[p->count++] = (struct hint){.offset = m->offset + (pc - m->start), .file = (unsigned)file, .indirect = indirect};
+	if (p->count < p->cap)
+		return true;
+	if (p->count == HINTS_MAX || !(hints = realloc(p->hints, cap * sizeof *hints)))
+		return false;
+	p->hints = hints;
+	index = calloc(2 * cap, sizeof *index);
+	if (!index)
+		return false;
+	free(p->index);
+	p->index = index;
+	p->cap = cap;
+	for (uint32_t i = 0; i < p->count; i++)
+		*place_of(p, &hints[i]) = i + 1;
+	return true;
 }
+
+void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect)
+{
+	int file = hints_file(p, m);
+	struct hint h = {.offset = m->offset + (pc - m->start), .indirect = indirect};
+	uint32_t *at;
+
+	if (file < 0)
+		file = add_file(p, m);
+	if (file < 0 || !make_room(p))
+		return;
+	h.file = (unsigned)file;
+	at = place_of(p, &h);
+	if (*at) {
+		p->hints[*at - 1].indirect |= indirect;
+		return;
+	}
+	p->hints[p->count++] = h;
+	*at = (uint32_t)p->count;
+}
+
+bool hints_are_exact(const struct hint_program *p) { return p->exact; }
+
+void hints_set_exact(struct hint_program *p) { p->exact = true; }
 
 size_t hints_count(const struct hint_program *p) { return p->count; }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs went: the places at which a task stopped because nothing was translated there, by program and by file. The next process that runs
- * the same program has them translated before it comes to them. Hints, never more: a wrong one makes a chain that nobody runs. */
+/* Where programs went, by program and by file. The next process that runs the same program has it translated before it comes there. First that is the
+ * places at which a task stopped because nothing was translated there; what lies ahead of them is translated with them. From the branches of the second
+ * run one learns exactly which chains there were. Hints, never more: a wrong one makes a chain that nobody runs. */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 
@@ -21,7 +22,11 @@ void hints_free(struct hints *h);
 /* Those of the program that pid runs, made empty when new. NULL when it cannot be told, or without memory. Valid as long as h. */
 struct hint_program *hints_of(struct hints *h, pid_t pid);
 
-/* A task stopped at pc, in the mapping m of a file; indirect: it came there by an indirect branch. */
+/* Whether they are exactly what the program came to. */
+bool hints_are_exact(const struct hint_program *p);
+void hints_set_exact(struct hint_program *p);
+
+/* A task came to pc, in the mapping m of a file; indirect: by an indirect branch. What is known is not entered again. */
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect);
 
 size_t hints_count(const struct hint_program *p);

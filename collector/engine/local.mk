@@ -5,6 +5,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
 	collector/engine/cache_calls.c \
 	collector/engine/cache_entry.c \
+	collector/engine/cache_learn.c \
 	collector/engine/cache_stretch.c \
 	collector/engine/calls.c collector/engine/calls.h \
 	collector/engine/chain_check.c \
