@@ -246,6 +246,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	}
 	if (es) {
 		src.es = es;
+		engine_space_join(es, task);
+		engine_space_collect(es);
 		watch_sweep(b, es);
 		look_for_hints(&src);
 		chain = chain_for(&src, task->regs.rip, indirect);

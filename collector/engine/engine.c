@@ -261,6 +261,7 @@ static void engine_task_release(struct backend *b, struct task *task)
 	cache_learn(task);
 	calls_forget_task(task);
 	watch_forget_task(task);
+	engine_space_leave(task);
 	task->backend = et->step;
 	stepper_ops.task_release(b, task);
 	free(et);
@@ -309,6 +310,7 @@ static void engine_execed(struct backend *b, struct task *task)
 
 	cache_learn(task);
 	watch_forget_task(task);
+	engine_space_leave(task);
 	task->backend = et->step;
 	stepper_ops.execed(b, task);
 	task->backend = et;

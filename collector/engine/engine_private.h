@@ -56,6 +56,8 @@ struct engine_space {
 	struct call_note *notes; /* likewise */
 	struct watched_pages watch;
 	struct engine_task *in_calls; /* tasks that are in system calls */
+	struct engine_task *tasks;    /* whose records may refer to its segments */
+	size_t dead_wanted;	      /* dead segments from which on they are looked for, 0: not set yet */
 };
 
 struct engine_task {
@@ -68,8 +70,10 @@ struct engine_task {
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
 	siginfo_t held;
-	struct task *task; /* whose this is, while it is: */
-	bool in_call;	   /* in the space's list of those in system calls */
+	struct task *task;
+	struct engine_space *space; /* in whose list of tasks it is */
+	struct engine_task *next_in_space;
+	bool in_call; /* in the space's list of those in system calls */
 	struct engine_task *next_in_call;
 	bool suspends;	   /* its call keeps pages from being watched */
 };
@@ -102,6 +106,14 @@ struct stretch {
 
 /* The task's space with its region in place (made now, if need be), or NULL when there is none to be had. */
 struct engine_space *engine_space_of(struct backend *b, struct task *task);
+
+/* The task is about to record in this space; it will not any more. */
+void engine_space_join(struct engine_space *es, struct task *task);
+void engine_space_leave(struct task *task);
+
+/* Segments of code that is gone are freed when there are many: those that no record refers to, or, where they are not enough, all, after the records have been
+ * settled. */
+void engine_space_collect(struct engine_space *es);
 
 /* ---- cache_learn.c ---- */
 

@@ -9,6 +9,11 @@
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
 
+enum {
+	DEAD_MIN = 8192,
+	DEAD_SHARE = 4,
+};
+
 static void space_release(void *extension)
 {
 	struct engine_space *es = extension;
@@ -33,7 +38,7 @@ static void *space_copy(void *extension)
 		return NULL;
 	*n = *es;
 	n->shared = false;
-	n->in_calls = NULL;
+	n->in_calls = n->tasks = NULL;
 	n->window = (struct window){.inherited = es->window.bytes != NULL};
 	n->cache = code_cache_copy(es->cache);
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
@@ -163,4 +168,55 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	}
 	es->mapped = !es->refused;
 	return es->mapped ? es : NULL;
+}
+
+void engine_space_join(struct engine_space *es, struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	if (et->space == es)
+		return;
+	et->task = task;
+	et->space = es;
+	et->next_in_space = es->tasks;
+	es->tasks = et;
+}
+
+void engine_space_leave(struct task *task)
+{
+	struct engine_task *et = task->backend, **at;
+
+	if (!et->space)
+		return;
+	for (at = &et->space->tasks; *at != et; at = &(*at)->next_in_space)
+		;
+	*at = et->next_in_space;
+	et->space = NULL;
+}
+
+static void collect_unreferred(struct engine_space *es)
+{
+	uint32_t oldest = UINT32_MAX;
+
+	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space) {
+		uint32_t generation = branch_log_oldest_generation(et->task->log, es->cache->segments);
+
+		oldest = generation < oldest ? generation : oldest;
+	}
+	segment_collect(es->cache->segments, oldest);
+}
+
+void engine_space_collect(struct engine_space *es)
+{
+	struct segment_table *t = es->cache->segments;
+
+	if (segment_dead(t) < DEAD_MIN || segment_dead(t) < es->dead_wanted)
+		return;
+	collect_unreferred(es);
+	if (segment_dead(t) > DEAD_MIN / 2) {
+		for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
+			task_settle(et->task);
+		segment_collect(t, UINT32_MAX);
+	}
+	es->dead_wanted = segment_count(t) / DEAD_SHARE; /* looking at all of them costs so much */
 }

@@ -311,6 +311,8 @@ const struct segment *segment_at(const struct segment_table *t, uint64_t pc, uin
 
 size_t segment_count(const struct segment_table *t) { return t->count; }
 
+size_t segment_dead(const struct segment_table *t) { return t->dead; }
+
 /* Lets those of a list die that overlap [start, end), and takes the dead off it. */
 static void kill_in_list(struct segment_table *t, uint32_t *list, uint64_t start, uint64_t end)
 {

@@ -61,6 +61,9 @@ size_t segment_count(const struct segment_table *t);
 uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end);
 uint32_t segment_generation(const struct segment_table *t);
 
+/* How many have died that are not freed. */
+size_t segment_dead(const struct segment_table *t);
+
 /* Frees what died in or before the given generation: no record of it is left anywhere. */
 void segment_collect(struct segment_table *t, uint32_t generation);
 
