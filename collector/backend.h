@@ -49,6 +49,10 @@ struct backend_ops {
 	 * history. task->regs are those of the new program, task->process->space is still the old space. */
 	void (*execed)(struct backend *b, struct task *task);
 
+	/* The task is at PTRACE_EVENT_EXIT, killed perhaps in the middle of anything; regs are the tracee's. Enters what it did until then into its
+	 * history, and makes task->regs the application's. */
+	void (*exiting)(struct backend *b, struct task *task, const struct bt_regs *regs);
+
 	/* No task runs under it any more. May be NULL. */
 	void (*close)(struct backend *b);
 

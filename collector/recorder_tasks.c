@@ -244,11 +244,17 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 
 void recorder_on_exiting(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
+	struct bt_regs regs;
 	unsigned long status;
 	bool by_signal;
 
 	(void)ev;
-	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &task->regs) && task->recorded) {
+	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &regs) && task->recorded) {
+		if (task->native)
+			task->regs = regs;
+		else
+			r->backend.ops->exiting(&r->backend, task, &regs);
+		recorder_write_calls(r, task);
 		by_signal = WIFSIGNALED((int)status);
 		/* Killed by a signal that was never delivered (SIGKILL, or a filter's): this is the last look. */
 		if (by_signal && !task->process->fatal_kept && task->process->pid == task->tid) {

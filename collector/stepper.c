@@ -496,6 +496,12 @@ static void step_execed(struct backend *b, struct task *task)
 	st->syscall_rip = 0;
 }
 
+static void step_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
+{
+	(void)b;
+	task->regs = *regs;
+}
+
 /* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's. */
 static bool own_trap(const struct step_task *st, const siginfo_t *info)
 {
@@ -549,5 +555,6 @@ const struct backend_ops stepper_ops = {
 	.stop_soon = step_stop_soon,
 	.leave = step_leave,
 	.execed = step_execed,
+	.exiting = step_exiting,
 	.stopped = step_stopped,
 };

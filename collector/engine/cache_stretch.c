@@ -94,6 +94,44 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 	return true;
 }
 
+/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx and the one lent to an operand may be the
+ * cache's, and where ticks are counted they may be one short. */
+static void guess_state(const struct code_cache *c, struct stretch *s)
+{
+	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
+	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
+	const struct chain *chain;
+	const struct place *p = code_cache_place(c, at, &chain);
+
+	s->lost = true;
+	s->bits = p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11;
+	if (!p || !(p->state & PLACE_R11))
+		s->regs.r11 = s->ctx.r11;
+	if (p)
+		s->regs.rip = chain->pc + (uint64_t)(int64_t)p->pc;
+	else if (chain) /* its indirect entry */
+		s->regs.rip = chain->pc;
+	else if (at < c->checkpoint) /* the search for an indirect branch's target */
+		s->regs.rip = s->regs.rcx;
+	else if (x)
+		s->regs.rip = x->target;
+	if (!p && (chain || at < c->checkpoint)) {
+		s->regs.rax = s->ctx.rax;
+		s->regs.rcx = s->ctx.rcx;
+	}
+}
+
+void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	if (!in_code(s->regs.rip) || !read_context(task, es, s))
+		s->lost = true;
+	else if (!state_at_place(es->cache, s) && !state_at_trap(es->cache, s))
+		guess_state(es->cache, s);
+	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
+}
+
+bool stretch_is_in_code(const struct bt_regs *raw) { return in_code(raw->rip); }
+
 bool stretch_is_own_trap(const siginfo_t *info, const struct bt_regs *raw)
 {
 	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1);
@@ -205,7 +243,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);
 	if (et->ticks)
 		count_stretch(task, s);
-	else if (s->damaged)
+	else if (s->damaged || s->lost)
 		branch_log_break(task->log, BT_GAP_UNDECODED);
 	else if (s->arrival == ARRIVED_NOWHERE)
 		branch_log_end(task->log, s->bits, s->regs.rip);

@@ -330,6 +330,21 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, co
 	return BACKEND_SIGNAL;
 }
 
+static void engine_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
+{
+	struct engine_task *et = task->backend;
+	struct stretch s = {.regs = *regs};
+
+	(void)b;
+	if (!et->in_cache) {
+		if (!stretch_is_in_code(regs)) /* else it was killed on its way out of the cache or into it */
+			task->regs = *regs;
+		return;
+	}
+	stretch_guess_state(task, task->process->space->extension, &s);
+	(void)!stretch_leave(task, task->process->space->extension, &s);
+}
+
 static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
@@ -373,6 +388,7 @@ const struct backend_ops engine_ops = {
 	.stop_soon = engine_stop_soon,
 	.leave = engine_leave,
 	.execed = engine_execed,
+	.exiting = engine_exiting,
 	.stopped = engine_stopped,
 	.close = engine_close,
 };

@@ -94,6 +94,7 @@ struct stretch {
 	enum exit_kind kind;
 	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all */
 	bool called;	/* a system call has just been made in the cache, and not been noted */
+	bool lost;	/* what it did since the last record is not known */
 	bool far;	/* no place was found in many steps */
 	bool undone;	/* its last branch */
 	bool damaged;	/* the records make no sense */
@@ -156,6 +157,13 @@ bool stretch_at_trap(struct task *task, const struct engine_space *es, struct st
 /* Brings a task that was stopped anywhere in the cache to the next place at which the application's state is known. Other signals wait
  * meanwhile. False when it is gone, or another stop came first, or (s->far) there is no such place near. */
 bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s);
+
+/* Whether these are registers of a tracee in the cache's code. */
+bool stretch_is_in_code(const struct bt_regs *raw);
+
+/* The application's state of a task that was killed in the cache and will not run again: where that is in the middle of a sequence, what can be said of
+ * it (s->lost). */
+void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s);
 
 /* Takes the records and the state over: the task is out of the cache, task->regs are the application's (not set in the tracee). Returns 0 or -BT_E_GONE. */
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s);

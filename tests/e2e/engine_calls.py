@@ -144,12 +144,35 @@ def every_signal():
 add_all("descriptors", descriptors, DESCRIPTORS)
 
 
+def start_calling(*options):
+    """A program that does nothing but call: (process, pid of its recorder, trace)."""
+    trace = fresh("trace")
+    process = start([BTREC, "run", *ENGINE, *options, "-o", trace, "--", signals(), "forever"], cwd=TMP)
+    check(process.stdout.readline() == b"calling\n", "the program did not begin")
+    return process, recorder_of(process), trace
+
+
+def add_killed(name, *options):
+    @case("killed in the midst of calls, " + name)
+    def run():
+        for _ in range(4):
+            process, recorder, trace = start_calling(*options)
+            with open("/proc/%d/task/%d/children" % (recorder, recorder)) as file:
+                os.kill(int(file.read().split()[0]), signal.SIGKILL)
+            equal(process.wait(20), -signal.SIGKILL, "end")
+            ends = [line for line in engine_compare.dump_of(trace) if line.startswith("EXIT ")]
+            rip = int(re.search(r" point=[^@]*@0x([0-9a-f]+)", ends[0]).group(1), 16)
+            check(0x400000 <= rip < 0x600000, "it ended at %x, which is not in the program" % rip)
+            check(counts(trace)[1] > 0, "the calls are lost")
+
+
+add_killed("with its history", "--history", "1000")
+add_killed("without", "--history", "off")
+
+
 @case("a snapshot of a program that does nothing but call")
 def snapshot_of_calls():
-    trace = fresh("trace")
-    process = start([BTREC, "run", *ENGINE, "--history", "1000", "-o", trace, "--", signals(), "forever"], cwd=TMP)
-    check(process.stdout.readline() == b"calling\n", "the program did not begin")
-    recorder = recorder_of(process)
+    process, recorder, trace = start_calling("--history", "1000")
     taken = execute([BTREC, "snap", str(recorder)], cwd=TMP)
     equal(taken.status, 0, "status of snap (%s)" % taken.err.decode(errors="replace"))
     os.kill(process.pid, signal.SIGTERM)
