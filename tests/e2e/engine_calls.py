@@ -8,7 +8,7 @@ from e2e import *
 import engine_compare
 
 ENGINE = ["--backend", "engine"]
-SIGNALS = """registers alarms alarms-restart size-limit stops turns filter-trap filter-address filter-thread user-dispatch filter-before""".split()
+SIGNALS = """registers alarms alarms-restart size-limit stops turns filter-trap filter-address filter-child filter-thread user-dispatch filter-before""".split()
 DESCRIPTORS = """dup2 dup3 dupfd open pipe close-range message vfork clone other-process unshare compat fork exec""".split()
 SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
 
@@ -66,7 +66,8 @@ def every_call():
 
 @case("the stepper stops at every call")
 def stepped_calls():
-    recorded = record([calls(), os.path.join(TMP, "calls.file")], ["--backend", "step"])
+    recorded = record([signals(), "registers"], ["--backend", "step"])
+    equal((recorded.status, recorded.out), (0, b"ok\n"), "end")
     equal(counts(recorded.trace)[1], 0, "calls without a stop")
 
 
