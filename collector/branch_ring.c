@@ -90,8 +90,12 @@ static void drop_oldest(struct branch_ring *r)
 	r->oldest++;
 }
 
+static void flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest);
+
 static void append(struct branch_ring *r, const struct bt_branch *b)
 {
+	if (r->sink && r->next - r->oldest >= CHUNK)
+		flush(r, r->sink, r->sink_task, SIZE_MAX);
 	r->written_gap = 0;
 	if (!r->limit) {
 		advance(&r->now, b);
@@ -212,13 +216,16 @@ static void forget(struct branch_ring *r)
 
 	if (last)
 		r->written_gap = last->flags & FLAG_COUNTS ? (uint8_t)((last->to & ((1u << REASON_BITS) - 1)) + 1) : 0;
-	free(r->entries);
 	free(r->written);
-	r->entries = NULL;
 	r->written = NULL;
-	r->cap = r->written_count = 0;
+	r->written_count = 0;
 	r->oldest = r->next;
 	r->before = r->now;
+	if (r->sink) /* the room will be needed again at once */
+		return;
+	free(r->entries);
+	r->entries = NULL;
+	r->cap = 0;
 }
 
 static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t task, uint64_t first, uint64_t end, const struct ring_state *before)
@@ -282,7 +289,7 @@ static void note_written(struct branch_ring *r, uint64_t first, uint64_t end)
 	r->written_count = count;
 }
 
-void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest)
+static void flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest)
 {
 	uint64_t start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
 	struct ring_state state;
@@ -310,4 +317,16 @@ void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t t
 		forget(r);
 	else
 		note_written(r, start, r->next);
+}
+
+void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest)
+{
+	r->sink = NULL;
+	flush(r, w, task, newest);
+}
+
+void branch_ring_stream(struct branch_ring *r, struct trace_writer *w, uint32_t task)
+{
+	r->sink = w;
+	r->sink_task = task;
 }

@@ -26,6 +26,8 @@ struct branch_ring {
 	struct ring_state now;	  /* the state behind the newest */
 	bool limited;		  /* its limit was lowered: what gave way since is missing for that reason */
 	bool lost;		  /* of a limited one: entries before the oldest are missing that the trace does not have */
+	struct trace_writer *sink; /* where entries go as they come, NULL: they stay */
+	uint32_t sink_task;
 	uint8_t written_gap;	  /* of an empty one: the reason of the gap that was its last entry, + 1; else 0 */
 	struct ring_range *written; /* sorted, disjoint ranges already in the trace that are still in the ring */
 	size_t written_count;
@@ -56,6 +58,9 @@ void branch_ring_lower(struct branch_ring *r, size_t limit);
 
 /* Bytes of memory it uses. */
 size_t branch_ring_memory(const struct branch_ring *r);
+
+/* From now on entries are written whenever there are many, until the next branch_ring_flush(): for very many that come at once. */
+void branch_ring_stream(struct branch_ring *r, struct trace_writer *w, uint32_t task);
 
 /* Writes what has not been written of the newest `newest` entries. The ring is empty afterwards when that is all of it. */
 void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest);

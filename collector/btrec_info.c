@@ -122,7 +122,7 @@ static void print_counts(const struct model *m)
 	printf("%-12s%zu\n%-12s%zu\n", "events", m->event_count, "snapshots", m->snapshot_count);
 	printf("%-12s%" PRIu64 " kept", "branches", branches);
 	if (h->ring)
-		printf(", at most %" PRIu64 " a thread", h->ring);
+		printf(", the last %" PRIu64 " of a thread, or some more", h->ring);
 	putchar('\n');
 	printf("%-12s%" PRIu64 " at stops", "calls", stops);
 	if (calls)

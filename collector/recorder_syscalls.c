@@ -38,10 +38,8 @@ static void snapshot_before_exit(struct recorder *r, struct task *task)
 	bool failure = (task->call.args[0] & 0xff) != 0;
 
 	/* A thread that ends before its process: what its snapshot would have kept of it. */
-	if (!ends && is_call(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS) {
-		task_settle(task);
-		branch_ring_flush(&task->ring, r->writer, task->number, SIZE_MAX);
-	}
+	if (!ends && is_call(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS)
+		task_write_history(task, r->writer);
 	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS || (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
 }

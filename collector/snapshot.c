@@ -106,7 +106,7 @@ static void keep_thread_memory(struct recorder *r, const struct task *task, uint
 	}
 }
 
-/* The task's history has been settled. */
+/* The task's history has been settled, and written for a full snapshot. */
 static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot, bool full)
 {
 	struct bt_record_thread rec = {
@@ -121,9 +121,10 @@ static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot
 
 	rec.seq = trace_writer_next_seq(r->writer);
 	trace_writer_event(r->writer, task->unit->number, BT_RECORD_THREAD, &rec);
-	branch_ring_flush(&task->ring, r->writer, task->number, full ? SIZE_MAX : HANDLED_BRANCHES);
 	if (full)
 		keep_thread_memory(r, task, snapshot);
+	else
+		branch_ring_flush(&task->ring, r->writer, task->number, HANDLED_BRANCHES);
 }
 
 static void keep_other_threads(struct recorder *r, const struct task *task, uint32_t snapshot)
@@ -133,11 +134,17 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 	if (task->process->tasks == 1)
 		return;
 	recorder_freeze(r);
+	/* First all are halted, as soon as can be; writing may take its time then. */
 	for (struct task *other = r->tasks.first; other; other = other->next)
-		if (other != task && other->process == task->process && recorder_halt(r, other)) {
-			task_settle(other);
-			keep_thread(r, other, snapshot, true);
-		}
+		other->halted = other != task && other->process == task->process && recorder_halt(r, other);
+	for (struct task *other = r->tasks.first; other; other = other->next) {
+		if (!other->halted)
+			continue;
+		other->halted = false;
+		task_write_history(other, r->writer);
+		keep_thread(r, other, snapshot, true);
+		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
+	}
 	if (!frozen)
 		recorder_thaw(r);
 }
@@ -159,7 +166,10 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 		task->suppressed[kind]++;
 		return 0;
 	}
-	task_settle(task);
+	if (full)
+		task_write_history(task, r->writer);
+	else
+		task_settle(task);
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
 	if (full)

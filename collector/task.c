@@ -144,6 +144,13 @@ uint64_t task_tick(const struct task *task)
 	return task->log ? branch_log_tick(task->log) : task->ring.now.tick;
 }
 
+void task_write_history(struct task *task, struct trace_writer *w)
+{
+	branch_ring_stream(&task->ring, w, task->number);
+	task_settle(task);
+	branch_ring_flush(&task->ring, w, task->number, SIZE_MAX);
+}
+
 struct bt_point task_point(const struct task *task)
 {
 	struct ring_state now = task->log ? branch_log_now(task->log) : task->ring.now;

@@ -89,6 +89,7 @@ struct task {
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */
 	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
 	bool mid_run;	       /* it was stopped in what the backend had begun: registers are those before that */
+	bool halted;	       /* for the snapshot that is being taken */
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	struct tracee_syscall call; /* the one it is in, or made last */
 	struct limits_call limits_call;
@@ -137,6 +138,9 @@ void task_settle(struct task *task);
 
 /* Its tick as far as that is recorded. Cheap. */
 uint64_t task_tick(const struct task *task);
+
+/* The same, and writes all of it to the trace: nothing is left in memory. */
+void task_write_history(struct task *task, struct trace_writer *w);
 
 /* Where the task is. */
 struct bt_point task_point(const struct task *task);

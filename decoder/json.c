@@ -17,6 +17,13 @@
 
 enum {
 	FRAMES_MAX = 4096, /* of one stack */
+	CACHE_BITS = 13,
+};
+
+struct location_text {
+	uint64_t addr;
+	uint32_t space, epoch;
+	char *text; /* owned; NULL: free */
 };
 
 struct json_report {
@@ -29,6 +36,7 @@ struct json_report {
 	struct verdict verdict;
 	size_t reliable; /* branches written that lie before what the verdict is about */
 	bool failed;	 /* memory ran out */
+	struct location_text *cache; /* 2^CACHE_BITS, by hash */
 };
 
 /* JSON has only UTF-8, and many readers have no NUL: a path or an argument may hold anything. */
@@ -300,11 +308,36 @@ static json_t *json_snapshots(const struct json_report *r)
 	return all;
 }
 
-static json_t *json_branch(struct json_report *r, const struct history_entry *e)
+/* The text of a location, from the cache. A million branches are at a few thousand places. */
+static const char *location_text(struct json_report *r, uint32_t space, uint32_t epoch, uint64_t addr)
 {
-	return json_pack("{s:I, s:o, s:s, s:b, s:o, s:o}", "task", (json_int_t)r->focus.history.task, "ticks", json_ticks(e->tick), "kind",
-			 bt_branch_info[e->kind].name, "taken", e->flags & BT_BRANCH_TAKEN, "from",
-			 json_location(r, e->space, e->epoch, e->from, false), "to", json_location(r, e->space, e->epoch, e->to, false));
+	uint64_t hash = (addr ^ (uint64_t)epoch << 40 ^ (uint64_t)space << 52) * 0x9e3779b97f4a7c15u;
+	struct location_text *at = &r->cache[hash >> (64 - CACHE_BITS)];
+	json_t *location;
+
+	if (at->text && at->addr == addr && at->space == space && at->epoch == epoch)
+		return at->text;
+	location = json_location(r, space, epoch, addr, false);
+	free(at->text);
+	*at = (struct location_text){addr, space, epoch, location ? json_dumps(location, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL};
+	json_decref(location);
+	r->failed |= !at->text;
+	return at->text ? at->text : "null";
+}
+
+/* Names of kinds are words: nothing in them needs an escape. */
+static void put_branch(struct json_report *r, const struct history_entry *e)
+{
+	fprintf(r->to, "{\"task\":%" PRIu32 ",\"ticks\":", r->focus.history.task);
+	if (e->tick == BT_TICKS_UNKNOWN)
+		fputs("null", r->to);
+	else
+		fprintf(r->to, "\"%" PRIu64 "\"", e->tick);
+	fprintf(r->to, ",\"kind\":\"%s\",\"taken\":%s,\"from\":", bt_branch_info[e->kind].name, e->flags & BT_BRANCH_TAKEN ? "true" : "false");
+	fputs(location_text(r, e->space, e->epoch, e->from), r->to);
+	fputs(",\"to\":", r->to);
+	fputs(location_text(r, e->space, e->epoch, e->to), r->to);
+	fputs("}", r->to);
 }
 
 /* The entry to begin with, so that `count` branches that pass the filter follow. */
@@ -339,7 +372,7 @@ static json_t *json_gap(const struct json_report *r, const struct history_entry 
 /* A history is long: its branches are written one by one, never all in memory. */
 static void put_branches(struct json_report *r)
 {
-	json_t *gaps = json_array(), *branch;
+	json_t *gaps = json_array();
 
 	fputs(",\n\"branches\": [", r->to);
 	for (size_t i = first_entry(r); i < r->focus.end && !r->failed; i++) {
@@ -349,12 +382,9 @@ static void put_branches(struct json_report *r)
 			json_array_append_new(gaps, json_gap(r, e));
 		if (e->kind == BT_BRANCH_GAP || !focus_shows(e, r->s, r->o->function))
 			continue;
-		branch = json_branch(r, e);
-		r->failed |= !branch;
 		r->reliable += i < r->verdict.from;
 		fputs(r->branches++ ? ",\n" : "\n", r->to);
-		json_dumpf(branch, r->to, JSON_COMPACT | JSON_PRESERVE_ORDER);
-		json_decref(branch);
+		put_branch(r, e);
 	}
 	fputs("]", r->to);
 	put_member(r, "gaps", gaps);
@@ -400,9 +430,11 @@ static void put_report(struct json_report *r)
 
 int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
 {
-	struct json_report r = {.to = to, .m = m, .s = s, .o = o};
+	struct json_report r = {.to = to, .m = m, .s = s, .o = o, .cache = calloc((size_t)1 << CACHE_BITS, sizeof *r.cache)};
 	int rc = focus_open(&r.focus, m, o, err);
 
+	if (!rc && !r.cache)
+		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
 	if (!rc)
 		rc = verdict_find(&r.verdict, &r.focus.history, r.focus.end, m, r.focus.thread, err);
 	if (!rc) {
@@ -413,5 +445,8 @@ int json_print(FILE *to, const struct model *m, struct symbols *s, const struct 
 			rc = 1;
 	}
 	focus_close(&r.focus);
+	for (size_t i = 0; r.cache && i < (size_t)1 << CACHE_BITS; i++)
+		free(r.cache[i].text);
+	free(r.cache);
 	return rc;
 }

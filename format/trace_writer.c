@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 enum {
+	BUFFER_KEPT = 1 << 16, /* bytes of memory that a flushed stream goes on holding */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	RESERVE_SIZE = 16 << 10, /* disk kept free for the record that says that the disk is full */
@@ -159,6 +160,14 @@ static void stream_flush(struct trace_writer *w, struct stream *s)
 		stop(w, failure);
 }
 
+/* The same, and gives most of its memory back: there is one stream for each of hundreds of tasks. */
+static void stream_empty(struct trace_writer *w, struct stream *s)
+{
+	stream_flush(w, s);
+	if (!s->records.len && s->records.cap > BUFFER_KEPT)
+		buf_release(&s->records);
+}
+
 /* Says what was left out: a reader would not accept a block that holds it. */
 static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t size)
 {
@@ -205,7 +214,7 @@ static void stream_record(struct trace_writer *w, struct stream *s, enum bt_reco
 	if (!s->records.failed && s->records.len > BT_BLOCK_MAX)
 		stream_split(w, s, kind, start);
 	if (s->records.len >= BLOCK_TARGET || s->records.failed)
-		stream_flush(w, s);
+		stream_empty(w, s);
 }
 
 static int make_reserve(int dir)
@@ -358,7 +367,7 @@ static void list_flush(struct trace_writer *w, struct stream_list *l)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (l->at[i])
-			stream_flush(w, l->at[i]);
+			stream_empty(w, l->at[i]);
 }
 
 void trace_writer_flush(struct trace_writer *w)

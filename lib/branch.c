@@ -19,21 +19,38 @@ const struct bt_branch_info bt_gap_info[BT_GAP_REASONS] = {
 enum {
 	LEAD_FLAGS_SHIFT = 4,
 	LEAD_CYCLES = 0x80,
+	ENTRY_MAX = 1 + 10 + 10 + 3,
 };
+
+static uint8_t *put_leb(uint8_t *p, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*p++ = (uint8_t)(v | 0x80);
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+static uint8_t *put_sleb(uint8_t *p, int64_t v)
+{
+	return put_leb(p, (uint64_t)v << 1 ^ -(uint64_t)(v < 0));
+}
 
 void bt_branch_encode(struct bt_branch_codec *c, struct buf *out, const struct bt_branch *b)
 {
-	buf_u8(out, (uint8_t)(b->kind | (b->flags & 7) << LEAD_FLAGS_SHIFT | (b->cycles ? LEAD_CYCLES : 0)));
+	uint8_t bytes[ENTRY_MAX], *p = bytes;
+
+	*p++ = (uint8_t)(b->kind | (b->flags & 7) << LEAD_FLAGS_SHIFT | (b->cycles ? LEAD_CYCLES : 0));
 	if (bt_branch_is_branch(b)) {
-		buf_sleb(out, (int64_t)(b->from - c->last));
-		buf_sleb(out, (int64_t)(b->to - b->from));
+		p = put_sleb(p, (int64_t)(b->from - c->last));
+		p = put_sleb(p, (int64_t)(b->to - b->from));
 		c->last = b->to;
 	} else {
-		buf_leb(out, b->from);
-		buf_leb(out, b->to);
+		p = put_leb(p, b->from);
+		p = put_leb(p, b->to);
 	}
 	if (b->cycles)
-		buf_leb(out, b->cycles);
+		p = put_leb(p, b->cycles);
+	buf_put(out, bytes, (size_t)(p - bytes));
 }
 
 int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, struct bt_branch *b)

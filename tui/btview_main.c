@@ -28,6 +28,7 @@ enum {
 	EXIT_NO_MATCH = 1,
 	EXIT_USAGE = 2,
 	BRANCHES_SHOWN = 40,
+	BRANCHES_JSON = 65536, /* some 30 MB; a history has millions */
 	FIRST_LONG = 256,
 };
 
@@ -110,7 +111,7 @@ static const struct option_row rows[] = {
 	{0, "stdio", NULL, "print a report as text, as without a terminal", take_text},
 	{0, "json", NULL, "print a report as JSON (schema btrec-report/1)", take_json},
 	{0, "export", "KIND", "print the trace in the form of another tool (listed below)", take_export},
-	{'n', NULL, "N", "show the last N branches (40; with --json all)", take_count},
+	{'n', NULL, "N", "show the last N branches (40; with --json 65536)", take_count},
 	{0, "thread", "TASK", "show the branches of this task, or thread id", take_thread},
 	{0, "function", "NAME", "show only branches from or to this function", take_function},
 	{'h', "help", NULL, "print this and end", NULL},
@@ -249,6 +250,8 @@ static int show_as(const struct arguments *a, struct model *m, struct symbols *s
 
 	if (a->view == VIEW_TERMINAL && (rc = tui_run(m, s, &options, err)) != -BT_E_UNSUPPORTED)
 		return rc;
+	if (a->view == VIEW_JSON && !a->count_given)
+		options.count = BRANCHES_JSON;
 	if (a->view == VIEW_JSON)
 		return json_print(stdout, m, s, &options, err);
 	if (!a->count_given)

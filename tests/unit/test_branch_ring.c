@@ -267,6 +267,34 @@ static void what_is_written_leaves_the_ring(void **state)
 	assert_int_equal(c.at[3].transfers, 0);
 }
 
+static void a_stream_of_entries_is_written_as_it_comes(void **state)
+{
+	struct fixture *f = *state;
+	struct chunks c;
+
+	branch_ring_release(&f->ring);
+	branch_ring_init(&f->ring, 1 << 18, &start);
+	push(f, BT_BRANCH_RET, 10);
+	branch_ring_flush(&f->ring, f->writer, 1, 4);
+	branch_ring_stream(&f->ring, f->writer, 1);
+	push(f, BT_BRANCH_JCC, 3 << 16);
+	assert_in_range(branch_ring_memory(&f->ring), 1, sizeof(struct bt_branch) << 16);
+	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	assert_int_equal(branch_ring_memory(&f->ring), 0);
+	push(f, BT_BRANCH_JCC, 70000); /* no stream any more */
+	assert_int_equal(f->ring.next - f->ring.oldest, 70000);
+	c = written(f);
+	assert_int_equal(c.count, 8);
+	assert_int_equal(c.at[0].first, 6);
+	assert_int_equal(c.at[1].first, 0);
+	assert_int_equal(c.at[1].count, 6);
+	assert_int_equal(c.at[2].first, 10);
+	assert_int_equal(c.at[2].tick, 100);
+	assert_int_equal(c.at[3].first, 1 << 16);
+	assert_int_equal(c.at[3].tick, 100 + (1 << 16) - 10);
+	assert_int_equal(c.at[5].first + c.at[5].count, (3 << 16) + 10);
+}
+
 static void a_lowered_ring_says_what_it_lost(void **state)
 {
 	struct fixture *f = *state;
@@ -336,6 +364,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_gap_that_gives_way_leaves_its_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(flags_of_the_ring_do_not_come_from_outside, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_leaves_the_ring, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stream_of_entries_is_written_as_it_comes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_lowered_ring_says_what_it_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_ring_of_no_entries_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap, setup, teardown),
