@@ -63,6 +63,7 @@ struct backend_ops {
 struct backend {
 	const struct backend_ops *ops;
 	struct trace_writer *writer;
+	const char *cache; /* directory of what backends keep from one recording to the next; NULL: they keep nothing */
 	void *shared; /* the backend's own, for all tasks */
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };

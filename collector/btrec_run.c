@@ -38,7 +38,7 @@ struct run {
 	const char *output; /* -o */
 	bool quiet, help;
 	/* Found out: */
-	char program[4096], trace[BT_PATH_MAX], directory[BT_PATH_MAX];
+	char program[4096], trace[BT_PATH_MAX], directory[BT_PATH_MAX], cache[BT_PATH_MAX];
 	char **argv;
 	struct sigaction actions[NSIG];
 	sigset_t mask;
@@ -472,6 +472,8 @@ static int record(struct run *run)
 	}
 	front_program_born();
 	drop_descriptors(run, 2);
+	if (place_cache(run->cache))
+		run->recorder.cache = run->cache;
 	recorder_init(&r, w, run->backend, &run->recorder);
 	if (recorder_adopt(&r, pid, &err)) {
 		kill(pid, SIGKILL);

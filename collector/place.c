@@ -35,6 +35,17 @@ int place_directory(char dir[BT_PATH_MAX], struct bt_error *err)
 	return 0;
 }
 
+bool place_cache(char dir[BT_PATH_MAX])
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *base = cache && *cache == '/' ? cache : home;
+	struct stat st;
+
+	/* Under sudo HOME may still be the user's: nothing of root's belongs there. */
+	if (!base || *base != '/' || stat(base, &st) || st.st_uid != geteuid())
+		return false;
+	return snprintf(dir, BT_PATH_MAX, base == cache ? "%s/btrec" : "%s/.cache/btrec", base) < BT_PATH_MAX;
+}
+
 int place_prepare(const char *dir, struct bt_error *err)
 {
 	char path[BT_PATH_MAX];

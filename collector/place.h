@@ -3,6 +3,8 @@
 #ifndef BT_PLACE_H
 #define BT_PLACE_H
 
+#include <stdbool.h>
+
 #include "lib/error.h"
 
 enum {
@@ -11,6 +13,10 @@ enum {
 
 /* The directory that holds traces: $BTREC_TRACE_DIR, else $XDG_DATA_HOME/btrec, else ~/.local/share/btrec. */
 int place_directory(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
+
+/* The directory of what is kept only to be faster the next time: $XDG_CACHE_HOME/btrec, else ~/.cache/btrec. False when there is none, or
+ * its home is another user's. */
+bool place_cache(char dir[BT_PATH_MAX]);
 
 /* Makes that directory and its parents (mode 0700). Errors: BT_E_PERMISSION, BT_E_IO. */
 int place_prepare(const char *dir, struct bt_error *err) BT_MUST_USE;

@@ -18,6 +18,7 @@ struct recorder_options {
 	uint64_t history; /* branches kept per task; 0: none, only ticks and transfers are counted */
 	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
 	enum snap_exit snap_exit;
+	const char *cache; /* directory of what backends keep from one recording to the next; NULL: none */
 	const char *from; /* NULL: from the start */
 	bool deterministic; /* the tests' start (world.h) */
 	bool switch_history; /* for tests: branches are recorded every other time that user code is resumed */

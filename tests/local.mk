@@ -229,6 +229,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine_written.py \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
+	tests/e2e/hints.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_made.py \
 	tests/e2e/terminal.py

@@ -162,8 +162,8 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	}
 	if (!es->refused && !es->mapped) {
 		if (!b->shared)
-			b->shared = hints_new();
-		es->hints = b->shared ? hints_of(b->shared, task->process->pid) : NULL;
+			b->shared = hints_new(b->cache);
+		es->hints = b->shared ? hints_of(b->shared, task->process->pid, s) : NULL;
 		es->learns = es->hints && hints_count(es->hints) && !hints_are_exact(es->hints);
 	}
 	es->mapped = !es->refused;

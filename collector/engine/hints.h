@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Where programs went, by program and by file. The next process that runs the same program has it translated before it comes there. First that is the
  * places at which a task stopped because nothing was translated there; what lies ahead of them is translated with them. From the branches of the second
- * run one learns exactly which chains there were. Hints, never more: a wrong one makes a chain that nobody runs. */
+ * run one learns exactly which chains there were. Hints, never more: a wrong one makes a chain that nobody runs.
+ *
+ * They are kept in a directory from one recording to the next, a file for each program, named by its build-id; what has no build-id is forgotten. A file that
+ * is not ours alone to write, or damaged, is not read. */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 
@@ -15,12 +18,13 @@
 struct hints;	      /* of all programs; opaque */
 struct hint_program;  /* opaque */
 
-/* None yet. NULL without memory. */
-struct hints *hints_new(void);
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. NULL without memory. */
+struct hints *hints_new(const char *dir);
+/* Keeps what is new; whether that succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
-/* Those of the program that pid runs, made empty when new. NULL when it cannot be told, or without memory. Valid as long as h. */
-struct hint_program *hints_of(struct hints *h, pid_t pid);
+/* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot be told, or without memory. Valid as long as h. */
+struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s);
 
 /* Whether they are exactly what the program came to. */
 bool hints_are_exact(const struct hint_program *p);

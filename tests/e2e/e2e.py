@@ -41,6 +41,7 @@ BRANCHES = find_tool("BRANCHES", "tests/tools/branches")
 TMP = tempfile.mkdtemp(prefix="btrec-e2e.")
 os.chmod(TMP, 0o755)
 atexit.register(shutil.rmtree, TMP, True)
+os.environ["XDG_CACHE_HOME"] = TMP
 cases = []
 started = []
 
