@@ -8,6 +8,7 @@
 #include "decoder/report_private.h"
 #include "decoder/syscalls.h"
 #include "decoder/verdict.h"
+#include "format/call.h"
 
 enum {
 	INDENT_MAX = 20,
@@ -160,6 +161,36 @@ static const struct model_event *syscall_of(const struct report *r, const struct
 	return NULL;
 }
 
+/* The number of the only call of a CALLS record that was made at a tick. */
+static bool only_call_at(const struct bt_record_calls *rec, uint64_t tick, uint64_t *nr)
+{
+	struct bt_call_codec codec = {rec->tick};
+	struct slice in = rec->calls;
+	struct bt_call call;
+	size_t found = 0;
+
+	while (bt_call_decode(&codec, &in, &call) == 1 && call.tick <= tick)
+		if (call.tick == tick) {
+			*nr = call.nr;
+			found++;
+		}
+	return found == 1;
+}
+
+/* The same for one that was made without a stop, of which only the tick is known. */
+static bool call_without_stop(const struct report *r, const struct history_entry *e, uint64_t *nr)
+{
+	if (e->tick == BT_TICKS_UNKNOWN)
+		return false;
+	for (size_t i = r->m->event_count; i-- > 0;) {
+		const struct bt_record *rec = &r->m->events[i].rec;
+
+		if (rec->kind == BT_RECORD_CALLS && rec->u.calls.task == r->focus.history.task && rec->u.calls.tick <= e->tick)
+			return only_call_at(&rec->u.calls, e->tick, nr);
+	}
+	return false;
+}
+
 static const char *kind_text(const struct history_entry *e)
 {
 	if (e->kind == BT_BRANCH_JCC)
@@ -172,6 +203,8 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
 	const struct model_event *call = e->kind == BT_BRANCH_SYSCALL ? syscall_of(r, e) : NULL;
 	char name[SYSCALL_NAME_MAX];
+	uint64_t nr = call ? call->rec.u.syscall_enter.nr : 0;
+	bool known = call || (e->kind == BT_BRANCH_SYSCALL && call_without_stop(r, e, &nr));
 	size_t mark;
 
 	if (e->tick == BT_TICKS_UNKNOWN)
@@ -183,8 +216,8 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	put_from(r, b, i);
 	text_pad(&r->t, mark, b->from_width);
 	text_printf(&r->t, " -> ");
-	if (call)
-		text_printf(&r->t, "%s, then ", syscall_name(call->rec.u.syscall_enter.nr, name));
+	if (known)
+		text_printf(&r->t, "%s, then ", syscall_name(nr, name));
 	put_place(r, e, e->to);
 	text_printf(&r->t, "\n");
 }
