@@ -12,11 +12,13 @@
 
 enum {
 	INDENT_MAX = 20,
+	WINDOW = 1 << 16, /* entries that are looked at first, of a history that has more */
 	FROM_WIDTH_MAX = 64, /* a longer place pushes its arrow to the right */
 };
 
 struct branch_rows {
-	struct history shown; /* the entries that pass the filter; its array is owned */
+	struct history shown; /* the newest entries that pass the filter; its array is owned */
+	size_t count;	      /* of all that pass it */
 	struct fold fold;
 	size_t first; /* line of fold to begin with */
 	int *depth;   /* of each line from first on */
@@ -29,15 +31,17 @@ static bool is_call(const struct history_entry *e)
 	return e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL || e->kind == BT_BRANCH_ASYNC;
 }
 
-static int select_entries(struct report *r, struct branch_rows *b, struct bt_error *err)
+/* Of the entries from `from` on; without a filter all those before pass. */
+static int select_entries(struct report *r, struct branch_rows *b, size_t from, struct bt_error *err)
 {
 	b->shown = (struct history){.task = r->focus.history.task};
-	b->shown.entries = calloc(r->focus.end + 1, sizeof *b->shown.entries);
+	b->shown.entries = calloc(r->focus.end - from + 1, sizeof *b->shown.entries);
 	if (!b->shown.entries)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
-	for (size_t i = 0; i < r->focus.end; i++)
+	for (size_t i = from; i < r->focus.end; i++)
 		if (focus_shows(&r->focus.history.entries[i], r->s, r->o->function))
 			b->shown.entries[b->shown.count++] = r->focus.history.entries[i];
+	b->count = from + b->shown.count;
 	return 0;
 }
 
@@ -255,7 +259,7 @@ static void put_title(struct report *r, const struct branch_rows *b)
 		text_printf(&r->t, " from or to ");
 		text_outside(&r->t, r->o->function);
 	}
-	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->shown.count);
+	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->count);
 }
 
 /* What the verdict is about: an entry of the history, or the moment behind all of them. */
@@ -296,18 +300,34 @@ static const char *why_none(const struct report *r)
 	return r->o->function ? ": no such function in this history" : "";
 }
 
-static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
+/* The lines to show, of the entries from `from` on. */
+static int fold_entries(struct report *r, struct branch_rows *b, size_t from, struct bt_error *err)
 {
-	struct verdict verdict;
-	int rc = select_entries(r, b, err);
+	int rc;
 
-	if (!rc)
-		rc = verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
+	fold_release(&b->fold);
+	free(b->shown.entries);
+	rc = select_entries(r, b, from, err);
 	if (!rc)
 		rc = fold_init(&b->fold, &b->shown, SIZE_MAX, true, err);
+	if (!rc)
+		b->first = first_line(&b->fold, r->o->count);
+	return rc;
+}
+
+static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
+{
+	size_t from = r->focus.end > WINDOW && r->o->count && !r->o->function ? r->focus.end - WINDOW : 0;
+	struct verdict verdict;
+	int rc = verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
+
+	if (!rc)
+		rc = fold_entries(r, b, from, err);
+	/* A loop that begins before the window begins in its first third here, since three rounds are in it: its rounds would be too few. */
+	if (!rc && from && (b->first == b->fold.count || b->fold.lines[b->first].entry < WINDOW / 2))
+		rc = fold_entries(r, b, 0, err);
 	if (rc)
 		return rc;
-	b->first = first_line(&b->fold, r->o->count);
 	rc = measure_depth(b, err);
 	if (rc)
 		return rc;
