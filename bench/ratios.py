@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ratios.py BUILDDIR [ROUNDS]: what ordinary programs cost under btrec, against native: ratios of CPU time (user and system, of the program,
 # the recorder and everything they start) and of wall time. Each round runs everything once, one after the other, so that a slow minute
-# hits all; medians over the rounds. Start-up has rows of its own, in milliseconds.
+# hits all; medians over the rounds. Start-up has rows of its own, in milliseconds, and a column "first time" without what btrec keeps in the user's
+# cache directory from one recording of a program to the next.
 # BTREC_BENCH=short does a tenth of the work; BTREC_BENCH_ONLY=WORD,WORD only rows whose names hold one of the words.
 import math
 import os
@@ -20,6 +21,9 @@ ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 SHORT = os.environ.get("BTREC_BENCH") == "short"
 ONLY = [w for w in os.environ.get("BTREC_BENCH_ONLY", "").split(",") if w]
 BTREC = os.path.join(BUILD, "btrec")
+
+
+FIRST_TIME = "engine, first time"
 
 
 def amount(n):
@@ -78,7 +82,7 @@ def runners(folder):
     """Columns: name, argv in front of the program. qemu runs one program, so a shell pipeline's programs are run by a qemu each, through PATH."""
     trace = os.path.join(folder, "trace")
     engine = [BTREC, "run", "-q", "--backend", "engine", "-o", trace]
-    rows = [("native", []), ("engine", [*engine, "--"])]
+    rows = [("native", []), ("engine", [*engine, "--"]), (FIRST_TIME, [*engine, "--"])]
     probe = subprocess.run([*engine[:-1], trace, "--history", "off", "--", "/bin/true"], stderr=subprocess.PIPE)
     shutil.rmtree(trace, True)
     if probe.returncode == 0:
@@ -102,8 +106,9 @@ def wrapped(command):
     return "".join(out)
 
 
-def measure(front, command, folder):
+def measure(front, command, folder, column):
     """(CPU seconds, wall seconds, output). wait4 counts the process and all that it and its children have waited for."""
+    cache = os.path.join(folder, "nowhere" if column == FIRST_TIME else "cache")
     shutil.rmtree(os.path.join(folder, "trace"), True)
     if command.startswith("exec "): # start-up: of that program alone
         argv = [*(["qemu-x86_64"] if front == ["QEMU"] else front), *command.split()[1:]]
@@ -112,7 +117,8 @@ def measure(front, command, folder):
         argv = ["sh", "-c", wrapped(command)] if front == ["QEMU"] else [*front, "sh", "-c", command]
     with open(os.path.join(folder, "out"), "w+b") as out:
         began = time.monotonic()
-        process = subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
+                                   env=dict(os.environ, XDG_CACHE_HOME=cache))
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
         process.returncode = status
@@ -151,6 +157,7 @@ def wanted(name):
 
 def main():
     folder = tempfile.mkdtemp(prefix="btrec-ratios.")
+    os.mkdir(os.path.join(folder, "cache"))
     try:
         prepare(folder)
         loads, starts = [r for r in workloads(folder) if wanted(r[0])], [r for r in start_ups() if wanted(r[0])]
@@ -160,7 +167,9 @@ def main():
             for name, command in loads + starts:
                 right = None
                 for column, front in columns:
-                    cpu, wall, said = measure(front, command, folder)
+                    if column == FIRST_TIME and not name.startswith("start"):
+                        continue
+                    cpu, wall, said = measure(front, command, folder, column)
                     right = said if column == "native" else right
                     if said != right:
                         print("%s under %s: another output or status than natively" % (name, column), file=sys.stderr)
@@ -177,7 +186,7 @@ def median(times, name, column, which):
 
 
 def show(columns, loads, starts, times):
-    others = [column for column, _ in columns if column != "native"]
+    others, at_start = ([column for column, _ in columns if column not in ("native", but)] for but in (FIRST_TIME, None))
     cell = "%%-%ds" % max(len(name) for name, _ in loads + starts + [("geometric mean", "")])
     print("CPU time (wall time), times native")
     print((cell + " %12s") % ("", "native") + "".join(" %16s" % c for c in others))
@@ -195,10 +204,11 @@ def show(columns, loads, starts, times):
         print(line)
     if starts:
         print("Start-up, ms of CPU (wall)")
+        print((cell + " %12s") % ("", "native") + "".join(" %18s" % c for c in at_start))
     for name, _ in starts:
         line = (cell + " %12s") % (name, "%.1f (%.1f)" % tuple(1000 * median(times, name, "native", i) for i in (0, 1)))
-        for column in others:
-            line += " %16s" % ("%.1f (%.1f)" % tuple(1000 * median(times, name, column, i) for i in (0, 1)))
+        for column in at_start:
+            line += " %18s" % ("%.1f (%.1f)" % tuple(1000 * median(times, name, column, i) for i in (0, 1)))
         print(line)
     print("medians of %d interleaved rounds; %d CPUs, %s%s" % (ROUNDS, os.cpu_count(), os.uname().release, "; short" if SHORT else ""))
 
