@@ -117,9 +117,14 @@ void recorder_preempt(struct recorder *r)
 
 bool recorder_halt(struct recorder *r, struct task *task)
 {
+	enum {
+		STOPS = 4, /* of the backend's own that may come first: it may have to step on to where the state is known */
+	};
+	bool ran = task->state == TASK_RUNNING;
+
 	if (!task->recorded || task->native || task->state == TASK_NEW || task->state == TASK_EXITING)
 		return false;
-	if (task->state == TASK_RUNNING) {
+	for (int i = 0; i < STOPS && task->state == TASK_RUNNING; i++) {
 		struct wait_event ev;
 
 		/* Its step ends by itself. Take that in, so that registers and history agree. */
@@ -130,7 +135,8 @@ bool recorder_halt(struct recorder *r, struct task *task)
 			recorder_on_backend_stop(r, task, &ev);
 		else
 			return true; /* the registers from before what it is in the middle of */
-	} else if ((task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
+	}
+	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
 		task->interrupted = task->in_syscall;
 		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) || !recorder_await_stop(r, task->tid))
 			return false;
