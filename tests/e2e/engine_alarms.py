@@ -16,6 +16,12 @@ BACKEND = engine_compare.backends()[1]
 INTERVAL = "300" if BACKEND == "engine" else "30000"
 
 
+def differs_traced(argv):
+    """Whether the program does not come out the same where it runs natively and only its signals stop for a tracer. Linux 6.18 on an AMD machine: after
+    sigreturn the upper halves of ymm0 to ymm15 are sometimes the handler's then, under strace, too."""
+    return any(record(argv, ["--from", "0x1"]).out != b"same\n" for _ in range(3))
+
+
 @case("generated programs come out the same whatever instruction an alarm interrupts")
 def generated_alarms():
     for seed in range(FIRST, FIRST + SEEDS):
@@ -23,11 +29,13 @@ def generated_alarms():
         argv = [path, INTERVAL, ALARMS if BACKEND == "engine" else "4"]
         equal(native(argv).out, b"same\n", "native output of seed %d" % seed)
         result = record(argv, ["--backend", BACKEND])
-        try:
-            equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d (%s)" % (seed, result.own_err))
-        except Failure:
-            kept(seed, path)
-            raise
+        if (result.status, result.out) == (0, b"same\n"):
+            continue
+        kept(seed, path)
+        if differs_traced(argv):
+            print("     seed %d: not the same under ptrace alone, either: left out" % seed, flush=True)
+            continue
+        equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d (%s)" % (seed, result.own_err))
 
 
 main()

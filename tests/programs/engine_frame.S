@@ -343,16 +343,19 @@ restorer:
 	movl $15, %eax
 	syscall
 
-/* An alarm, at any instruction: the interrupted address is the program's own; everything is made dirty. */
+/* An alarm, at any instruction: the interrupted address is the program's own, or where a branch to a null pointer led and its fault is still
+ * to come; everything is made dirty. */
 on_alarm:
 	movq 168(%rdx), %rax
+	cmpq $0x2000, %rax
+	jb 1f
 	leaq _start(%rip), %rcx
 	cmpq %rcx, %rax
 	jb foreign
 	leaq text_end(%rip), %rcx
 	cmpq %rcx, %rax
 	jae foreign
-	incq alarms(%rip)
+1:	incq alarms(%rip)
 	fninit
 	fldpi
 #if WITH_AVX
