@@ -24,6 +24,7 @@ enum {
 	SMALL = 1024,		 /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
 	LOWEST = 65536,
+	PRCTL_MDWE = 65,	 /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
 	CALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
 };
 
@@ -352,7 +353,7 @@ enum watch_call watch_call_kind(const struct task *task)
 	case SYS_prlimit64:
 		return limits_data(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_prctl:
-		return task->call.args[0] == PR_SET_SECCOMP ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+		return task->call.args[0] == PR_SET_SECCOMP || task->call.args[0] == PRCTL_MDWE ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_rt_sigaction:
 		return ignores_faults(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_fork:
