@@ -101,14 +101,25 @@ int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
 	return 0;
 }
 
+/* The flags with which the task makes another. False when they are elsewhere (32-bit calls), or it has none. */
+static bool clone_flags(const struct task *parent, uint64_t *flags)
+{
+	uint64_t nr = parent->regs.orig_rax;
+
+	*flags = parent->regs.rdi;
+	if (parent->call.compat || (nr != SYS_clone && nr != SYS_clone3))
+		return false;
+	if (nr == SYS_clone3 && tracee_read(parent->tid, parent->regs.rdi, flags, sizeof *flags) != sizeof *flags)
+		*flags = 0;
+	return true;
+}
+
 static enum bt_task_how how_of(const struct task *parent, int trace_event)
 {
-	uint64_t flags = parent->regs.rdi, nr = parent->regs.orig_rax;
+	uint64_t flags;
 
-	if (parent->call.compat || (nr != SYS_clone && nr != SYS_clone3)) /* its flags are elsewhere, or it has none */
+	if (!clone_flags(parent, &flags))
 		return trace_event == PTRACE_EVENT_FORK ? BT_TASK_FORK : trace_event == PTRACE_EVENT_VFORK ? BT_TASK_VFORK : BT_TASK_THREAD;
-	if (nr == SYS_clone3 && tracee_read(parent->tid, parent->regs.rdi, &flags, sizeof flags) != sizeof flags)
-		flags = 0;
 	if (flags & CLONE_THREAD)
 		return BT_TASK_THREAD;
 	if (!(flags & CLONE_VM))
@@ -120,6 +131,7 @@ static enum bt_task_how how_of(const struct task *parent, int trace_event)
 static bool settle(struct recorder *r, struct task *parent, struct task *child)
 {
 	bool shares = child->how != BT_TASK_FORK;
+	uint64_t flags;
 	struct unit *unit = shares ? parent->unit : unit_new(&r->tasks);
 	struct address_space *space;
 
@@ -139,6 +151,8 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 			return false;
 		process->trap_ignored = parent->process->trap_ignored;
 		process->limits = parent->process->limits;
+		if (!shares && clone_flags(parent, &flags) && flags & CLONE_FILES)
+			process->files_shared = parent->process->files_shared = true;
 		task_join_process(child, process);
 	}
 	task_join_unit(child, unit);

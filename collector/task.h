@@ -39,6 +39,7 @@ struct process {
 	bool fatal_kept; /* its fatal snapshot has been taken */
 	bool leaving; /* to be let go at the next tick; until then it stays stopped where it is */
 	unsigned request_mark; /* of the last request for a snapshot that was served */
+	bool files_shared; /* another process has the same descriptors (CLONE_FILES without CLONE_VM) */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 	struct limits limits;
 };

@@ -2,6 +2,7 @@
 /* System calls in the cache, from the tracer's side: when they may be made there, and what was made. */
 #include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "collector/engine/calls.h"
@@ -13,6 +14,7 @@
 #endif
 
 enum {
+	PTRACE_GET_DISPATCH_CONFIG = 0x4211, /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
 	CODE_SECCOMP = 1, /* si_code SYS_SECCOMP, which glibc does not have */
 };
 
@@ -23,12 +25,37 @@ static struct engine_space *space_of(const struct task *task)
 
 /* ---- Which may be made ---- */
 
+/* Whether the program looks at the address of each call (Linux 6.4; before, nobody can tell). */
+static bool dispatches(pid_t tid)
+{
+	struct {
+		uint64_t mode, selector, offset, len;
+	} config = {0};
+
+	return !ptrace((enum __ptrace_request)PTRACE_GET_DISPATCH_CONFIG, tid, sizeof config, &config) && config.mode;
+}
+
+/* What the task may have done before it was recorded. */
+static void look_at_adopted(struct task *task, struct engine_space *es)
+{
+	struct engine_task *et = task->backend;
+
+	if (!es->adopted || et->looked_at)
+		return;
+	et->looked_at = true;
+	es->filtered |= tracee_is_filtered(task->tid) || dispatches(task->tid);
+	descriptors_adopted(&es->descriptors, es->adopted, task->tid);
+}
+
 uint64_t calls_grant(struct task *task, struct engine_space *es)
 {
 	struct engine_task *et = task->backend;
-	bool table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->tid, task->unit->tasks);
+	bool table;
 	uint64_t grant = CALLS_ALL;
 
+	look_at_adopted(task, es);
+	es->descriptors.shared |= task->process->files_shared;
+	table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->tid, task->unit->tasks);
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
 		return 0;

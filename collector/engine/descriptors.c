@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/descriptors.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "collector/engine/calls.h"
 
@@ -240,6 +243,32 @@ void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const 
 	dt->learns = fd < DESCRIPTORS;
 	dt->learn = fd;
 	dt->fresh = opens(call);
+}
+
+/* Whether a descriptor of the process is an io_uring. */
+static bool has_io_uring(pid_t tid)
+{
+	char path[32], target[32];
+	struct dirent *e;
+	bool found = false;
+	ssize_t n;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)tid);
+	dir = opendir(path);
+	while (dir && !found && (e = readdir(dir))) {
+		n = readlinkat(dirfd(dir), e->d_name, target, sizeof target);
+		found = n > 0 && !strncmp(target, "anon_inode:[io_uring]", (size_t)n);
+	}
+	if (dir)
+		closedir(dir);
+	return found || !dir;
+}
+
+void descriptors_adopted(struct descriptors *d, pid_t first, pid_t tid)
+{
+	d->shared |= has_io_uring(tid);
+	d->split |= syscall(SYS_kcmp, first, tid, KCMP_FILES, 0, 0) != 0;
 }
 
 bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, unsigned tasks)

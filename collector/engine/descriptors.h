@@ -50,6 +50,10 @@ void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, con
 void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
 		      uint64_t result);
 
+/* The task ran unseen until now (--from), as did others of the space, of which `first` is one: whether some may be closed by others, as far as that
+ * can be seen. */
+void descriptors_adopted(struct descriptors *d, pid_t first, pid_t tid);
+
 /* The task has the turn and is about to run in the cache: brings the table up to date. Whether it may be used. */
 bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, unsigned tasks);
 

@@ -51,6 +51,7 @@ struct engine_space {
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */
 	struct descriptors descriptors;
+	pid_t adopted; /* a task that ran here unseen (--from); 0: everything has been seen */
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */
 	struct branch_log_record *records; /* room to read them into */
 	struct call_note *notes; /* likewise */
@@ -67,6 +68,7 @@ struct engine_task {
 	bool ticks; /* no history is kept of it */
 	bool stop_wanted;
 	struct descriptors_task descriptors;
+	bool looked_at; /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
 	siginfo_t held;

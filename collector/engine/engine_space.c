@@ -141,6 +141,8 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	if (!es) {
 		es = s->extension = space_new(task->tid);
 		s->extension_ops = &space_ops;
+		if (es && s->from_reached)
+			es->adopted = task->tid;
 	}
 	if (!es || es->refused)
 		return NULL;

@@ -145,6 +145,19 @@ def every_signal():
 add_all("descriptors", descriptors, DESCRIPTORS)
 
 
+def add_begun_later(program, name, where):
+    @case("recorded from %s on: %s" % (where, name))
+    def run():
+        _, recorded = same_as_native([program(), name], [*ENGINE, "--from", where])
+        check(sum(counts(recorded.trace)) > 0, "nothing was recorded")
+
+
+for name in ("dup2", "vfork", "other-process", "unshare", "fork"):
+    add_begun_later(descriptors, name, "pthread_create")
+for name in ("filter-address", "filter-thread", "user-dispatch"):
+    add_begun_later(signals, name, "syscall")
+
+
 def start_calling(*options):
     """A program that does nothing but call: (process, pid of its recorder, trace)."""
     trace = fresh("trace")
