@@ -140,9 +140,12 @@ static void collected_numbers_are_used_again(void **state)
 
 	(void)state;
 	segment_kill(t, 0x1000, 0x1001);
+	assert_int_equal(segment_dead(t), 1);
 	segment_collect(t, 0); /* still needed by records of generation 0 */
 	assert_non_null(segment_get(t, a));
+	assert_int_equal(segment_dead(t), 1);
 	segment_collect(t, 1);
+	assert_int_equal(segment_dead(t), 0);
 	assert_null(segment_get(t, a));
 	assert_null(segment_at(t, 0x1000, 0));
 	assert_ptr_equal(segment_at(t, 0x3000, 1), segment_get(t, b));
