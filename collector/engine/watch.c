@@ -19,7 +19,8 @@ enum {
 };
 
 /* mprotect() in the stopped task. */
-static enum watch_result protect(const struct backend *b, struct task *task, const struct engine_space *es, uint64_t start, uint64_t end, int prot, bool at_entry)
+static enum watch_result protect(const struct backend *b, struct task *task, const struct engine_space *es, uint64_t start, uint64_t end,
+				 int prot, bool at_entry)
 {
 	const uint64_t args[6] = {start, end - start, (uint64_t)prot};
 	long result;
@@ -32,7 +33,8 @@ static enum watch_result protect(const struct backend *b, struct task *task, con
 	if (rc > 0) /* a signal comes first */
 		return WATCH_NOT;
 	if (!rc && !at_entry)
-		rc = tracee_call(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_call), SYS_mprotect, args, &result);
+		rc = tracee_call(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_call), SYS_mprotect, args,
+				 &result);
 	if (rc < 0)
 		return WATCH_GONE;
 	if (rc > 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Code in private writable memory runs as other code does as long as nobody writes to it: its pages are write-protected in the tracee. A write
- * faults, the page is the program's again, its chains are parked; when execution comes to the page again, it is protected again, and of the
- * chains those go whose bytes have changed. A page for which this happens often is left alone for a while, and its chains compare themselves.
- * The program sees neither the faults nor a system call that fails. What it can see is /proc/self/maps. */
+/* Code in private writable memory runs as other code does as long as nobody writes to it: its pages are write-protected in the tracee.
+ * A write faults, the page is the program's again, its chains are parked; when execution comes to the page again, it is protected
+ * again, and of the chains those go whose bytes have changed. A page for which this happens often is left alone for a while, and its
+ * chains compare themselves. The program sees neither the faults nor a system call that fails. What it can see is /proc/self/maps. */
 #ifndef BT_WATCH_H
 #define BT_WATCH_H
 
@@ -16,7 +16,8 @@ enum watch_result {
 	WATCH_GONE,
 };
 
-/* Code is to be made from the page of a CODE_MUTABLE mapping, in a task that is stopped outside of system calls: protects it, if it may be. */
+/* Code is to be made from the page of a CODE_MUTABLE mapping, in a task that is stopped outside of system calls: protects it, if it
+ * may be. */
 enum watch_result watch_page(const struct backend *b, struct task *task, struct engine_space *es, uint64_t page);
 
 /* Whether the page is protected; its bytes then. */
@@ -28,13 +29,15 @@ void watch_sweep(const struct backend *b, struct engine_space *es);
 /* Whether the fault is a write to a page that we have protected. */
 bool watch_is_fault(const struct engine_space *es, const siginfo_t *info);
 
-/* Gives what is protected of [start, end) back to the program. at_entry: the task is at the entry of a system call, else stopped outside of one. */
+/* Gives what is protected of [start, end) back to the program. at_entry: the task is at the entry of a system call, else stopped
+ * outside of one. */
 enum watch_result watch_open(const struct backend *b, struct task *task, struct engine_space *es, uint64_t start, uint64_t end, bool at_entry);
 
 /* The task is at the entry of a system call: what the kernel may write, or is to change, is given back. Returns 0 or -BT_E_GONE. */
 int watch_before_call(const struct backend *b, struct task *task);
 
-/* A signal is about to be delivered, from a stop for it: its frame can be written, a core file shows the program's protections. Returns as above. */
+/* A signal is about to be delivered, from a stop for it: its frame can be written, a core file shows the program's protections.
+ * Returns as above. */
 int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action);
 
 /* The task is at the exit of a system call: code whose bytes that has changed without a fault is forgotten. */
@@ -43,7 +46,8 @@ void watch_after_call(struct task *task);
 /* The task will not come to that exit. */
 void watch_forget_task(struct task *task);
 
-/* Of the mapping pieces that the kernel shows: the end of the run from addr on, at most `end`, that is protected as a whole or not at all. */
+/* Of the mapping pieces that the kernel shows: the end of the run from addr on, at most `end`, that is protected as a whole or not at
+ * all. */
 uint64_t watch_run(const struct engine_space *es, uint64_t addr, uint64_t end, bool *protected);
 
 #endif

@@ -8,7 +8,9 @@
 
 enum watch_call {
 	WATCH_CALL_PLAIN,
-	WATCH_CALL_ENDS,  /* behind it nothing can be watched any more: calls of ours may be filtered, the kernel writes when it likes, or what is protected may be lost */
+	/* Behind it nothing can be watched any more: calls of ours may be filtered, the kernel writes when it likes, or what is protected
+	 * cannot be given back. */
+	WATCH_CALL_ENDS,
 	WATCH_CALL_FORKS, /* copies the address space */
 	WATCH_CALL_STACK, /* sets an alternate signal stack */
 };

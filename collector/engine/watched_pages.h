@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages of code that the program can write: which of them are write-protected in the tracee, so that their chains need no comparison, and how often
- * each was written lately. Knows nothing of tracees; watch.c acts on it. Of one address space. */
+/* Pages of code that the program can write: which of them are write-protected in the tracee, so that their chains need no comparison,
+ * and how often each was written lately. Knows nothing of tracees; watch.c acts on it. Of one address space. */
 #ifndef BT_WATCHED_PAGES_H
 #define BT_WATCHED_PAGES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* written_code NAME: code in writable pages that run and are written by turns, in every way there is to write memory. Each case counts what comes
- * out wrong. tests/e2e/engine_written.py */
+/* written_code NAME: code in writable pages that run and are written by turns, in every way there is to write memory. Each case counts
+ * what comes out wrong. tests/e2e/engine_written.py */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -268,7 +268,8 @@ static long across_pages(void)
  * 1: movb %cl, 2f+1(%rip); 2: movl $0, %eax (its constant's low byte); addq %rax, %rdx; decq %rcx; jnz 1b; movq %rdx, %rax; ret */
 static long own_loop(void)
 {
-	static const unsigned char code[] = {0x31, 0xd2, 0x48, 0x89, 0xf9, 0x88, 0x0d, 0x01, 0x00, 0x00, 0x00, 0xb8, 0, 0, 0, 0, 0x48, 0x01, 0xc2, 0x48, 0xff, 0xc9,
+	static const unsigned char code[] = {0x31, 0xd2, 0x48, 0x89, 0xf9, 0x88, 0x0d, 0x01, 0x00, 0x00, 0x00, 0xb8, 0, 0, 0, 0,
+					     0x48, 0x01, 0xc2, 0x48, 0xff, 0xc9,
 					      0x75, 0xed, 0x48, 0x89, 0xd0, 0xc3};
 	unsigned char *page = warm(1);
 	long bad = 0;
@@ -702,13 +703,15 @@ static const struct {
 	const char *name;
 	long (*run)(void);
 } table[] = {
-	{"by-read", by_read}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg}, {"by-file", by_file}, {"by-process-vm-writev", by_process_vm_writev},
-	{"by-proc-mem", by_proc_mem}, {"by-small-calls", by_small_calls}, {"read-in-flight", read_in_flight}, {"data-beside-code", data_beside_code},
-	{"across-pages", across_pages}, {"own-loop", own_loop}, {"by-string-instructions", by_string_instructions}, {"on-the-stack", on_the_stack},
-	{"by-a-thread", by_a_thread}, {"own-protection", own_protection}, {"moved", moved}, {"replaced", replaced}, {"replaced-fixed", replaced_fixed},
-	{"forked", forked}, {"forked-with-threads", forked_with_threads}, {"with-signals-blocked", with_signals_blocked},
-	{"with-faults-ignored", with_faults_ignored}, {"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code},
-	{"switched-stack", switched_stack}, {"filtered", filtered}, {"ends-protected", ends_protected}, {"dies-protected", dies_protected},
+	{"by-read", by_read}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg}, {"by-file", by_file},
+	{"by-process-vm-writev", by_process_vm_writev}, {"by-proc-mem", by_proc_mem}, {"by-small-calls", by_small_calls},
+	{"read-in-flight", read_in_flight}, {"data-beside-code", data_beside_code}, {"across-pages", across_pages},
+	{"own-loop", own_loop}, {"by-string-instructions", by_string_instructions}, {"on-the-stack", on_the_stack},
+	{"by-a-thread", by_a_thread}, {"own-protection", own_protection}, {"moved", moved}, {"replaced", replaced},
+	{"replaced-fixed", replaced_fixed}, {"forked", forked}, {"forked-with-threads", forked_with_threads},
+	{"with-signals-blocked", with_signals_blocked}, {"with-faults-ignored", with_faults_ignored},
+	{"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code}, {"switched-stack", switched_stack},
+	{"filtered", filtered}, {"ends-protected", ends_protected}, {"dies-protected", dies_protected},
 };
 
 int main(int argc, char **argv)
