@@ -13,6 +13,7 @@ enum {
 	EFLAGS_TF = 0x100,
 	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
 	SLOTS = 128,	     /* addresses read at once */
+	HINTS_NOTED = 1024, /* stops of a process that become hints */
 	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
 };
 
@@ -180,12 +181,13 @@ static void look_for_hints(struct source *src)
 	}
 }
 
+/* Of what a program does only the beginning is alike from run to run. */
 static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 {
 	const struct address_space *space = src->task->process->space;
 	const struct mapping *m = address_space_map_at(space, pc);
 
-	if (src->es->hints && m && address_space_code_kind(space, pc) == CODE_FIXED)
+	if (src->es->hints && src->es->noted++ < HINTS_NOTED && m && address_space_code_kind(space, pc) == CODE_FIXED)
 		hints_add(src->es->hints, m, pc, indirect);
 }
 

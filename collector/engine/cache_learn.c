@@ -4,6 +4,10 @@
 
 #include "collector/engine/engine_private.h"
 
+enum {
+	LEARN_MAX = 1 << 16, /* chains */
+};
+
 /* Which chains are known to have been run, and whether they were come to by an indirect branch. */
 enum run { RUN_NOT, RUN_DIRECT, RUN_INDIRECT };
 
@@ -34,7 +38,8 @@ void cache_learn(struct task *task)
 	const struct mapping *m;
 	uint8_t *runs;
 
-	if (!es || !es->learns || !es->cache->chain_count)
+	/* Of a long run the next one may need next to nothing. */
+	if (!es || !es->learns || !es->cache->chain_count || es->cache->chain_count > LEARN_MAX)
 		return;
 	runs = calloc(es->cache->chain_count, 1);
 	if (!runs)

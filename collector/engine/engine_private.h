@@ -46,6 +46,7 @@ struct engine_space {
 	uint32_t hinted;	    /* epoch in which they have been followed */
 	uint64_t hinted_maps[64];   /* where those mappings begin for which they have been */
 	size_t hinted_count;
+	uint32_t noted; /* stops that were looked at for hints */
 	struct window window;
 	bool mapped;
 	bool refused; /* there is no room for the region: everything is stepped */

@@ -15,8 +15,8 @@
 #include "lib/slice.h"
 
 enum {
-	HINTS_MAX = 1 << 16, /* of a program */
-	STORE_MAX = 1 << 20, /* bytes of a file; 64 Ki hints have less */
+	HINTS_MAX = 1 << 15, /* of a program */
+	STORE_MAX = 1 << 19, /* bytes of a file; 32 Ki hints have less */
 	STORE_HEAD = 12,
 	FILES_MAX = 256, /* as many as a hint has numbers for */
 };
