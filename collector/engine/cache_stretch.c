@@ -96,13 +96,15 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 
 /* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx and the one lent to an operand may be the
  * cache's, and where ticks are counted they may be one short. */
-static void guess_state(const struct code_cache *c, struct stretch *s)
+static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
 {
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
 	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
-	const struct chain *chain;
-	const struct place *p = code_cache_place(c, at, &chain);
+	const struct chain *chain, *called;
+	const struct place *p = code_cache_place(c, at, &chain), *back;
 
+	if (!x) /* a checkpoint on its way back */
+		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - 1 - region_address(CODE_AT)));
 	s->lost = true;
 	s->bits = p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11;
 	if (!p || !(p->state & PLACE_R11))
@@ -115,7 +117,11 @@ static void guess_state(const struct code_cache *c, struct stretch *s)
 		s->regs.rip = s->regs.rcx;
 	else if (x)
 		s->regs.rip = x->target;
-	if (!p && (chain || at < c->checkpoint)) {
+	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called))) /* at a system call, or behind it */
+		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
+	else /* nobody knows */
+		s->regs.rip = begin;
+	if (!p && (chain || at < c->checkpoint || (at >= c->call && at < c->called))) {
 		s->regs.rax = s->ctx.rax;
 		s->regs.rcx = s->ctx.rcx;
 	}
@@ -126,7 +132,7 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 	if (!in_code(s->regs.rip) || !read_context(task, es, s))
 		s->lost = true;
 	else if (!state_at_place(es->cache, s) && !state_at_trap(es->cache, s))
-		guess_state(es->cache, s);
+		guess_state(es->cache, s, ((struct engine_task *)task->backend)->begin);
 	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
 }
 
