@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/branch_log_private.h"
+#include "collector/engine/processor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +151,7 @@ struct branch_log *branch_log_new(size_t limit, const struct ring_state *start)
 	if (!log)
 		return NULL;
 	log->limit = limit;
-	log->has_lzcnt = __builtin_cpu_supports("lzcnt");
+	log->has_lzcnt = processor_has_lzcnt();
 	log->block_slots = BLOCK_MIN;
 	while (log->block_slots < BLOCK_MAX && log->block_slots < limit / 16)
 		log->block_slots *= 2;

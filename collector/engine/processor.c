@@ -9,8 +9,10 @@ enum {
 	LEAF_FAMILY = 1,
 	LEAF_FEATURES = 7,
 	BMI2 = 1 << 8, /* of LEAF_FEATURES, ebx */
+	LZCNT = 1 << 5, /* of LEAF_EXTENDED, ecx; of Intel's, too */
 	FAMILY_ZEN3 = 0x19,
 };
+#define LEAF_EXTENDED 0x80000001u
 
 /* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3 (Software Optimization Guide for AMD
  * Family 17h Processors; the Guide for Family 19h has it at three cycles). */
@@ -25,4 +27,11 @@ bool processor_has_fast_pext(void)
 	if (!memcmp(vendor, "GenuineIntel", sizeof vendor))
 		return true;
 	return !memcmp(vendor, "AuthenticAMD", sizeof vendor) && (eax >> 8 & 15) + (eax >> 20 & 255) >= FAMILY_ZEN3;
+}
+
+bool processor_has_lzcnt(void)
+{
+	unsigned eax, ebx, ecx, edx;
+
+	return __get_cpuid(LEAF_EXTENDED, &eax, &ebx, &ecx, &edx) && ecx & LZCNT;
 }

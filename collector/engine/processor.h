@@ -8,4 +8,7 @@
 /* Whether it has PEXT (BMI2) in hardware. */
 bool processor_has_fast_pext(void);
 
+/* Whether it has LZCNT. */
+bool processor_has_lzcnt(void);
+
 #endif
