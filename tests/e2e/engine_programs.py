@@ -14,7 +14,7 @@ SEED = int(os.environ.get("BTREC_SEED", "1"))
 BRANCHES = int(os.environ.get("BTREC_BRANCHES", "20000"))
 FULL = "BTREC_BRANCHES" in os.environ
 RATE = 8000 # branches a second that the stepper makes at the very least, on a loaded machine, recorded, listed and dumped
-START = 30000 # of a dynamic program, more or less
+START = 20000 # of a dynamic program, at least
 # Branches for each byte that they read, rounded down. sort would look at the machine's free memory.
 ROWS = [
     ("gzip", ["gzip", "-9", "-n", "-c"], 20),
