@@ -92,6 +92,7 @@ static void add_event(struct loader *l, const struct trace_file *file, const str
 	struct arena *a = &l->p->arena;
 	struct model_event *events;
 
+	l->unknown_events |= !bt_record_name(rec->kind);
 	if (!is_event(rec->kind) || !arena_charge(a, sizeof *events))
 		return;
 	events = loader_grow(m->events, m->event_count, &l->event_cap, sizeof *events);
@@ -283,6 +284,30 @@ static void interpret(struct loader *l)
 	snapshots_finish(l);
 }
 
+/* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. What is missing although all that is
+ * there is whole was in a file that is gone. */
+static void look_for_missing_files(struct loader *l)
+{
+	const struct model *m = l->m;
+	char file[32];
+
+	if (!m->end || m->stopped || m->damage_count || l->unknown_events)
+		return;
+	if (m->events[m->event_count - 1].seq != m->event_count)
+		loader_damage(l, "events-*", 0, BT_E_CORRUPT, "events are missing: one of these files of the trace is gone");
+	for (size_t i = 0; i < m->snapshot_count; i++)
+		for (size_t k = 0; k < m->snapshots[i].thread_count; k++) {
+			const struct bt_record_thread *t = m->snapshots[i].threads[k];
+			const struct model_task *task = model_task(m, t->task);
+
+			if (!t->position || !task || task->branch_count)
+				continue;
+			snprintf(file, sizeof file, "branches-%u", t->task);
+			loader_damage(l, file, 0, BT_E_CORRUPT, "this file of the trace is gone: the task's branches are missing");
+			return;
+		}
+}
+
 static void load(struct loader *l)
 {
 	const struct trace *t = l->m->trace;
@@ -304,6 +329,8 @@ static void load(struct loader *l)
 	for (size_t i = 0; i < t->file_count && !l->p->arena.failed; i++)
 		if (t->files[i].kind == BT_FILE_BRANCHES)
 			branches_scan(l, &t->files[i]);
+	if (!l->p->arena.failed)
+		look_for_missing_files(l);
 }
 
 static void loader_release(struct loader *l)

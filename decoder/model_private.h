@@ -64,6 +64,7 @@ struct loader {
 	struct model *m;
 	struct model_private *p;
 	size_t event_cap, damage_cap, object_cap;
+	bool unknown_events; /* there are kinds of records that this reader does not know */
 	struct object *objects; /* sorted by number once read */
 	size_t object_count;
 	uint64_t newest_object;

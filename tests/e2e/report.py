@@ -125,6 +125,17 @@ def damaged():
     validate(json.loads(view("--json", trace).out))
 
 
+@case("a file of the trace that is gone is told, and the status is 76")
+def file_gone():
+    for name in ("events-1", "branches-1"):
+        trace = fresh("trace")
+        shutil.copytree(crash("null-read"), trace)
+        os.remove(os.path.join(trace, name))
+        for option in ("--json", "--stdio"):
+            equal(view(option, trace).status, 76, "status of %s without %s" % (option, name))
+        check(name.encode()[:6] in view("--stdio", trace).out, "%s is not named" % name)
+
+
 @case("-n bounds the branches")
 def count():
     equal(len(report(crash("null-write"), "-n", "7")["branches"]), 7, "branches")

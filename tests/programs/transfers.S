@@ -34,8 +34,8 @@ call_padded_next:
 	expect CALL, 1, call_padded, function
 	expect RET, 1, function_ret, call_padded_next
 call_padded_memory:
-	.byte 0x66
-	rex.W call *pointer(%rip)
+	.byte 0x66, 0x48 /* rex.W */
+	call *pointer(%rip)
 call_padded_memory_next:
 	expect ICALL, 1, call_padded_memory, function
 	expect RET, 1, function_ret, call_padded_memory_next
