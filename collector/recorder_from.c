@@ -99,6 +99,16 @@ void recorder_on_native_signal(struct recorder *r, struct task *task, const stru
 	recorder_make_ready(r, task);
 }
 
+/* QUIRK(breakpoint-interrupt): a task that has executed the breakpoint is told of an interruption before its SIGTRAP (the kernel looks for stops before signals,
+ * kernel/signal.c get_signal()), and stands in the middle of the instruction that is there again. */
+bool recorder_from_trap_waits(const struct task *task)
+{
+	struct tracee_signals s;
+
+	return task->start_pending && task->process->space->from_reached && task->regs.rip == task->process->space->from_reached + 1 &&
+	       !tracee_signals(task->tid, &s) && s.pending >> (SIGTRAP - 1) & 1;
+}
+
 /* A signal reaches a task after --from was reached by another, before it was interrupted. */
 void recorder_on_first_signal(struct recorder *r, struct task *task, const struct wait_event *ev)
 {

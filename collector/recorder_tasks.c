@@ -162,8 +162,10 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 static void start_new(struct recorder *r, struct task *child)
 {
 	write_task(r, child);
-	if (!tracee_get_regs(child->tid, &child->regs))
-		recorder_make_ready(r, child);
+	if (tracee_get_regs(child->tid, &child->regs))
+		return;
+	recorder_write_start(r, child); /* --from was reached before its first stop was seen */
+	recorder_make_ready(r, child);
 }
 
 void recorder_on_new_task(struct recorder *r, struct task *task, const struct wait_event *ev)
@@ -345,6 +347,10 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 		task->mid_run = true;
 	if (!task->mid_run) {
 		tracee_get_regs(task->tid, &task->regs);
+		if (recorder_from_trap_waits(task)) {
+			tracee_resume(task->tid, PTRACE_CONT, 0);
+			return;
+		}
 		recorder_write_start(r, task);
 	}
 	recorder_make_ready(r, task);

@@ -228,7 +228,8 @@ int code_cache_map(struct code_cache *c, pid_t tid, bool over)
 
 	if (rc != (long)code[0])
 		return rc == -ESRCH ? -BT_E_GONE : -BT_E_NO_MEMORY;
-	tracee_syscall(tid, SYS_madvise, dump);
+	if (!tracee_is_filtered(tid)) /* a filter of the program's may end it for that */
+		tracee_syscall(tid, SYS_madvise, dump);
 	c->synced = 0;
 	return open_memory(c, tid) && write_code(c) ? 0 : -BT_E_GONE;
 }

@@ -113,10 +113,10 @@ static bool make_region(struct engine_space *es, pid_t tid, bool over)
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
 	cache = es->mapped || !code_cache_map(es->cache, tid, over);
-	made = cache && !window_map(&es->window, tid, name, over);
+	made = cache && !window_map(&es->window, tid, name, over, es->shared || es->adopted);
 	if (made)
 		tables_renew(&es->cache->tables, es->window.bytes);
-	if (cache && !made)
+	if (cache && !made && !es->mapped) /* a fork's child needs the code to give back pages that are protected */
 		tracee_syscall(tid, SYS_munmap, rest);
 	return !tracee_set_mask(tid, mask) && made;
 }
@@ -157,7 +157,8 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	else
 		es->refused = !make_region(es, task->tid, es->mapped || there != NULL);
 	if (es->refused) {
-		limits_restore(&task->process->limits, task->process->pid);
+		if (!es->mapped)
+			limits_restore(&task->process->limits, task->process->pid);
 		note_refusal(b, task);
 	} else {
 		limits_raise(&task->process->limits, task->process->pid, share_of(es));
@@ -168,8 +169,8 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		es->hints = b->shared ? hints_of(b->shared, task->process->pid, s) : NULL;
 		es->learns = es->hints && hints_count(es->hints) && !hints_are_exact(es->hints);
 	}
-	es->mapped = !es->refused;
-	return es->mapped ? es : NULL;
+	es->mapped |= !es->refused;
+	return es->refused ? NULL : es;
 }
 
 void engine_space_join(struct engine_space *es, struct task *task)

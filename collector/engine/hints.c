@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/hints.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ enum {
 	HINTS_MAX = 1 << 15, /* of a program */
 	STORE_MAX = 1 << 19, /* bytes of a file; 32 Ki hints have less */
 	STORE_HEAD = 12,
+	STORES_MAX = 512, /* programs */
 	FILES_MAX = 256, /* as many as a hint has numbers for */
 };
 
@@ -264,7 +266,7 @@ static void encode_file(const struct hint_program *p, unsigned file, struct buf 
 		if (p->hints[i].file == file) {
 			int64_t d = (int64_t)(p->hints[i].offset - offset);
 
-			buf_leb(b, (uint64_t)(d ^ d >> 63) << 2 | (uint64_t)(d < 0) << 1 | p->hints[i].indirect);
+			buf_leb(b, (uint64_t)(d < 0 ? ~d : d) << 2 | (uint64_t)(d < 0) << 1 | p->hints[i].indirect);
 			offset = p->hints[i].offset;
 		}
 }
@@ -292,6 +294,30 @@ static void encode(const struct hint_program *p, struct buf *b)
 	buf_release(&body);
 }
 
+/* The oldest file gives way when there are many. */
+static void make_room_in(const char *dir)
+{
+	char path[PATH_MAX], oldest[NAME_MAX + 1] = "";
+	time_t time = 0;
+	struct stat st;
+	struct dirent *e;
+	size_t n = 0;
+	DIR *d = opendir(dir);
+
+	while (d && (e = readdir(d))) {
+		if (*e->d_name == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		if (!n++ || st.st_mtime < time) {
+			time = st.st_mtime;
+			snprintf(oldest, sizeof oldest, "%s", e->d_name);
+		}
+	}
+	if (d)
+		closedir(d);
+	if (n >= STORES_MAX && snprintf(path, sizeof path, "%s/%s", dir, oldest) < (int)sizeof path)
+		unlink(path);
+}
+
 static void save(const struct hints *h, const struct hint_program *p)
 {
 	char path[PATH_MAX], new_path[PATH_MAX], suffix[32];
@@ -304,6 +330,9 @@ static void save(const struct hints *h, const struct hint_program *p)
 	if (access(h->dir, W_OK) && place_prepare(h->dir, NULL))
 		return;
 	encode(p, &b);
+	unlink(new_path); /* of a recorder that was killed */
+	if (access(path, F_OK))
+		make_room_in(h->dir);
 	fd = b.failed || b.len > STORE_MAX ? -1 : open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		bool written = write(fd, b.data, b.len) == (ssize_t)b.len;

@@ -239,7 +239,7 @@ static void open_range(void *arg, uint64_t start, uint64_t end)
 }
 
 /* Calls that mean something beyond what they write. Whether everything is to be given back. */
-static bool look_at_call(struct task *task, struct engine_space *es)
+static bool look_at_call(struct task *task, struct engine_space *es, struct opening *o)
 {
 	struct engine_task *et = task->backend;
 	struct watch_range stack;
@@ -256,8 +256,11 @@ static bool look_at_call(struct task *task, struct engine_space *es)
 		es->watch.suspended++;
 		return true;
 	case WATCH_CALL_STACK:
-		if (watch_call_stack(task, &stack) && !watched_add_stack(&es->watch, stack.start, stack.end))
+		if (!watch_call_stack(task, &stack))
+			return false;
+		if (!watched_add_stack(&es->watch, stack.start, stack.end))
 			es->watch.refused = true;
+		open_range(o, stack.start, stack.end); /* what is protected there would be in a frame's way */
 		return es->watch.refused;
 	case WATCH_CALL_PLAIN:
 		return false;
@@ -273,7 +276,7 @@ int watch_before_call(const struct backend *b, struct task *task)
 
 	if (!es)
 		return 0;
-	if (look_at_call(task, es))
+	if (look_at_call(task, es, &o))
 		open_range(&o, 0, UINT64_MAX);
 	else if (es->watch.protected)
 		watch_call_ranges(task, open_range, &o);

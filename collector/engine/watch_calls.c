@@ -60,6 +60,16 @@ static void small_arguments(const struct shower *s)
 		show(s, s->task->call.args[i], SMALL);
 }
 
+/* Sets of descriptors: a bit each, in words. */
+static void descriptor_sets(const struct shower *s)
+{
+	uint64_t n = (s->task->call.args[0] & INT32_MAX) / 64 * 8 + 8;
+
+	small_arguments(s);
+	for (int i = 1; i < 4; i++)
+		show(s, s->task->call.args[i], n);
+}
+
 static void second_buffer(const struct shower *s)
 {
 	show(s, s->task->call.args[1], s->task->call.args[2]);
@@ -171,6 +181,13 @@ static void thread_exit(const struct shower *s)
 	show(s, s->task->regs.fs_base - REACH_MIN, 2 * REACH_MIN);
 }
 
+/* What lies behind the new end goes, and comes back as other pages. */
+static void heap_behind(const struct shower *s)
+{
+	if (s->task->call.args[0])
+		show(s, s->task->call.args[0], UINT64_MAX);
+}
+
 static void nothing(const struct shower *s)
 {
 	(void)s;
@@ -187,7 +204,7 @@ static const struct {
 } rows[] = {
 	{SYS_mmap, new_mapping}, {SYS_munmap, first_range}, {SYS_mprotect, first_range}, {SYS_pkey_mprotect, first_range},
 	{SYS_madvise, first_range}, {SYS_mremap, moved_mapping}, {SYS_remap_file_pages, first_range}, {SYS_shmat, everything},
-	{SYS_brk, nothing}, {SYS_process_madvise, remote_iovecs}, {SYS_munlockall, nothing}, {SYS_readv, second_iovecs},
+	{SYS_brk, heap_behind}, {SYS_process_madvise, remote_iovecs}, {SYS_munlockall, nothing}, {SYS_readv, second_iovecs},
 	{SYS_preadv, second_iovecs}, {SYS_preadv2, second_iovecs}, {SYS_recvmsg, one_message}, {SYS_recvmmsg, messages},
 	{SYS_process_vm_readv, remote_iovecs}, {SYS_process_vm_writev, remote_iovecs}, {SYS_ioctl, structures},
 	{SYS_clone3, structures}, {SYS_bpf, structures}, {SYS_keyctl, structures}, {SYS_ptrace, structures},
@@ -195,8 +212,8 @@ static const struct {
 	{SYS_recvfrom, received}, {SYS_getdents64, second_buffer}, {SYS_readlink, second_buffer}, {SYS_poll, poll_entries},
 	{SYS_ppoll, poll_entries}, {SYS_epoll_wait, epoll_entries}, {SYS_epoll_pwait, epoll_entries}, {SYS_futex, small_arguments},
 	{SYS_nanosleep, small_arguments}, {SYS_clock_nanosleep, small_arguments}, {SYS_clock_gettime, small_arguments},
-	{SYS_gettimeofday, small_arguments}, {SYS_wait4, small_arguments}, {SYS_select, small_arguments},
-	{SYS_pselect6, small_arguments}, {SYS_accept, small_arguments}, {SYS_accept4, small_arguments}, {SYS_stat, small_arguments},
+	{SYS_gettimeofday, small_arguments}, {SYS_wait4, small_arguments}, {SYS_select, descriptor_sets},
+	{SYS_pselect6, descriptor_sets}, {SYS_accept, small_arguments}, {SYS_accept4, small_arguments}, {SYS_stat, small_arguments},
 	{SYS_fstat, small_arguments}, {SYS_lstat, small_arguments}, {SYS_newfstatat, small_arguments}, {SYS_statx, small_arguments},
 	{SYS_rt_sigaction, small_arguments}, {SYS_rt_sigprocmask, small_arguments}, {SYS_rt_sigtimedwait, small_arguments},
 	{SYS_clone, small_arguments}, {SYS_fcntl, small_arguments}, {SYS_prctl, small_arguments}, {SYS_getrusage, small_arguments},

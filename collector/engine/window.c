@@ -21,14 +21,16 @@ static int open_descriptor(pid_t tid, long fd)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-static bool map_at(pid_t tid, uint64_t flags, uint64_t fd)
+/* filtered: a system call that can be left out is. */
+static bool map_at(pid_t tid, uint64_t flags, uint64_t fd, bool filtered)
 {
 	const uint64_t map[6] = {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, fd, 0};
 	const uint64_t dump[6] = {region_address(0), WINDOW_SIZE, MADV_DONTDUMP};
 
 	if (tracee_syscall(tid, SYS_mmap, map) != (long)map[0])
 		return false;
-	tracee_syscall(tid, SYS_madvise, dump);
+	if (!filtered)
+		tracee_syscall(tid, SYS_madvise, dump);
 	return true;
 }
 
@@ -49,7 +51,7 @@ static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixe
 		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
 	if (own >= 0)
 		close(own);
-	if (bytes != MAP_FAILED && !map_at(tid, MAP_SHARED | fixed, (uint64_t)fd)) {
+	if (bytes != MAP_FAILED && !map_at(tid, MAP_SHARED | fixed, (uint64_t)fd, false)) {
 		munmap(bytes, WINDOW_SIZE);
 		bytes = MAP_FAILED;
 	}
@@ -59,16 +61,16 @@ static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixe
 	return bytes != MAP_FAILED;
 }
 
-int window_map(struct window *w, pid_t tid, uint64_t name, bool over)
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others)
 {
 	uint64_t fixed = over ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 
 	w->inherited = false;
 	w->bytes = NULL;
 	w->filtered = tracee_is_filtered(tid);
-	if (!w->filtered && map_shared(w, tid, name, fixed))
+	if (!w->filtered && !others && map_shared(w, tid, name, fixed))
 		return 0;
-	return map_at(tid, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX) ? 0 : -BT_E_NO_MEMORY;
+	return map_at(tid, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX, w->filtered) ? 0 : -BT_E_NO_MEMORY;
 }
 
 void window_close(struct window *w)

@@ -17,8 +17,9 @@ struct window {
 };
 
 /* Maps it in a stopped task whose signals are blocked, by system calls made in it. name: address in the tracee of a string, by which the
- * kernel shows it (memfd_create(2)). over: whatever is mapped there gives way. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. */
-int window_map(struct window *w, pid_t tid, uint64_t name, bool over);
+ * kernel shows it (memfd_create(2)). over: whatever is mapped there gives way. others: other threads may use descriptors
+ * meanwhile, so that none is opened: the window is private. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. */
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others);
 
 /* The tracer's mapping goes. */
 void window_close(struct window *w);
