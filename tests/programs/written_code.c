@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -306,7 +307,7 @@ static long on_the_stack(void)
 {
 	unsigned char code[64] __attribute__((aligned(64)));
 	uintptr_t page = (uintptr_t)code & ~(uintptr_t)(PAGE - 1);
-	long bad = mprotect((void *)page, 2 * PAGE, RWX) != 0;
+	long bad = mprotect((void *)page, PAGE, RWX) != 0;
 
 	for (int i = 0; i < TIMES; i++) {
 		encode(code, i);
@@ -635,6 +636,45 @@ static long stack_beside_code(void)
 	return bad + (handled != TIMES);
 }
 
+/* The code has run there before the stack is one. */
+static long stack_over_code(void)
+{
+	enum { STACK = 16 };
+	unsigned char *area = pages(STACK);
+	struct sigaction action = {.sa_handler = use_page, .sa_flags = SA_ONSTACK};
+	stack_t stack = {.ss_sp = area, .ss_size = STACK * PAGE};
+	long bad = 0;
+
+	signal_page = pages(1);
+	for (int k = 0; k < STACK; k++) {
+		encode(area + k * PAGE + 64, k);
+		for (int i = 0; i < TIMES; i++)
+			bad += call(area + k * PAGE + 64, i) != i + k;
+	}
+	bad += sigaltstack(&stack, NULL) != 0;
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	return bad + (handled != 1);
+}
+
+/* The heap, where code may be without another call, shrinks and grows again: other pages at the same place. */
+static long heap_again(void)
+{
+	unsigned char *heap = sbrk(0);
+	long bad = personality((unsigned long)personality(0xffffffff) | READ_IMPLIES_EXEC) < 0;
+
+	heap = (unsigned char *)(((uintptr_t)heap + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+	for (int i = 0; i < TIMES; i++) {
+		bad += brk(heap + 4 * PAGE) != 0;
+		encode(heap + 2 * PAGE, i);
+		bad += call(heap + 2 * PAGE, i) != 2L * i;
+		encode(heap + 2 * PAGE, i + 1);
+		bad += call(heap + 2 * PAGE, i) != 2L * i + 1;
+		bad += brk(heap + PAGE) != 0;
+	}
+	return bad;
+}
+
 /* A frame on a stack that the program has switched to, below which lies code that has run. */
 static long switched_stack(void)
 {
@@ -710,7 +750,8 @@ static const struct {
 	{"by-a-thread", by_a_thread}, {"own-protection", own_protection}, {"moved", moved}, {"replaced", replaced},
 	{"replaced-fixed", replaced_fixed}, {"forked", forked}, {"forked-with-threads", forked_with_threads},
 	{"with-signals-blocked", with_signals_blocked}, {"with-faults-ignored", with_faults_ignored},
-	{"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code}, {"switched-stack", switched_stack},
+	{"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code},
+	{"stack-over-code", stack_over_code}, {"heap-again", heap_again}, {"switched-stack", switched_stack},
 	{"filtered", filtered}, {"ends-protected", ends_protected}, {"dies-protected", dies_protected},
 };
 
