@@ -406,12 +406,13 @@ def nested():
 def other_proc():
     need_root()
     for first, what in (([], "another PID namespace"), (["sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"], "no proc")):
-        result = execute(["unshare", "-mpf", *first, BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"],
-                         env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0")) # which needs /proc
+        result = execute(["unshare", "-mpf", *first, BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"])
         if result.err.startswith((b"unshare:", b"mount:")):
             raise Skip(result.err.decode().strip())
-        equal(result.status, 125, "status (%s)" % result.err.decode())
         check(what in result.err.decode(), result.err.decode())
+        if b"LeakSanitizer has encountered" in result.err: # it wants /proc, for its options, too
+            continue
+        equal(result.status, 125, "status (%s)" % result.err.decode())
 
 
 # Losses -------------------------------------------------------------------------------------------------------------
