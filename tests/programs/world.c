@@ -190,12 +190,18 @@ static void note_interrupt(int signo)
 /* interrupt: waits for ^C, handles it and leaves with 9. */
 static int interrupt(char **argv)
 {
+	sigset_t blocked, before;
+
 	(void)argv;
 	signal(SIGINT, note_interrupt);
+	/* Blocked until the wait itself: a ^C right behind "waiting" must not come before it. */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
 	puts("waiting");
 	fflush(stdout);
 	while (!interrupted)
-		pause();
+		sigsuspend(&before);
 	printf("handled %d\n", (int)interrupted);
 	return 9;
 }
