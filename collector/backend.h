@@ -8,6 +8,7 @@
 
 #include <signal.h>
 
+#include "collector/processor.h"
 #include "collector/task.h"
 #include "collector/wait_event.h"
 
@@ -64,6 +65,7 @@ struct backend {
 	const struct backend_ops *ops;
 	struct trace_writer *writer;
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL: they keep nothing */
+	struct processor processor; /* what of it may be used */
 	void *shared; /* the backend's own, for all tasks */
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };

@@ -145,6 +145,14 @@ static int set_deterministic(void *target, const char *value, struct bt_error *e
 	return 0;
 }
 
+static int set_plain_processor(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->recorder.plain_processor = true;
+	return 0;
+}
+
 static int set_switch_history(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -170,6 +178,7 @@ static const struct option_row rows[] = {
 	{"backend", 0, "NAME", "how code is run: auto, engine, step", set_backend},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
+	{"plain-processor", 0, NULL, NULL, set_plain_processor},
 	{"switch-history", 0, NULL, NULL, set_switch_history},
 	{"help", 'h', NULL, "show this", set_help},
 };

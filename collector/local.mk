@@ -9,6 +9,7 @@ collector_libcollector_a_SOURCES = \
 	collector/limits.c collector/limits.h \
 	collector/memory_lock.c collector/memory_lock.h \
 	collector/place.c collector/place.h \
+	collector/processor.c collector/processor.h \
 	collector/program.c collector/program.h \
 	collector/recorder.c collector/recorder.h collector/recorder_private.h \
 	collector/recorder_from.c \

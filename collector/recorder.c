@@ -152,7 +152,9 @@ void recorder_flush_due(struct recorder *r)
 
 void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops, const struct recorder_options *options)
 {
-	*r = (struct recorder){.writer = w, .options = *options, .backend = {.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history}, .watch_execs = !program_privileges_survive()};
+	const struct processor plain = {0};
+
+	*r = (struct recorder){.writer = w, .options = *options, .backend = {.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .processor = options->plain_processor ? plain : processor_probe()}, .watch_execs = !program_privileges_survive()};
 }
 
 void recorder_run(struct recorder *r)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/branch_log_private.h"
-#include "collector/engine/processor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +142,7 @@ static void put(struct branch_log *log, const struct branch_log_record *slots, s
 	branch_log_pass(&log->at, slots);
 }
 
-struct branch_log *branch_log_new(size_t limit, const struct ring_state *start)
+struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, bool lzcnt)
 {
 	struct branch_log *log = calloc(1, sizeof *log);
 	struct block *first;
@@ -151,7 +150,7 @@ struct branch_log *branch_log_new(size_t limit, const struct ring_state *start)
 	if (!log)
 		return NULL;
 	log->limit = limit;
-	log->has_lzcnt = processor_has_lzcnt();
+	log->has_lzcnt = lzcnt;
 	log->block_slots = BLOCK_MIN;
 	while (log->block_slots < BLOCK_MAX && log->block_slots < limit / 16)
 		log->block_slots *= 2;

@@ -32,9 +32,9 @@ enum branch_log_kind {
 
 struct branch_log; /* opaque, of one task */
 
-/* limit: entries of branch history wanted (>= 1); memory grows up to about 16 bytes per entry. start: counts to go on from. NULL
+/* limit: entries of branch history wanted (>= 1); memory grows up to about 16 bytes per entry. start: counts to go on from. lzcnt: the processor has it. NULL
  * without memory. */
-struct branch_log *branch_log_new(size_t limit, const struct ring_state *start);
+struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, bool lzcnt);
 void branch_log_free(struct branch_log *log);
 
 /* A stretch begins at pc, in the current generation of the table, in this image epoch. The table must stay until the log is settled. */

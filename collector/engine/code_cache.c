@@ -13,7 +13,7 @@
 
 #include "collector/engine/glue.h"
 #include "collector/engine/layout.h"
-#include "collector/engine/processor.h"
+#include "collector/processor.h"
 #include "collector/tracee.h"
 
 enum {
@@ -102,14 +102,14 @@ static void patch(struct code_cache *c, uint32_t site, uint32_t value)
 
 static void set_mask(struct code_cache *c) { patch(c, c->mask_site, tables_mask(&c->tables)); }
 
-struct code_cache *code_cache_new(void)
+struct code_cache *code_cache_new(const struct processor *processor)
 {
 	struct code_cache *c = calloc(1, sizeof *c);
 
 	if (!c)
 		return NULL;
 	c->mem = -1;
-	c->fast_pext = processor_has_fast_pext();
+	c->fast_pext = processor->fast_pext;
 	chain_index_init(&c->index);
 	c->segments = segment_table_new();
 	if (!c->segments || !make_buckets(c, FIRST_BUCKETS) || !ensure_code(c, GLUE_SIZE))

@@ -13,6 +13,7 @@
 #include "collector/engine/chain_index.h"
 #include "collector/engine/segment.h"
 #include "collector/engine/tables.h"
+#include "collector/processor.h"
 #include "lib/error.h"
 
 #define CHAIN_NONE UINT32_MAX
@@ -114,8 +115,8 @@ struct code_cache {
 	uint32_t clears; /* how often everything has been forgotten */
 };
 
-/* An empty cache with its glue. NULL without memory. The tracee's region is prepared by code_cache_map(). */
-struct code_cache *code_cache_new(void);
+/* An empty cache with its glue, for such a processor. NULL without memory. The tracee's region is prepared by code_cache_map(). */
+struct code_cache *code_cache_new(const struct processor *processor);
 /* A copy, for a fork: the tracee's region was copied by the kernel. NULL without memory. */
 struct code_cache *code_cache_copy(const struct code_cache *c);
 void code_cache_free(struct code_cache *c);

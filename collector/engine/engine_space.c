@@ -77,14 +77,14 @@ static bool refuses_watching(pid_t tid)
 	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY || tracee_signals(tid, &s) || tracee_is_filtered(tid) || s.ignored >> (SIGSEGV - 1) & 1;
 }
 
-static struct engine_space *space_new(pid_t tid)
+static struct engine_space *space_new(const struct processor *processor, pid_t tid)
 {
 	struct engine_space *es = calloc(1, sizeof *es);
 
 	if (!es)
 		return NULL;
 	es->watch.refused = refuses_watching(tid);
-	es->cache = code_cache_new();
+	es->cache = code_cache_new(processor);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(CALL_NOTES_BYTES);
 	if (!es->cache || !es->records || !es->notes) {
@@ -139,7 +139,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	const struct mapping *there;
 
 	if (!es) {
-		es = s->extension = space_new(task->tid);
+		es = s->extension = space_new(&b->processor, task->tid);
 		s->extension_ops = &space_ops;
 		if (es && s->from_reached)
 			es->adopted = task->tid;

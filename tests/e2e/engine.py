@@ -58,12 +58,20 @@ def first_word(one, two):
     return ""
 
 
-def run_seed(seed):
+@case("as stepped, with code for processors without PEXT and LZCNT")
+def plain_processor():
+    for source, flags in (("conditionals.S", BARE), ("transfers.S", BARE), ("handlers.S", BARE), ("world.c", (*STATIC, "-O1"))):
+        same_history([build(source, *flags), "status", "3"], 1, ["--plain-processor"])
+    for seed in range(FIRST, FIRST + SEEDS // 6 + 1):
+        run_seed(seed, ["--plain-processor"])
+
+
+def run_seed(seed, options=()):
     path = made(seed)
     alone = native([path])
     equal(alone.status, 0, "native end of seed %d" % seed)
     try:
-        result = same_history([path], 100)
+        result = same_history([path], 100, options)
         check(result.out == alone.out, "output differs from native %s" % first_word(alone.out, result.out))
     except Failure as failure:
         kept(seed, path)

@@ -5,10 +5,11 @@
 
 #include <stdbool.h>
 
-/* Whether it has PEXT (BMI2) in hardware. */
-bool processor_has_fast_pext(void);
+struct processor {
+	bool fast_pext; /* PEXT (BMI2), in hardware */
+	bool lzcnt;
+};
 
-/* Whether it has LZCNT. */
-bool processor_has_lzcnt(void);
+struct processor processor_probe(void);
 
 #endif

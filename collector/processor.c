@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/processor.h"
+#include "collector/processor.h"
 
 #include <cpuid.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum {
 
 /* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3 (Software Optimization Guide for AMD
  * Family 17h Processors; the Guide for Family 19h has it at three cycles). */
-bool processor_has_fast_pext(void)
+static bool has_fast_pext(void)
 {
 	unsigned eax, ebx, ecx, edx, vendor[3];
 
@@ -29,9 +29,14 @@ bool processor_has_fast_pext(void)
 	return !memcmp(vendor, "AuthenticAMD", sizeof vendor) && (eax >> 8 & 15) + (eax >> 20 & 255) >= FAMILY_ZEN3;
 }
 
-bool processor_has_lzcnt(void)
+static bool has_lzcnt(void)
 {
 	unsigned eax, ebx, ecx, edx;
 
 	return __get_cpuid(LEAF_EXTENDED, &eax, &ebx, &ecx, &edx) && ecx & LZCNT;
+}
+
+struct processor processor_probe(void)
+{
+	return (struct processor){.fast_pext = has_fast_pext(), .lzcnt = has_lzcnt()};
 }
