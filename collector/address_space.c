@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/address_space.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,23 +221,49 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
+/* A number of digits below base, and the one character behind it. */
+static uint64_t take_number(const char **at, unsigned base)
+{
+	uint64_t v = 0;
+
+	for (;; (*at)++) {
+		unsigned digit = (unsigned)(**at - '0');
+
+		if (digit > 9)
+			digit = **at >= 'a' ? (unsigned)(**at - 'a') + 10 : base;
+		if (digit >= base)
+			break;
+		v = v * base + digit;
+	}
+	*at += **at != '\0';
+	return v;
+}
+
+/* "start-end perms offset major:minor inode path": scanf would be a tenth of what recording a short program costs. */
 static bool parse_map(char *line, struct mapping *m)
 {
-	unsigned major_, minor_;
-	char perms[5];
-	int at = 0;
+	const char *at = line, *perms;
+	unsigned major_;
 
 	*m = (struct mapping){0};
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start, &m->end, perms, &m->offset, &major_,
-		   &minor_, &m->ino, &at) < 7 || !at)
+	m->start = take_number(&at, 16);
+	m->end = take_number(&at, 16);
+	perms = at;
+	if (strlen(at) < 5)
 		return false;
-	m->dev = makedev(major_, minor_);
+	at += 5;
+	m->offset = take_number(&at, 16);
+	major_ = (unsigned)take_number(&at, 16);
+	m->dev = makedev(major_, (unsigned)take_number(&at, 16));
+	m->ino = take_number(&at, 10);
+	at += strspn(at, " ");
 	m->prot = (uint8_t)((perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0));
 	m->shared = perms[3] == 's';
-	unescape(line + at);
-	m->path = strdup(line + at);
-	return m->path;
+	m->path = strdup(at);
+	if (m->path)
+		unescape(m->path);
+	return m->path && m->start < m->end;
 }
 
 static bool read_maps(pid_t pid, struct mapping **out, size_t *count)
@@ -512,7 +537,7 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 
 static void write_page(const struct address_space *s, struct trace_writer *w, const struct code_page *p)
 {
-	struct bt_record_code rec = {.space = s->number, .epoch = s->epoch, .addr = p->addr, .object = trace_writer_object(w, p->bytes, PAGE)};
+	struct bt_record_code rec = {.space = s->number, .epoch = s->epoch, .addr = p->addr, .object = trace_writer_code(w, p->bytes, PAGE)};
 
 	rec.seq = trace_writer_next_seq(w);
 	trace_writer_event(w, s->unit, BT_RECORD_CODE, &rec);

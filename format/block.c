@@ -16,8 +16,8 @@ enum packing {
 };
 
 enum {
-	QUICK_LEVEL = 1, /* program code: half of level 3's time, a tenth more bytes */
-	ZSTD_LEVEL = 3, /* branch chunks shrink 4 to 8 times at it, and it never shows in a profile beside a stop */
+	QUICK_LEVEL = 1, /* half of level 3's time, a tenth more bytes */
+	FULL_LEVEL = 3, /* branch chunks shrink 4 to 8 times at it, and it never shows in a profile beside a stop */
 };
 
 void trace_file_name(char name[32], enum bt_file_kind kind, uint32_t number)
@@ -84,16 +84,18 @@ int bt_file_header_decode(struct slice *in, struct bt_file_header *h, struct bt_
 	return 0;
 }
 
-static int encode(struct buf *out, uint64_t ordinal, struct slice records, int level)
+int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records, enum bt_block_effort effort)
 {
-	size_t start = out->len, bound = ZSTD_compressBound(records.len), packed;
+	static const int levels[] = {[BT_BLOCK_QUICK] = QUICK_LEVEL, [BT_BLOCK_FULL] = FULL_LEVEL};
+	size_t start = out->len, bound = ZSTD_compressBound(records.len), packed = records.len;
 	enum packing packing = PACKING_ZSTD;
 	uint8_t *payload;
 
 	if (!buf_reserve(out, BT_BLOCK_HEADER_SIZE + (bound > records.len ? bound : records.len)))
 		return -BT_E_NO_MEMORY;
 	payload = out->data + start + BT_BLOCK_HEADER_SIZE;
-	packed = ZSTD_compress(payload, bound, records.at, records.len, level);
+	if (effort != BT_BLOCK_PLAIN)
+		packed = ZSTD_compress(payload, bound, records.at, records.len, levels[effort]);
 	if (ZSTD_isError(packed) || packed >= records.len) {
 		packing = PACKING_NONE;
 		packed = records.len;
@@ -112,9 +114,7 @@ static int encode(struct buf *out, uint64_t ordinal, struct slice records, int l
 	return 0;
 }
 
-int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records) { return encode(out, ordinal, records, ZSTD_LEVEL); }
-
-int bt_block_encode_quick(struct buf *out, uint64_t ordinal, struct slice records) { return encode(out, ordinal, records, QUICK_LEVEL); }
+int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records) { return bt_block_encode_as(out, ordinal, records, BT_BLOCK_FULL); }
 
 struct block_header {
 	uint8_t packing;

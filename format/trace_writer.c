@@ -26,6 +26,7 @@ struct stream {
 	uint32_t number;
 	uint64_t ordinal; /* of the next block */
 	bool begun;	  /* the file exists and has its header */
+	size_t code;	  /* of the records: bytes of program code */
 	struct buf records;
 };
 
@@ -75,6 +76,15 @@ static int append(int fd, const struct buf *b)
 	return 0;
 }
 
+/* Of program code no packer leaves less than two thirds, and what starts is mostly that: packing it would be a tenth of what recording a
+ * short program costs. */
+static enum bt_block_effort effort_of(const struct stream *s)
+{
+	if (s->code > s->records.len / 2)
+		return BT_BLOCK_PLAIN;
+	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
+}
+
 /* Appends the stream's records as one block. Returns 0 or an errno. */
 static int stream_write(struct trace_writer *w, struct stream *s)
 {
@@ -88,8 +98,7 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 	buf_reset(&w->block);
 	if (!s->begun)
 		bt_file_header_encode(&w->block, s->kind, w->uuid);
-	if ((s->kind == BT_FILE_OBJECTS ? bt_block_encode_quick : bt_block_encode)(&w->block, s->ordinal, slice_of(s->records.data, s->records.len)) ||
-	    w->block.failed)
+	if (bt_block_encode_as(&w->block, s->ordinal, slice_of(s->records.data, s->records.len), effort_of(s)) || w->block.failed)
 		return ENOMEM;
 	trace_file_name(name, s->kind, s->number);
 	fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -107,6 +116,7 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 		return failure;
 	s->begun = true;
 	s->ordinal++;
+	s->code = 0;
 	buf_reset(&s->records);
 	return 0;
 }
@@ -307,19 +317,25 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 	stream_record(w, stream_get(&w->branches, BT_FILE_BRANCHES, words->task), BT_RECORD_BRANCH_WORDS, words);
 }
 
-/* FNV-1a over words, from two different bases: object identity inside one trace, not a defence against an attacker. */
-static uint64_t content_hash(const uint8_t *p, size_t len, uint64_t h)
+/* FNV-1a over words, from two different bases, side by side: object identity inside one trace, not a defence against an attacker. */
+static struct object content_hash(const uint8_t *p, size_t len)
 {
+	uint64_t h = 0xCBF29CE484222325u, c = len * 0x5851F42D4C957F2Du + 1;
+
 	for (; len >= 8; p += 8, len -= 8) {
 		uint64_t v;
 
 		memcpy(&v, p, 8);
 		h = (h ^ v) * 0x9E3779B97F4A7C15u;
+		c = (c ^ v) * 0xD6E8FEB86659FD93u;
 		h ^= h >> 29;
+		c ^= c >> 29;
 	}
-	for (; len; p++, len--)
+	for (; len; p++, len--) {
 		h = (h ^ *p) * 0x100000001B3u;
-	return h;
+		c = (c ^ *p) * 0x100000001B3u;
+	}
+	return (struct object){.hash = h, .check = c};
 }
 
 static bool table_grow(struct trace_writer *w)
@@ -346,7 +362,7 @@ static bool table_grow(struct trace_writer *w)
 
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
 {
-	uint64_t hash = content_hash(bytes, len, 0xCBF29CE484222325u), check = content_hash(bytes, len, len * 0x5851F42D4C957F2Du + 1);
+	struct object object = content_hash(bytes, len);
 	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
 	size_t slot;
 
@@ -354,13 +370,22 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 		leave_out(w, BT_RECORD_OBJECT, len);
 	if (len > OBJECT_MAX || (w->object_count * 2 >= w->table_size && !table_grow(w)))
 		return 0;
-	for (slot = hash & (w->table_size - 1); w->table[slot].number; slot = (slot + 1) & (w->table_size - 1))
-		if (w->table[slot].hash == hash && w->table[slot].check == check)
+	for (slot = object.hash & (w->table_size - 1); w->table[slot].number; slot = (slot + 1) & (w->table_size - 1))
+		if (w->table[slot].hash == object.hash && w->table[slot].check == object.check)
 			return w->table[slot].number;
-	body.object = ++w->object_count;
-	w->table[slot] = (struct object){.hash = hash, .check = check, .number = body.object};
+	body.object = object.number = ++w->object_count;
+	w->table[slot] = object;
 	stream_record(w, &w->objects, BT_RECORD_OBJECT, &body);
 	return body.object;
+}
+
+uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len)
+{
+	uint64_t before = w->object_count, object = trace_writer_object(w, bytes, len);
+
+	if (w->object_count != before && w->objects.records.len) /* else it has been written, or was there */
+		w->objects.code += len;
+	return object;
 }
 
 static void list_flush(struct trace_writer *w, struct stream_list *l)

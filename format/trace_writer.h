@@ -36,6 +36,9 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
  * block. */
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);
 
+/* The same for program code, on which no time is spent to make it smaller. */
+uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len);
+
 /* Hands everything buffered to the kernel. */
 void trace_writer_flush(struct trace_writer *w);
 
