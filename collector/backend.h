@@ -14,7 +14,7 @@
 
 enum backend_stop {
 	BACKEND_RUNS,	       /* a stop of the backend's own; the task has been resumed */
-	BACKEND_SLICE,	       /* between two instructions, after the budget: the recorder may run another task */
+	BACKEND_SLICE,	       /* between two instructions, after the budget or an interruption: the recorder may run another task */
 	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
 	BACKEND_SIGNAL,	       /* a signal of the program's own (siginfo) waits to be delivered */
@@ -23,11 +23,13 @@ enum backend_stop {
 };
 
 struct backend;
+struct pmu;
 
 struct backend_ops {
 	const char *name;   /* as in the trace's header */
 	const char *source; /* of its branch records */
-	uint32_t tick_classes;
+	uint32_t tick_classes; /* 0: ticks are unknown */
+	bool native; /* code runs at its own addresses: at any stop the registers are the application's */
 
 	/* Prepares a task to run under the backend (registers are not needed yet). Returns 0 or -BT_E_NO_MEMORY. */
 	int (*task_init)(struct backend *b, struct task *task);
@@ -54,10 +56,13 @@ struct backend_ops {
 	 * history, and makes task->regs the application's. */
 	void (*exiting)(struct backend *b, struct task *task, const struct bt_regs *regs);
 
+	/* The stopped task's history is about to be read: brings what the backend still knows of it there. May be NULL. */
+	void (*settle)(struct backend *b, struct task *task);
+
 	/* No task runs under it any more. May be NULL. */
 	void (*close)(struct backend *b);
 
-	/* Makes sense of a WAIT_SYSCALL or WAIT_SIGNAL stop. info is filled for BACKEND_SIGNAL. */
+	/* Makes sense of a WAIT_SYSCALL or WAIT_SIGNAL stop; of native code also of WAIT_INTERRUPT while it ran. info is filled for BACKEND_SIGNAL. */
 	enum backend_stop (*stopped)(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info);
 };
 
@@ -67,6 +72,7 @@ struct backend {
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL: they keep nothing */
 	struct processor processor; /* what of it may be used */
 	void *shared; /* the backend's own, for all tasks */
+	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };
 
@@ -75,5 +81,8 @@ extern const struct backend_ops stepper_ops;
 
 /* The software engine: dynamic translation (collector/engine). */
 extern const struct backend_ops engine_ops;
+
+/* Native code, branches recorded by the processor (collector/pmu). */
+extern const struct backend_ops pmu_ops;
 
 #endif

@@ -193,6 +193,11 @@ void branch_ring_lower(struct branch_ring *r, size_t limit)
 	r->cap = rounded;
 }
 
+const struct bt_branch *branch_ring_newest(const struct branch_ring *r)
+{
+	return r->next > r->oldest ? slot(r, r->next - 1) : NULL;
+}
+
 size_t branch_ring_memory(const struct branch_ring *r)
 {
 	return r->cap * sizeof *r->entries;

@@ -56,6 +56,9 @@ void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch);
 /* Lowers the limit; the oldest entries give way. A gap of BT_GAP_LIMIT stands for what the trace misses then. */
 void branch_ring_lower(struct branch_ring *r, size_t limit);
 
+/* The newest entry that is still in memory, or NULL. */
+const struct bt_branch *branch_ring_newest(const struct branch_ring *r);
+
 /* Bytes of memory it uses. */
 size_t branch_ring_memory(const struct branch_ring *r);
 

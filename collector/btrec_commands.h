@@ -3,10 +3,15 @@
 #ifndef BT_BTREC_COMMANDS_H
 #define BT_BTREC_COMMANDS_H
 
+#include "collector/pmu/perf_ops.h"
 #include "lib/error.h"
 #include "lib/options.h"
 
+struct backend_ops;
+
 int btrec_run(int argc, char **argv);
+/* The same over another kernel and another way to run code, for the tests: those of the pmu backend. */
+int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const struct backend_ops *runner);
 int btrec_snap(int argc, char **argv);
 int btrec_import(int argc, char **argv);
 int btrec_list(int argc, char **argv);

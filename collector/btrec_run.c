@@ -17,7 +17,9 @@
 #include "collector/front.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
+#include "collector/mode.h"
 #include "collector/place.h"
+#include "collector/pmu/pmu.h"
 #include "collector/program.h"
 #include "collector/say.h"
 #include "config.h"
@@ -33,11 +35,17 @@ enum {
 
 struct run {
 	struct recorder_options recorder;
-	const struct backend_ops *backend;
-	const char *reason; /* why this backend */
+	struct mode_wish wish;
 	const char *output; /* -o */
 	bool quiet, help;
+	const struct perf_kernel *kernel;   /* what a processor's branch records are reached through */
+	const struct backend_ops *runner;   /* below the pmu backend */
 	/* Found out: */
+	const struct mode *mode;
+	struct backend_ops backend;
+	const struct branch_source_ops *source; /* of the processor; NULL: none of those */
+	struct pmu pmu;
+	const char *source_name, *reason; /* in the trace's header */
 	char program[4096], trace[BT_PATH_MAX], directory[BT_PATH_MAX], cache[BT_PATH_MAX];
 	char **argv;
 	struct sigaction actions[NSIG];
@@ -70,8 +78,10 @@ static int set_history(void *target, const char *value, struct bt_error *err)
 
 	if (!rc && n > 1ull << 32)
 		rc = bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
-	if (!rc)
+	if (!rc) {
 		((struct run *)target)->recorder.history = n;
+		((struct run *)target)->wish.history_off = !n;
+	}
 	return rc;
 }
 
@@ -109,24 +119,26 @@ static int set_snap_exit(void *target, const char *value, struct bt_error *err)
 
 static int set_backend(void *target, const char *value, struct bt_error *err)
 {
-	static const struct {
-		const char *name;
-		const struct backend_ops *ops;
-		const char *reason;
-	} backends[] = {
-		{"auto", &engine_ops, "the default: exact, and needs no PMU"},
-		{"step", &stepper_ops, "asked for"},
-		{"engine", &engine_ops, "asked for"},
-	};
-	struct run *run = target;
+	if (!mode_has_backend(value))
+		return bt_fail(err, BT_E_MISUSE, 0, "--backend: %s is none of auto, engine, step, pmu", value);
+	((struct run *)target)->wish.backend = value;
+	return 0;
+}
 
-	for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
-		if (!strcmp(value, backends[i].name)) {
-			run->backend = backends[i].ops;
-			run->reason = backends[i].reason;
-			return 0;
-		}
-	return bt_fail(err, BT_E_MISUSE, 0, "--backend: %s is none of auto, engine, step", value);
+static int set_source(void *target, const char *value, struct bt_error *err)
+{
+	if (!mode_has_source(value))
+		return bt_fail(err, BT_E_MISUSE, 0, "--source: %s is none of auto, bits, lbr, bts, pt, none", value);
+	((struct run *)target)->wish.source = value;
+	return 0;
+}
+
+static int set_no_replay(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->wish.no_replay = true;
+	return 0;
 }
 
 static int set_quiet(void *target, const char *value, struct bt_error *err)
@@ -175,7 +187,9 @@ static const struct option_row rows[] = {
 	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts", set_history},
 	{"history-memory", 0, "MB", "memory for the branches of all threads (512)", set_history_memory},
 	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always", set_snap_exit},
-	{"backend", 0, "NAME", "how code is run: auto, engine, step", set_backend},
+	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", set_backend},
+	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none", set_source},
+	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)", set_no_replay},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
@@ -216,10 +230,10 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 	struct utsname u;
 	struct bt_record_header h = {
 		.program = bt_str(run->program),
-		.backend = bt_str(run->backend->name),
-		.source = bt_str(run->recorder.history ? run->backend->source : "none"),
+		.backend = bt_str(run->backend.name),
+		.source = bt_str(run->source_name),
 		.reason = bt_str(run->reason),
-		.tick_classes = run->backend->tick_classes,
+		.tick_classes = run->backend.tick_classes,
 		.ring = run->recorder.history,
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.recorder_pid = (uint32_t)getpid(),
@@ -458,6 +472,26 @@ static bool exec_failed(struct run *run, struct bt_error *err)
 	return true;
 }
 
+/* The processor's record, where branches come from that. */
+static int open_source(struct run *run, struct bt_error *err)
+{
+	int rc;
+
+	if (run->mode->ops != &pmu_ops)
+		return 0;
+	if (!strcmp(run->mode->source, "auto") && !(run->source = pmu_choose(run->kernel, err)))
+		return -(int)err->code;
+	rc = pmu_open(&run->pmu, run->kernel, run->source, run->runner, err);
+	if (rc)
+		return rc;
+	run->recorder.pmu = &run->pmu;
+	run->source_name = run->source ? run->source->name : "none";
+	run->reason = run->pmu.how;
+	if (run->pmu.lacking[0] && !run->quiet)
+		say("%s", run->pmu.lacking);
+	return 0;
+}
+
 static int record(struct run *run)
 {
 	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
@@ -472,10 +506,15 @@ static int record(struct run *run)
 	bool ended_early;
 
 	limits_lift_own(limits);
-	if (make_trace(run, &w, &err))
+	if (open_source(run, &err))
 		return fail_before_start(run, &err);
+	if (make_trace(run, &w, &err)) {
+		pmu_close(&run->pmu);
+		return fail_before_start(run, &err);
+	}
 	pid = launch_seized(&l, &run->exec_failure, &err);
 	if (pid < 0) {
+		pmu_close(&run->pmu);
 		trace_writer_discard(w, run->trace);
 		return fail_before_start(run, &err);
 	}
@@ -483,7 +522,9 @@ static int record(struct run *run)
 	drop_descriptors(run, 2);
 	if (place_cache(run->cache))
 		run->recorder.cache = run->cache;
-	recorder_init(&r, w, run->backend, &run->recorder);
+	recorder_init(&r, w, &run->backend, &run->recorder);
+	if (run->pmu.lacking[0])
+		recorder_note(&r, NULL, "%s", run->pmu.lacking);
 	if (recorder_adopt(&r, pid, &err)) {
 		kill(pid, SIGKILL);
 		recorder_release(&r);
@@ -559,9 +600,36 @@ static int check_proc(struct bt_error *err)
 	return 0;
 }
 
+/* What was wished, as a row of the table. */
+static int choose_mode(struct run *run, struct bt_error *err)
+{
+	bool wished = strcmp(run->wish.backend, "auto") != 0 || strcmp(run->wish.source, "auto") != 0;
+	int rc = mode_find(&run->wish, &run->mode, err);
+
+	if (rc)
+		return rc;
+	run->backend = *run->mode->ops;
+	run->source_name = run->mode->source;
+	run->reason = wished ? "asked for" : "the default: exact, and needs no PMU";
+	if (!strcmp(run->mode->source, "none"))
+		run->recorder.history = 0;
+	if (run->mode->ops != &pmu_ops)
+		return 0;
+	run->backend.native = run->runner->native;
+	run->source = branch_source_find(run->mode->source);
+	if (!run->source && strcmp(run->mode->source, "auto") != 0 && strcmp(run->mode->source, "none") != 0)
+		return bt_fail(err, BT_E_UNSUPPORTED, 0, "--source %s: not in this version", run->mode->source);
+	return 0;
+}
+
 int btrec_run(int argc, char **argv)
 {
-	struct run run = {.backend = &engine_ops, .reason = "the default: exact, and needs no PMU",
+	return btrec_run_on(argc, argv, &perf_kernel, &native_ops);
+}
+
+int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const struct backend_ops *runner)
+{
+	struct run run = {.wish = {.backend = "auto", .source = "auto"}, .kernel = kernel, .runner = runner,
 			  .recorder = {.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE}};
 	struct bt_error err;
 	int at = options_parse(rows, ROWS, &run, argc, argv, &err), status;
@@ -573,7 +641,7 @@ int btrec_run(int argc, char **argv)
 	}
 	if (at >= 0 && at >= argc)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "run: no program given (see btrec run --help)");
-	if (at < 0) {
+	if (at < 0 || choose_mode(&run, &err)) {
 		btrec_complain(&err);
 		return OURS;
 	}

@@ -7,6 +7,7 @@ collector_libcollector_a_SOURCES = \
 	collector/front.c collector/front.h \
 	collector/launch.c collector/launch.h \
 	collector/limits.c collector/limits.h \
+	collector/mode.c collector/mode.h \
 	collector/memory_lock.c collector/memory_lock.h \
 	collector/place.c collector/place.h \
 	collector/processor.c collector/processor.h \

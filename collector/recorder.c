@@ -154,7 +154,9 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 {
 	const struct processor plain = {0};
 
-	*r = (struct recorder){.writer = w, .options = *options, .backend = {.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .processor = options->plain_processor ? plain : processor_probe()}, .watch_execs = !program_privileges_survive()};
+	*r = (struct recorder){.writer = w, .options = *options, .watch_execs = !program_privileges_survive()};
+	r->backend = (struct backend){.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .pmu = options->pmu,
+				      .processor = options->plain_processor ? plain : processor_probe()};
 }
 
 void recorder_run(struct recorder *r)

@@ -20,6 +20,7 @@ struct recorder_options {
 	enum snap_exit snap_exit;
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL: none */
 	const char *from; /* NULL: from the start */
+	struct pmu *pmu; /* opened, of the pmu backend; else NULL */
 	bool deterministic; /* the tests' start (world.h) */
 	bool plain_processor; /* for tests: code for processors without what not all have */
 	bool switch_history; /* for tests: branches are recorded every other time that user code is resumed */

@@ -54,6 +54,8 @@ static bool begin_ring(struct recorder *r, struct task *task)
 {
 	struct ring_state start = {.space = task->process->space->number, .epoch = task->process->space->epoch};
 
+	if (!r->backend.ops->tick_classes)
+		start.tick = BT_TICKS_UNKNOWN;
 	task->history = r->options.history;
 	branch_ring_init(&task->ring, task->history, &start);
 	return !r->backend.ops->task_init(&r->backend, task);
@@ -318,7 +320,7 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 {
 	bool again = task->state == TASK_GROUP_STOPPED; /* we looked at it meanwhile */
 
-	if (task->state == TASK_RUNNING)
+	if (task->state == TASK_RUNNING && !r->backend.ops->native)
 		task->mid_run = true;
 	task->state = TASK_GROUP_STOPPED;
 	tracee_resume(task->tid, PTRACE_LISTEN, 0);
@@ -332,7 +334,6 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 
 void recorder_on_interrupt(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
-	(void)ev;
 	if (!task->first_stop_seen) {
 		task->first_stop_seen = true;
 		if (task->process)
@@ -343,6 +344,10 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 		return;
 	if (task->state == TASK_GROUP_STOPPED && task->tid == r->initial_pid && r->notify)
 		r->notify(r->notify_arg, r, SIGCONT);
+	if (task->state == TASK_RUNNING && r->backend.ops->native) {
+		recorder_on_backend_stop(r, task, ev);
+		return;
+	}
 	if (task->state == TASK_RUNNING)
 		task->mid_run = true;
 	if (!task->mid_run) {

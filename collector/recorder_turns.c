@@ -131,10 +131,10 @@ bool recorder_halt(struct recorder *r, struct task *task)
 		r->backend.ops->stop_soon(&r->backend, task);
 		if (!recorder_has_event(r, task->tid) && !recorder_await_stop(r, task->tid))
 			return false;
-		if (recorder_take_event(r, task->tid, WAIT_SIGNAL, SIGTRAP, &ev))
+		if (recorder_take_event(r, task->tid, r->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL, SIGTRAP, &ev))
 			recorder_on_backend_stop(r, task, &ev);
-		else
-			return true; /* the registers from before what it is in the middle of */
+		else /* the registers from before what it is in the middle of */
+			return !r->backend.ops->native || !tracee_get_regs(task->tid, &task->regs);
 	}
 	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
 		task->interrupted = task->in_syscall;

@@ -127,6 +127,12 @@ static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot
 		branch_ring_flush(&task->ring, r->writer, task->number, HANDLED_BRANCHES);
 }
 
+static void settle(struct recorder *r, struct task *task)
+{
+	if (r->backend.ops->settle)
+		r->backend.ops->settle(&r->backend, task);
+}
+
 static void keep_other_threads(struct recorder *r, const struct task *task, uint32_t snapshot)
 {
 	bool frozen = r->frozen;
@@ -141,6 +147,7 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 		if (!other->halted)
 			continue;
 		other->halted = false;
+		settle(r, other);
 		task_write_history(other, r->writer);
 		keep_thread(r, other, snapshot, true);
 		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
@@ -166,6 +173,7 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 		task->suppressed[kind]++;
 		return 0;
 	}
+	settle(r, task);
 	if (full)
 		task_write_history(task, r->writer);
 	else

@@ -399,7 +399,7 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const sig
 
 /* The address the frame of a handler just entered will return to: rip in its ucontext (struct rt_sigframe: return address,
  * then uc_flags, uc_link, uc_stack, and sixteen registers of the sigcontext before rip). */
-static uint64_t interrupted_rip(const struct task *task)
+uint64_t stepper_interrupted_rip(const struct task *task)
 {
 	uint64_t rip = 0;
 
@@ -408,12 +408,11 @@ static uint64_t interrupted_rip(const struct task *task)
 }
 
 /* The flags in the frame of a handler just entered: without the TF of the step that delivered its signal. */
-static void repair_frame_flags(const struct task *task)
+void stepper_repair_frame(const struct task *task, bool program_tf)
 {
-	const struct step_task *st = task->backend;
 	uint64_t at = task->regs.rsp + 8 + 40 + 17 * 8, flags;
 
-	if (st->program_tf || tracee_read(task->tid, at, &flags, sizeof flags) != sizeof flags || !(flags & EFLAGS_TF))
+	if (program_tf || tracee_read(task->tid, at, &flags, sizeof flags) != sizeof flags || !(flags & EFLAGS_TF))
 		return;
 	flags &= ~(uint64_t)EFLAGS_TF;
 	tracee_write(task->tid, at, &flags, sizeof flags);
@@ -421,12 +420,13 @@ static void repair_frame_flags(const struct task *task)
 
 static enum backend_stop handler_entered(struct task *task)
 {
+	const struct step_task *st = task->backend;
 	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
 
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	repair_frame_flags(task);
-	b.from = interrupted_rip(task);
+	stepper_repair_frame(task, st->program_tf);
+	b.from = stepper_interrupted_rip(task);
 	b.to = task->regs.rip;
 	task_epoch(task);
 	task_branch(task, &b, false);

@@ -294,6 +294,11 @@ uint64_t trace_writer_next_seq(struct trace_writer *w)
 	return w->seq++;
 }
 
+uint64_t trace_writer_begun(const struct trace_writer *w)
+{
+	return (uint64_t)w->start.tv_sec * 1000000000u + (uint64_t)w->start.tv_nsec;
+}
+
 uint64_t trace_writer_time(const struct trace_writer *w)
 {
 	struct timespec now;

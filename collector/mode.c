@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/mode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct mode modes[] = {
+	/* The first row that matches is taken: defaults come first. */
+	{.backend = "engine", .ops = &engine_ops, .source = "bits"},
+	{.backend = "engine", .ops = &engine_ops, .source = "none"},
+	{.backend = "step", .ops = &stepper_ops, .source = "bits"},
+	{.backend = "step", .ops = &stepper_ops, .source = "none"},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "auto", .no_replay = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "lbr", .no_replay = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "bts", .no_replay = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "pt", .no_replay = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "none", .no_replay = true},
+};
+
+enum {
+	MODES = sizeof modes / sizeof modes[0]
+};
+
+static bool is_auto(const char *name)
+{
+	return !strcmp(name, "auto");
+}
+
+static bool fits(const struct mode *m, const struct mode_wish *wish)
+{
+	bool none = !strcmp(m->source, "none");
+
+	if (!is_auto(wish->backend) && strcmp(wish->backend, m->backend))
+		return false;
+	if (!is_auto(wish->source))
+		return !strcmp(wish->source, m->source) && !(wish->history_off && !none);
+	return wish->history_off == none;
+}
+
+/* What the sources of a backend are, for the message. */
+static void name_sources(const char *backend, char *out, size_t size)
+{
+	size_t len = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < MODES && len < size; i++)
+		if (!strcmp(modes[i].backend, backend) && !is_auto(modes[i].source))
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", modes[i].source);
+}
+
+int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_error *err)
+{
+	char sources[100];
+
+	for (size_t i = 0; i < MODES; i++)
+		if (fits(&modes[i], wish)) {
+			*out = &modes[i];
+			return 0;
+		}
+	if (wish->history_off)
+		return bt_fail(err, BT_E_MISUSE, 0, "--history off keeps no branches: it does not go with --source %s", wish->source);
+	name_sources(wish->backend, sources, sizeof sources);
+	return bt_fail(err, BT_E_MISUSE, 0, "--backend %s does not go with --source %s: its sources are %s", wish->backend, wish->source, sources);
+}
+
+bool mode_has_backend(const char *name)
+{
+	for (size_t i = 0; i < MODES; i++)
+		if (!strcmp(modes[i].backend, name))
+			return true;
+	return is_auto(name);
+}
+
+bool mode_has_source(const char *name)
+{
+	for (size_t i = 0; i < MODES; i++)
+		if (!strcmp(modes[i].source, name))
+			return true;
+	return false;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Which backends, branch sources, histories and replay logs go together: one table (design, section 4; btrec(1), MODES). Used by btrec run. */
+#ifndef BT_MODE_H
+#define BT_MODE_H
+
+#include "collector/backend.h"
+#include "lib/error.h"
+
+/* What was asked for. */
+struct mode_wish {
+	const char *backend, *source; /* "auto" for any */
+	bool history_off;	      /* --history off */
+	bool no_replay;		      /* --no-replay */
+};
+
+struct mode {
+	const char *backend;		/* as in --backend */
+	const struct backend_ops *ops;
+	const char *source;	  /* as in --source; "auto": the first of the processor's that can be used */
+	bool no_replay;		  /* no log for a replay can be made */
+};
+
+/* The first row of the table that is as wished. Returns 0 or -BT_E_MISUSE, naming what goes with what. */
+int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_error *err) BT_MUST_USE;
+
+/* Whether there is a row with such a name. */
+bool mode_has_backend(const char *name);
+bool mode_has_source(const char *name);
+
+#endif
