@@ -7,12 +7,13 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
+#include "collector/code_pages.h"
 #include "collector/tracee.h"
+#include "collector/world.h"
 #include "lib/build_id.h"
 
 enum {
-	PAGE = 4096,
-	NO_PAGE = 1, /* not a page address */
+	PAGE = CODE_PAGE,
 	IMAGE_HEAD = 16384, /* enough of an ELF file for its program headers and notes */
 };
 
@@ -21,105 +22,6 @@ static void free_maps(struct mapping *maps, size_t count)
 	for (size_t i = 0; i < count; i++)
 		free(maps[i].path);
 	free(maps);
-}
-
-static size_t slot_of(const struct address_space *s, uint64_t addr)
-{
-	return (addr / PAGE * 0x9E3779B97F4A7C15u >> 32) & (s->page_slots - 1);
-}
-
-static struct code_page *page_slot(const struct address_space *s, uint64_t addr)
-{
-	size_t mask = s->page_slots - 1, i = slot_of(s, addr);
-
-	while (s->pages[i].addr != addr && s->pages[i].addr != NO_PAGE)
-		i = (i + 1) & mask;
-	return &s->pages[i];
-}
-
-static bool pages_grow(struct address_space *s)
-{
-	struct code_page *old = s->pages;
-	size_t old_slots = s->page_slots;
-
-	s->page_slots = old_slots ? old_slots * 2 : 64;
-	s->pages = malloc(s->page_slots * sizeof *s->pages);
-	if (!s->pages) {
-		s->pages = old;
-		s->page_slots = old_slots;
-		return false;
-	}
-	for (size_t i = 0; i < s->page_slots; i++)
-		s->pages[i] = (struct code_page){.addr = NO_PAGE};
-	for (size_t i = 0; i < old_slots; i++)
-		if (old[i].addr != NO_PAGE)
-			*page_slot(s, old[i].addr) = old[i];
-	free(old);
-	return true;
-}
-
-/* The copy of a page, made empty when new. NULL without memory. */
-static struct code_page *page_get(struct address_space *s, uint64_t addr, bool *new_page)
-{
-	struct code_page *p;
-
-	*new_page = false;
-	if (s->page_count * 2 >= s->page_slots && !pages_grow(s))
-		return NULL;
-	p = page_slot(s, addr);
-	if (p->addr == addr)
-		return p;
-	p->bytes = malloc(PAGE);
-	if (!p->bytes)
-		return NULL;
-	p->addr = addr;
-	s->page_count++;
-	*new_page = true;
-	return p;
-}
-
-static void pages_release(struct address_space *s)
-{
-	for (size_t i = 0; i < s->page_slots; i++)
-		if (s->pages[i].addr != NO_PAGE)
-			free(s->pages[i].bytes);
-	free(s->pages);
-	s->pages = NULL;
-	s->page_slots = s->page_count = 0;
-}
-
-/* Takes the copy out; those behind it that a search would not find any more move up. */
-static void page_remove(struct address_space *s, struct code_page *p)
-{
-	size_t mask = s->page_slots - 1, hole = (size_t)(p - s->pages);
-
-	free(p->bytes);
-	s->page_count--;
-	for (size_t i = (hole + 1) & mask; s->pages[i].addr != NO_PAGE; i = (i + 1) & mask)
-		if (((i - slot_of(s, s->pages[i].addr)) & mask) >= ((i - hole) & mask)) {
-			s->pages[hole] = s->pages[i];
-			hole = i;
-		}
-	s->pages[hole] = (struct code_page){.addr = NO_PAGE};
-}
-
-/* Forgets the copies of pages in [start, end): what is mapped there now is something else. */
-static void pages_drop(struct address_space *s, uint64_t start, uint64_t end)
-{
-	if (!s->page_count)
-		return;
-	if ((end - start) / PAGE <= s->page_slots) {
-		for (uint64_t at = start & ~(uint64_t)(PAGE - 1); at < end; at += PAGE) {
-			struct code_page *p = page_slot(s, at);
-
-			if (p->addr == at)
-				page_remove(s, p);
-		}
-		return;
-	}
-	for (size_t i = 0; i < s->page_slots; i++) /* what moves up is looked at again */
-		while (s->pages[i].addr != NO_PAGE && s->pages[i].addr >= start && s->pages[i].addr < end)
-			page_remove(s, &s->pages[i]);
 }
 
 static bool copy_maps(struct address_space *s, const struct address_space *parent)
@@ -137,27 +39,61 @@ static bool copy_maps(struct address_space *s, const struct address_space *paren
 	return true;
 }
 
-static bool copy_pages(struct address_space *s, const struct address_space *parent)
+/* Whether code of it can change without a word: then a copy of it does not stay the same. What is ours does not count. */
+static bool may_change_unseen(const struct address_space *s)
 {
-	for (size_t i = 0; i < parent->page_slots; i++) {
-		const struct code_page *from = &parent->pages[i];
-		struct code_page *to;
-		bool new_page;
+	for (size_t i = 0; i < s->map_count; i++) {
+		const struct mapping *m = &s->maps[i];
 
-		if (from->addr == NO_PAGE)
-			continue;
-		to = page_get(s, from->addr, &new_page);
-		if (!to)
-			return false;
-		memcpy(to->bytes, from->bytes, PAGE);
+		if (m->prot & PROT_EXEC && (m->prot & PROT_WRITE || m->shared) && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
+			return true;
 	}
+	return false;
+}
+
+static bool copy_pages(struct address_space *s, const struct address_space *parent, bool same)
+{
+	if (!same) {
+		s->pages = code_pages_copy(parent->pages);
+		return s->pages;
+	}
+	s->pages = code_pages_get(parent->pages);
 	return true;
+}
+
+static void leave_same(struct address_space *s)
+{
+	struct address_space *before = s->next_same;
+
+	while (before->next_same != s)
+		before = before->next_same;
+	before->next_same = s->next_same;
+	s->next_same = s;
+}
+
+/* What is executable is about to differ, or differs, from what spaces have that it was the same as. Without memory they are not told, and the table is
+ * begun anew. */
+static void part(struct address_space *s)
+{
+	struct code_pages *own;
+
+	if (s->extension)
+		s->extension_ops->apart(s->extension);
+	if (code_pages_users(s->pages) == 1)
+		return;
+	own = code_pages_copy(s->pages);
+	if (!own)
+		return;
+	leave_same(s);
+	code_pages_put(s->pages);
+	s->pages = own;
 }
 
 struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct address_space *parent)
 {
 	struct address_space *s = calloc(1, sizeof *s);
 	struct bt_record_space rec = {.space = number};
+	bool same = false;
 
 	if (!s)
 		return NULL;
@@ -165,6 +101,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 	s->unit = unit;
 	s->users = 1;
 	s->epoch = 1;
+	s->next_same = s;
 	if (parent) {
 		s->epoch = parent->epoch;
 		rec.parent = parent->number;
@@ -172,15 +109,19 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->from_addr = parent->from_addr;
 		s->from_byte = parent->from_byte;
 		s->from_missing = parent->from_missing;
-		if (!copy_maps(s, parent) || !copy_pages(s, parent)) {
+		same = !may_change_unseen(parent);
+		if (!copy_maps(s, parent) || !copy_pages(s, parent, same)) {
 			address_space_put(s);
 			return NULL;
 		}
+	} else if (!(s->pages = code_pages_new())) {
+		free(s);
+		return NULL;
 	}
 	if (parent && parent->extension) {
 		s->watched = parent->watched;
 		s->extension_ops = parent->extension_ops;
-		s->extension = s->extension_ops->copy(parent->extension);
+		s->extension = s->extension_ops->copy(parent->extension, same);
 	}
 	rec.seq = trace_writer_next_seq(w);
 	rec.time = trace_writer_time(w);
@@ -201,7 +142,8 @@ void address_space_put(struct address_space *s)
 	if (s->extension)
 		s->extension_ops->release(s->extension);
 	free_maps(s->maps, s->map_count);
-	pages_release(s);
+	leave_same(s);
+	code_pages_put(s->pages);
 	free(s);
 }
 
@@ -457,21 +399,32 @@ static bool diff_maps(struct address_space *s, struct trace_writer *w, struct ma
 	return differ;
 }
 
-static void forget(struct address_space *s, uint64_t start, uint64_t end)
+/* Returns how many pages it had. */
+static size_t forget(struct address_space *s, uint64_t start, uint64_t end)
 {
+	size_t pages;
+
 	if (start >= end)
-		return;
-	pages_drop(s, start, end);
+		return 0;
+	part(s);
+	pages = code_pages_drop(s->pages, start, end);
 	if (s->extension)
 		s->extension_ops->changed(s->extension, start, end);
+	return pages;
+}
+
+static bool has_code(const struct address_space *s, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < s->map_count; i++)
+		if (s->maps[i].prot & PROT_EXEC && s->maps[i].start < end && start < s->maps[i].end)
+			return true;
+	return code_pages_touch(s->pages, start, end);
 }
 
 void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 {
-	size_t before = s->page_count;
-
-	forget(s, start, end);
-	s->epoch += s->page_count != before; /* what is read there next belongs to no branch of before */
+	if (has_code(s, start, end) && forget(s, start, end))
+		s->epoch++; /* what is read there next belongs to no branch of before */
 }
 
 /* Whether the same lies at an address in both. */
@@ -502,12 +455,14 @@ static void drop_mapping(struct address_space *s, struct trace_writer *w, const 
 	write_unmap(s, w, m);
 	if (m->prot & PROT_EXEC)
 		forget_lost(s, m, now, now_count);
-	else
-		pages_drop(s, m->start, m->end);
+	else if (code_pages_touch(s->pages, m->start, m->end))
+		forget(s, m->start, m->end);
 }
 
 static void add_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
+	if (m->prot & PROT_EXEC)
+		part(s);
 	write_map(s, w, m);
 }
 
@@ -535,59 +490,66 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 	s->map_count = count;
 }
 
-static void write_page(const struct address_space *s, struct trace_writer *w, const struct code_page *p)
+/* Of every space that has the page now. */
+static void write_page(struct address_space *s, struct trace_writer *w, uint64_t addr, const uint8_t *bytes)
 {
-	struct bt_record_code rec = {.space = s->number, .epoch = s->epoch, .addr = p->addr, .object = trace_writer_code(w, p->bytes, PAGE)};
+	struct bt_record_code rec = {.addr = addr, .object = trace_writer_code(w, bytes, PAGE)};
+	struct address_space *at = s;
 
-	rec.seq = trace_writer_next_seq(w);
-	trace_writer_event(w, s->unit, BT_RECORD_CODE, &rec);
+	do {
+		rec.space = at->number;
+		rec.epoch = at->epoch;
+		rec.seq = trace_writer_next_seq(w);
+		trace_writer_event(w, at->unit, BT_RECORD_CODE, &rec);
+		at = at->next_same;
+	} while (at != s);
 }
 
 /* Tells the extension which bytes of a page are others now. */
-static void tell_changed(struct address_space *s, const struct code_page *p, const uint8_t *now)
+static void tell_changed(struct address_space *s, uint64_t addr, const uint8_t *before, const uint8_t *now)
 {
 	size_t first = 0, end = PAGE;
 
-	while (first < PAGE && p->bytes[first] == now[first])
+	while (first < PAGE && before[first] == now[first])
 		first++;
-	while (end > first && p->bytes[end - 1] == now[end - 1])
+	while (end > first && before[end - 1] == now[end - 1])
 		end--;
 	if (s->extension && first < end)
-		s->extension_ops->changed(s->extension, p->addr + first, p->addr + end);
+		s->extension_ops->changed(s->extension, addr + first, addr + end);
+}
+
+/* The page at addr is `now`; before: as it was known, or NULL. */
+static void set_page(struct address_space *s, struct trace_writer *w, uint64_t addr, const uint8_t *before, const uint8_t *now)
+{
+	if (before || address_space_code_kind(s, addr) != CODE_FIXED)
+		part(s);
+	if (before) {
+		s->epoch++;
+		tell_changed(s, addr, before, now);
+	}
+	if (code_pages_set(s->pages, addr, now))
+		write_page(s, w, addr, now);
 }
 
 /* Makes the copy of the page at addr agree with the n bytes at addr + at, which are what is there now. */
 static void check_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t at, const uint8_t *bytes, size_t n)
 {
+	const uint8_t *before = code_pages_find(s->pages, addr);
 	uint8_t now[PAGE] = {0};
-	bool new_page;
-	struct code_page *p = page_get(s, addr, &new_page);
 
-	if (!p || (!new_page && !memcmp(p->bytes + at, bytes, n)))
+	if (before && !memcmp(before + at, bytes, n))
 		return;
 	tracee_read(tid, addr, now, PAGE);
 	memcpy(now + at, bytes, n);
-	if (!new_page) {
-		s->epoch++;
-		tell_changed(s, p, now);
-	}
-	memcpy(p->bytes, now, PAGE);
-	write_page(s, w, p);
+	set_page(s, w, addr, before, now);
 }
 
 void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n)
 {
-	bool new_page;
-	struct code_page *p = page_get(s, page, &new_page);
+	const uint8_t *before = code_pages_find(s->pages, page);
 
-	if (!p || (!new_page && !memcmp(p->bytes + at, bytes + at, n)))
-		return;
-	if (!new_page) {
-		s->epoch++;
-		tell_changed(s, p, bytes);
-	}
-	memcpy(p->bytes, bytes, PAGE);
-	write_page(s, w, p);
+	if (!before || memcmp(before + at, bytes + at, n))
+		set_page(s, w, page, before, bytes);
 }
 
 int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn)
@@ -622,20 +584,18 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr)
 {
 	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
-	bool new_page;
-	struct code_page *p;
+	const uint8_t *known;
+	uint8_t now[PAGE];
 
-	if (address_space_code_kind(s, page) != CODE_FIXED || !(p = page_get(s, page, &new_page)))
+	if (address_space_code_kind(s, page) != CODE_FIXED)
 		return NULL;
-	if (!new_page)
-		return p->bytes;
-	memset(p->bytes, 0, PAGE);
-	if (tracee_read(tid, page, p->bytes, PAGE) != PAGE) {
-		pages_drop(s, page, page + PAGE);
+	known = code_pages_find(s->pages, page);
+	if (known)
+		return known;
+	if (tracee_read(tid, page, now, PAGE) != PAGE)
 		return NULL;
-	}
-	write_page(s, w, p);
-	return p->bytes;
+	set_page(s, w, page, NULL, now);
+	return code_pages_find(s->pages, page);
 }
 
 /* The bytes of one page, from its copy where that cannot be out of date. */

@@ -17,15 +17,17 @@ struct mapping {
 	uint8_t build_id_len, build_id[64];
 };
 
-struct code_page {
-	uint64_t addr; /* of the page; 1: empty slot */
-	uint8_t *bytes;
-};
+/* Copies of code pages. A fork's child has the same ones as its parent, those that either comes to later too, until what is executable
+ * in one of them is no more what it was at the fork. */
+struct code_pages;
 
 /* What a backend keeps for a space, copied and released with it. */
 struct space_extension_ops {
-	void *(*copy)(void *extension); /* for a fork's child; NULL: it gets none */
+	/* For a fork's child; NULL: it gets none. same: what is executable is the same in both, and changes only with a word of apart(). */
+	void *(*copy)(void *extension, bool same);
 	void (*release)(void *extension);
+	/* What is executable changes, or has changed, in this space, and not in those that it was copied from or that were copied from it. Called before changed(). */
+	void (*apart)(void *extension);
 	/* The executable mapping of [start, end) has gone or changed, or a page of it that held code has. */
 	void (*changed)(void *extension, uint64_t start, uint64_t end);
 	/* Of a private mapping that is executable and not writable, from addr on: the end (at most `end`) of a run of pages that all are, or
@@ -45,11 +47,11 @@ struct address_space {
 	uint64_t from_reached; /* where it stood, once it was reached */
 	uint8_t from_byte;
 	bool from_missing;  /* the place is in no file mapped so far */
-	struct code_page *pages; /* open-addressing table */
-	size_t page_slots, page_count;
+	struct code_pages *pages;
+	struct address_space *next_same; /* with the same pages */
 };
 
-/* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages. Writes its SPACE record.
+/* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages (by reference where it can be). Writes its SPACE record.
  * NULL without memory. */
 struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct address_space *parent);
 struct address_space *address_space_get(struct address_space *s);

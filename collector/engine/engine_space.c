@@ -26,11 +26,12 @@ static void space_release(void *extension)
 	free(es);
 }
 
-static void *space_copy(void *extension)
+static void *space_copy(void *extension, bool same)
 {
 	const struct engine_space *es = extension;
 	struct engine_space *n;
 
+	(void)same;
 	if (!es->mapped)
 		return NULL;
 	n = malloc(sizeof *n);
@@ -53,6 +54,8 @@ static void *space_copy(void *extension)
 	return n;
 }
 
+static void space_apart(void *extension) { (void)extension; }
+
 static void space_changed(void *extension, uint64_t start, uint64_t end)
 {
 	struct engine_space *es = extension;
@@ -65,7 +68,7 @@ static uint64_t space_watched(void *extension, uint64_t addr, uint64_t end, bool
 	return watch_run(extension, addr, end, watched);
 }
 
-static const struct space_extension_ops space_ops = {space_copy, space_release, space_changed, space_watched};
+static const struct space_extension_ops space_ops = {space_copy, space_release, space_apart, space_changed, space_watched};
 
 /* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA: it does not count), or a fault of ours would
  * change what the program has said of SIGSEGV. */

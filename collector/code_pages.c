@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/code_pages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NO_PAGE = 1, /* not a page's address */
+	FIRST_SLOTS = 64,
+};
+
+struct page_bytes {
+	unsigned users; /* tables */
+	uint8_t bytes[CODE_PAGE];
+};
+
+struct slot {
+	uint64_t addr; /* NO_PAGE: empty */
+	struct page_bytes *page;
+};
+
+struct code_pages {
+	unsigned users;
+	struct slot *slots; /* open addressing, at most half full; NULL: empty */
+	size_t slot_count, count;
+};
+
+static void put_bytes(struct page_bytes *p)
+{
+	if (!--p->users)
+		free(p);
+}
+
+static size_t home_of(const struct code_pages *t, uint64_t addr)
+{
+	return (addr / CODE_PAGE * 0x9E3779B97F4A7C15u >> 32) & (t->slot_count - 1);
+}
+
+/* Where the page is or would be. There are slots. */
+static struct slot *slot_of(const struct code_pages *t, uint64_t addr)
+{
+	size_t i = home_of(t, addr);
+
+	while (t->slots[i].addr != addr && t->slots[i].addr != NO_PAGE)
+		i = (i + 1) & (t->slot_count - 1);
+	return &t->slots[i];
+}
+
+static bool grow(struct code_pages *t)
+{
+	struct slot *old = t->slots;
+	size_t old_count = t->slot_count, count = old_count ? old_count * 2 : FIRST_SLOTS;
+
+	if (t->count * 2 < old_count)
+		return true;
+	t->slots = malloc(count * sizeof *t->slots);
+	if (!t->slots) {
+		t->slots = old;
+		return false;
+	}
+	t->slot_count = count;
+	for (size_t i = 0; i < count; i++)
+		t->slots[i].addr = NO_PAGE;
+	for (size_t i = 0; i < old_count; i++)
+		if (old[i].addr != NO_PAGE)
+			*slot_of(t, old[i].addr) = old[i];
+	free(old);
+	return true;
+}
+
+struct code_pages *code_pages_new(void)
+{
+	struct code_pages *t = calloc(1, sizeof *t);
+
+	if (t)
+		t->users = 1;
+	return t;
+}
+
+struct code_pages *code_pages_copy(const struct code_pages *from)
+{
+	struct code_pages *t = code_pages_new();
+
+	if (!t || !from->slot_count)
+		return t;
+	t->slots = malloc(from->slot_count * sizeof *t->slots);
+	if (!t->slots) {
+		free(t);
+		return NULL;
+	}
+	memcpy(t->slots, from->slots, from->slot_count * sizeof *t->slots);
+	t->slot_count = from->slot_count;
+	t->count = from->count;
+	for (size_t i = 0; i < t->slot_count; i++)
+		if (t->slots[i].addr != NO_PAGE)
+			t->slots[i].page->users++;
+	return t;
+}
+
+struct code_pages *code_pages_get(struct code_pages *t)
+{
+	t->users++;
+	return t;
+}
+
+unsigned code_pages_users(const struct code_pages *t) { return t->users; }
+
+void code_pages_put(struct code_pages *t)
+{
+	if (!t || --t->users)
+		return;
+	for (size_t i = 0; i < t->slot_count; i++)
+		if (t->slots[i].addr != NO_PAGE)
+			put_bytes(t->slots[i].page);
+	free(t->slots);
+	free(t);
+}
+
+const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr)
+{
+	const struct slot *s = t->slot_count ? slot_of(t, addr) : NULL;
+
+	return s && s->addr == addr ? s->page->bytes : NULL;
+}
+
+const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[CODE_PAGE])
+{
+	struct page_bytes *page;
+	struct slot *s;
+
+	if (!grow(t))
+		return NULL;
+	s = slot_of(t, addr);
+	if (s->addr == addr && s->page->users == 1) {
+		memmove(s->page->bytes, bytes, CODE_PAGE);
+		return s->page->bytes;
+	}
+	page = malloc(sizeof *page);
+	if (!page)
+		return NULL;
+	page->users = 1;
+	memcpy(page->bytes, bytes, CODE_PAGE);
+	if (s->addr == addr)
+		put_bytes(s->page);
+	else
+		t->count++;
+	*s = (struct slot){addr, page};
+	return page->bytes;
+}
+
+/* Takes a page out; those behind it that a search would not find any more move up. */
+static void take_out(struct code_pages *t, struct slot *s)
+{
+	size_t mask = t->slot_count - 1, hole = (size_t)(s - t->slots);
+
+	put_bytes(s->page);
+	t->count--;
+	for (size_t i = (hole + 1) & mask; t->slots[i].addr != NO_PAGE; i = (i + 1) & mask)
+		if (((i - home_of(t, t->slots[i].addr)) & mask) >= ((i - hole) & mask)) {
+			t->slots[hole] = t->slots[i];
+			hole = i;
+		}
+	t->slots[hole] = (struct slot){.addr = NO_PAGE};
+}
+
+bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end)
+{
+	start &= ~(uint64_t)(CODE_PAGE - 1);
+	if (!t->count || start >= end)
+		return false;
+	if ((end - start) / CODE_PAGE <= t->slot_count) {
+		for (uint64_t at = start; at < end; at += CODE_PAGE)
+			if (slot_of(t, at)->addr == at)
+				return true;
+		return false;
+	}
+	for (size_t i = 0; i < t->slot_count; i++)
+		if (t->slots[i].addr != NO_PAGE && t->slots[i].addr >= start && t->slots[i].addr < end)
+			return true;
+	return false;
+}
+
+size_t code_pages_drop(struct code_pages *t, uint64_t start, uint64_t end)
+{
+	size_t before = t->count;
+
+	start &= ~(uint64_t)(CODE_PAGE - 1);
+	if (!t->count || start >= end)
+		return 0;
+	if ((end - start) / CODE_PAGE <= t->slot_count) {
+		for (uint64_t at = start; at < end; at += CODE_PAGE) {
+			struct slot *s = slot_of(t, at);
+
+			if (s->addr == at)
+				take_out(t, s);
+		}
+		return before - t->count;
+	}
+	for (size_t i = 0; i < t->slot_count; i++) /* what moves up is looked at again */
+		while (t->slots[i].addr != NO_PAGE && t->slots[i].addr >= start && t->slots[i].addr < end)
+			take_out(t, &t->slots[i]);
+	return before - t->count;
+}

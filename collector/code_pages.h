@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of the pages of code of an address space, by address. Spaces that a fork made of one another have one table as long as what they hold
+ * of code is the same; tables that were copied have the bytes of their pages in common. Counted. */
+#ifndef BT_CODE_PAGES_H
+#define BT_CODE_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CODE_PAGE = 4096,
+};
+
+struct code_pages; /* opaque */
+
+/* An empty table with one user, or a copy of one. NULL without memory. */
+struct code_pages *code_pages_new(void);
+struct code_pages *code_pages_copy(const struct code_pages *from);
+
+struct code_pages *code_pages_get(struct code_pages *t);
+void code_pages_put(struct code_pages *t); /* of NULL: nothing */
+unsigned code_pages_users(const struct code_pages *t);
+
+/* The bytes of the page that begins at addr, NULL when it has none. Valid until the page is set or dropped. */
+const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr);
+
+/* The page that begins at addr has these bytes from now on. Returns the copy, NULL without memory. */
+const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[CODE_PAGE]);
+
+/* Whether [start, end) touches a page of it. */
+bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end);
+
+/* Forgets the pages that [start, end) touches. Returns how many there were. */
+size_t code_pages_drop(struct code_pages *t, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of code pages: what is found, replaced and dropped in one table and in copies of it, against a plain array. */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "collector/code_pages.h"
+
+enum {
+	PAGES = 300,
+	TABLES = 4,
+	STEPS = 20000,
+};
+
+#define BASE 0x7f0000000000u
+
+/* What each table holds: the number of each page's bytes, 0 for none. */
+struct model {
+	struct code_pages *table;
+	uint32_t pages[PAGES];
+};
+
+static uint64_t at(size_t i) { return BASE + (i + i / 7 * 5) * CODE_PAGE; }
+
+static const uint8_t *bytes_of(uint32_t number)
+{
+	static uint8_t bytes[CODE_PAGE];
+
+	memset(bytes, (int)(number & 0xff), sizeof bytes);
+	memcpy(bytes + 100, &number, sizeof number);
+	return bytes;
+}
+
+static void check(const struct model *m)
+{
+	for (size_t i = 0; i < PAGES; i++) {
+		const uint8_t *found = code_pages_find(m->table, at(i));
+
+		assert_int_equal(!found, !m->pages[i]);
+		if (found)
+			assert_memory_equal(found, bytes_of(m->pages[i]), CODE_PAGE);
+	}
+}
+
+static uint64_t next(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+static void drop(struct model *m, uint64_t start, uint64_t end)
+{
+	size_t expected = 0;
+
+	for (size_t i = 0; i < PAGES; i++)
+		if (m->pages[i] && at(i) < end && start < at(i) + CODE_PAGE) {
+			m->pages[i] = 0;
+			expected++;
+		}
+	assert_int_equal(code_pages_touch(m->table, start, end), expected != 0);
+	assert_int_equal(code_pages_drop(m->table, start, end), expected);
+	assert_false(code_pages_touch(m->table, start, end));
+}
+
+static void test_against_an_array(void **state)
+{
+	static struct model models[TABLES];
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int t = 0; t < TABLES; t++)
+		assert_non_null(models[t].table = code_pages_new());
+	for (uint32_t step = 1; step <= STEPS; step++) {
+		struct model *m = &models[next(&seed) % TABLES];
+		size_t i = next(&seed) % PAGES;
+
+		switch (next(&seed) % 64) {
+		case 0: { /* becomes a copy of another */
+			const struct model *from = &models[next(&seed) % TABLES];
+			struct code_pages *copy = code_pages_copy(from->table);
+
+			assert_non_null(copy);
+			code_pages_put(m->table);
+			*m = *from;
+			m->table = copy;
+			break;
+		}
+		case 1:
+			drop(m, at(i) + next(&seed) % CODE_PAGE, at(i) + 1 + next(&seed) % (CODE_PAGE * 40));
+			break;
+		case 2:
+			drop(m, at(i), UINT64_MAX);
+			break;
+		default:
+			assert_non_null(code_pages_set(m->table, at(i), bytes_of(step)));
+			m->pages[i] = step;
+		}
+		if (step % 500 == 0)
+			for (int t = 0; t < TABLES; t++)
+				check(&models[t]);
+	}
+	for (int t = 0; t < TABLES; t++)
+		code_pages_put(models[t].table);
+}
+
+static void test_users(void **state)
+{
+	struct code_pages *t = code_pages_new();
+
+	(void)state;
+	assert_int_equal(code_pages_users(t), 1);
+	assert_ptr_equal(code_pages_get(t), t);
+	assert_int_equal(code_pages_users(t), 2);
+	code_pages_put(t);
+	assert_non_null(code_pages_set(t, BASE, bytes_of(7)));
+	assert_memory_equal(code_pages_find(t, BASE), bytes_of(7), CODE_PAGE);
+	code_pages_put(t);
+	code_pages_put(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_against_an_array),
+		cmocka_unit_test(test_users),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
