@@ -14,4 +14,4 @@ import_libimport_a_SOURCES = \
 	import/perf_queue.c \
 	import/perf_unpack.c
 EXTRA_DIST += import/README.md
-IMPORT_LIBS = import/libimport.a $(FORMAT_LIBS)
+IMPORT_LIBS = import/libimport.a hardware/libhardware.a $(FORMAT_LIBS)

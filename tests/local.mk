@@ -102,20 +102,21 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn x86 trace model report views import export
+FUZZ_TARGETS = block record branch insn x86 trace model report views import export pt
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
-	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export
+	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
-	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export
+	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt
 CLEANFILES += $(EXTRA_PROGRAMS)
-tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
-tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS)
+tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
+	tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
+tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS) $(IPT_LIBS)
 tests_fuzz_replay_block_SOURCES = tests/fuzz/fuzz_block.c $(REPLAY)
 tests_fuzz_replay_block_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_record_SOURCES = tests/fuzz/fuzz_record.c $(REPLAY)
@@ -171,6 +172,11 @@ tests_fuzz_libfuzzer_import_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_export_SOURCES = tests/fuzz/fuzz_export.c
 tests_fuzz_libfuzzer_export_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_export_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_replay_pt_SOURCES = tests/fuzz/fuzz_pt.c $(REPLAY)
+tests_fuzz_replay_pt_LDADD = $(HARDWARE_LIBS) $(HARDWARE_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_pt_SOURCES = tests/fuzz/fuzz_pt.c
+tests_fuzz_libfuzzer_pt_LDADD = $(HARDWARE_LIBS) $(HARDWARE_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_pt_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 
@@ -205,7 +211,8 @@ TESTS += tests/e2e/btview_tmux.sh
 EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/screens
 
 # End to end: programs are recorded for real. The sample programs are compiled by the tests, without the build's sanitizers.
-check_PROGRAMS += tests/tools/branches tests/tools/check_history
+check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_stream
+tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
@@ -233,6 +240,7 @@ PYTHON_TESTS = \
 	tests/e2e/hints.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_made.py \
+	tests/e2e/pt_decode.py \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/perf_made.py \

@@ -8,6 +8,7 @@
 
 #include "lib/branch.h"
 #include "tests/fuzz/generate_captures.h"
+#include "tests/fuzz/generate_pt.h"
 #include "tests/fuzz/trace_bytes.h"
 
 static const uint8_t uuid[BT_UUID_SIZE] = "sixteen bytes 01";
@@ -343,6 +344,18 @@ static void generate_import(const char *dir)
 	put(dir, "empty", "", 0);
 }
 
+static void generate_pt(const char *dir)
+{
+	static const char *const names[] = {"plain", "32-bit", "overflow", "endless-loop", "kernel"};
+	struct buf b = {0};
+
+	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+		pt_input(&b, i);
+		put_buf(dir, names[i], &b);
+	}
+	put(dir, "empty", "", 0);
+}
+
 static const struct target {
 	const char *name;
 	void (*generate)(const char *dir);
@@ -358,6 +371,7 @@ static const struct target {
 	{"views", generate_model},
 	{"export", generate_model},
 	{"import", generate_import},
+	{"pt", generate_pt},
 };
 
 static const struct fault {

@@ -1,0 +1,6 @@
+noinst_LIBRARIES += hardware/libhardware.a
+hardware_libhardware_a_SOURCES = \
+	hardware/pt_flow.c hardware/pt_flow.h
+EXTRA_DIST += hardware/README.md
+HARDWARE_LIBS = hardware/libhardware.a lib/libbt.a
+HARDWARE_SYSTEM_LIBS = $(IPT_LIBS) $(ZYDIS_LIBS)

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+#include "hardware/pt_flow.h"
+
+#include <intel-pt.h>
+#include <stdlib.h>
+
+#include "lib/insn.h"
+
+enum {
+	QUEUE = 8, /* items that one step can make, and more */
+	/* Instructions without one that consumes trace. Real code has branches; a cycle of direct jumps consumes nothing, and libipt
+	 * would follow it for ever. */
+	QUIET_MAX = 1 << 16,
+	/* Instructions that are decoded of a stream at most: so many, and so many a byte. */
+	BUDGET_BASE = 1 << 20,
+	BUDGET_PER_BYTE = 4096,
+};
+
+struct pt_flow {
+	struct pt_flow_config config;
+	struct pt_insn_decoder *decoder; /* NULL: the stream is empty */
+	int status;			 /* of libipt: events and the end */
+	bool synced, ended, user;	 /* user: the flow is in user code */
+	uint64_t sync;			 /* offset of the newest synchronization point + 1 */
+	/* A branch instruction whose target is what comes next. */
+	bool pending;
+	struct bt_branch branch;
+	uint64_t behind; /* the instruction behind it */
+	bool trap;	 /* it is none of ours: an int3, for one, that leads into the kernel */
+	uint64_t budget, quiet;
+	int gap; /* the reason + 1 of the item before, where that is a gap */
+	struct pt_flow_item queue[QUEUE];
+	unsigned first, count;
+};
+
+static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip, void *context)
+{
+	const struct pt_flow *f = context;
+	size_t n;
+
+	(void)asid;
+	n = f->config.code(f->config.arg, ip, buffer, size);
+	return n ? (int)n : -pte_nomap;
+}
+
+static int make_decoder(struct pt_flow *f)
+{
+	struct pt_config c;
+
+	pt_config_init(&c);
+	c.begin = (uint8_t *)(uintptr_t)f->config.bytes.at;
+	c.end = c.begin + f->config.bytes.len;
+	if (f->config.intel) {
+		c.cpu = (struct pt_cpu){.vendor = pcv_intel, .family = f->config.family, .model = f->config.model,
+			.stepping = f->config.stepping};
+		/* It fails for processors that it does not know: these are read without errata. */
+		(void)pt_cpu_errata(&c.errata, &c.cpu);
+	}
+	c.cpuid_0x15_eax = f->config.ctc_denominator;
+	c.cpuid_0x15_ebx = f->config.ctc_numerator;
+	c.mtc_freq = f->config.mtc_freq;
+	c.nom_freq = f->config.nominal_ratio;
+	f->decoder = pt_insn_alloc_decoder(&c);
+	if (!f->decoder)
+		return -BT_E_NO_MEMORY;
+	return pt_image_set_callback(pt_insn_get_image(f->decoder), read_code, f) < 0 ? -BT_E_NO_MEMORY : 0;
+}
+
+int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struct bt_error *err)
+{
+	struct pt_flow *f = calloc(1, sizeof *f);
+
+	if (f) {
+		f->config = *config;
+		f->budget = BUDGET_BASE + BUDGET_PER_BYTE * (uint64_t)config->bytes.len;
+	}
+	if (!f || (config->bytes.len && make_decoder(f) < 0)) {
+		pt_flow_free(f);
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
+	}
+	*out = f;
+	return 0;
+}
+
+void pt_flow_free(struct pt_flow *f)
+{
+	if (f && f->decoder)
+		pt_insn_free_decoder(f->decoder);
+	free(f);
+}
+
+/* --- items --- */
+
+static void put(struct pt_flow *f, enum pt_flow_kind kind, const struct bt_branch *b, uint64_t addr, const char *cause)
+{
+	struct pt_flow_item *item = &f->queue[(f->first + f->count++) % QUEUE];
+
+	f->gap = 0;
+	*item = (struct pt_flow_item){.kind = kind, .branch = *b, .addr = addr, .cause = cause};
+	/* Without a TSC packet there is a relative time only. */
+	if (pt_insn_time(f->decoder, &item->tsc, NULL, NULL) < 0)
+		item->tsc = 0;
+}
+
+static void put_gap(struct pt_flow *f, enum bt_gap_reason reason, uint64_t addr, const char *cause)
+{
+	struct bt_branch b = {.kind = BT_BRANCH_GAP, .to = reason};
+
+	f->pending = false;
+	/* Where nothing could be read in between, it is one gap. */
+	if (f->gap != (int)reason + 1)
+		put(f, PT_FLOW_GAP, &b, addr, cause);
+	f->gap = (int)reason + 1;
+}
+
+static void put_leave(struct pt_flow *f, enum bt_branch_kind kind, uint64_t from)
+{
+	struct bt_branch b = {.kind = (uint8_t)kind, .from = from, .flags = BT_BRANCH_TAKEN};
+
+	f->user = f->pending = false;
+	put(f, PT_FLOW_LEAVE, &b, 0, NULL);
+}
+
+static void put_enter(struct pt_flow *f, uint64_t to)
+{
+	struct bt_branch b = {.to = to};
+
+	f->user = true;
+	put(f, PT_FLOW_ENTER, &b, 0, NULL);
+}
+
+static bool is_kernel(uint64_t addr)
+{
+	return addr >> 63;
+}
+
+/* The pending branch led out of what is traced. */
+static void leave_by_branch(struct pt_flow *f)
+{
+	if (f->trap)
+		put_leave(f, BT_BRANCH_ASYNC, f->behind);
+	else if (f->pending && f->branch.kind == BT_BRANCH_SYSCALL)
+		put_leave(f, BT_BRANCH_SYSCALL, f->branch.from);
+	else
+		put_leave(f, BT_BRANCH_ASYNC, f->pending ? f->branch.from : f->behind);
+}
+
+/* The instruction at ip comes next: it is where the pending branch led. */
+static void arrive(struct pt_flow *f, uint64_t ip)
+{
+	if (is_kernel(ip)) {
+		if (f->user)
+			leave_by_branch(f);
+		f->pending = f->trap = false;
+		return;
+	}
+	if (f->pending && f->user) {
+		f->branch.to = ip;
+		f->branch.flags = f->branch.kind == BT_BRANCH_JCC && ip == f->behind ? 0 : BT_BRANCH_TAKEN;
+		put(f, PT_FLOW_BRANCH, &f->branch, 0, NULL);
+	}
+	f->pending = f->trap = false;
+	if (!f->user)
+		put_enter(f, ip);
+}
+
+/* --- instructions --- */
+
+/* libipt's class of an instruction that is not of 64-bit mode, which lib/insn.h does not know. */
+static int kind_of_class(const struct pt_insn *insn)
+{
+	switch (insn->iclass) {
+	case ptic_cond_jump:
+		return BT_BRANCH_JCC;
+	case ptic_return:
+	case ptic_far_return:
+		return BT_BRANCH_RET;
+	case ptic_call:
+	case ptic_jump:
+	case ptic_far_jump:
+	case ptic_far_call:
+		return BT_BRANCH_BRANCH;
+	default:
+		return -1;
+	}
+}
+
+static int kind_of(const struct pt_insn *insn)
+{
+	struct bt_insn decoded;
+
+	if (insn->mode != ptem_64bit)
+		return kind_of_class(insn);
+	return bt_insn_decode(insn->raw, insn->size, &decoded) ? kind_of_class(insn) : bt_insn_branch_kind(decoded.class);
+}
+
+/* Whether what comes behind such a branch is not in the code but in the trace. */
+static bool needs_trace(int kind)
+{
+	return kind >= 0 && kind != BT_BRANCH_JMP && kind != BT_BRANCH_CALL && kind != BT_BRANCH_BRANCH;
+}
+
+static void take_insn(struct pt_flow *f, const struct pt_insn *insn)
+{
+	int kind = kind_of(insn);
+
+	arrive(f, insn->ip);
+	f->quiet = needs_trace(kind) ? 0 : f->quiet + 1;
+	f->behind = insn->ip + insn->size;
+	if (is_kernel(insn->ip))
+		return;
+	f->trap = kind < 0 && insn->iclass == ptic_far_call;
+	if (kind < 0)
+		return;
+	f->pending = true;
+	f->branch = (struct bt_branch){.kind = (uint8_t)kind, .from = insn->ip};
+}
+
+static void lose_sync(struct pt_flow *f, uint64_t addr, const char *cause)
+{
+	put_gap(f, BT_GAP_UNDECODED, addr, cause);
+	f->trap = f->synced = f->user = false;
+	f->quiet = 0;
+}
+
+static void next_insn(struct pt_flow *f)
+{
+	struct pt_insn insn = {.iclass = ptic_error};
+	bool last = f->status & pts_eos;
+
+	if (!f->budget) {
+		lose_sync(f, 0, "decoding it takes too long");
+		f->ended = true;
+		return;
+	}
+	f->budget--;
+	f->status = pt_insn_next(f->decoder, &insn, sizeof insn);
+	/* Where it stands is known even where the instruction there is not. At the end that is all: whether it ran, nothing says. */
+	if ((last || f->status < 0) && f->pending && insn.ip)
+		arrive(f, insn.ip);
+	if (last || f->status == -pte_eos) {
+		f->ended = true;
+	} else if (f->status < 0) {
+		lose_sync(f, insn.ip, pt_errstr(pt_errcode(f->status)));
+	} else {
+		take_insn(f, &insn);
+		if (f->quiet > QUIET_MAX)
+			lose_sync(f, insn.ip, "code without an end and without a branch that the trace tells of");
+	}
+}
+
+/* --- events --- */
+
+typedef void take_event(struct pt_flow *f, const struct pt_event *ev);
+
+static void take_enabled(struct pt_flow *f, const struct pt_event *ev)
+{
+	/* Never while it is enabled, but for the state that a synchronization point tells. */
+	if (f->user)
+		put_gap(f, BT_GAP_UNDECODED, ev->variant.enabled.ip, "tracing began twice");
+	f->pending = f->trap = false;
+	if (!is_kernel(ev->variant.enabled.ip))
+		put_enter(f, ev->variant.enabled.ip);
+}
+
+/* Tracing stops with the pending branch, because it led to a place that is not traced: the kernel, or code outside of a filter. */
+static void take_disabled(struct pt_flow *f, const struct pt_event *ev)
+{
+	bool near = f->pending && f->branch.kind != BT_BRANCH_SYSCALL;
+
+	if (!f->user)
+		return;
+	if (near && !ev->ip_suppressed && !is_kernel(ev->variant.disabled.ip)) {
+		arrive(f, ev->variant.disabled.ip);
+		put_leave(f, BT_BRANCH_GAP, 0);
+	} else if (near) {
+		put_leave(f, BT_BRANCH_GAP, 0);
+	} else {
+		leave_by_branch(f);
+	}
+	f->trap = false;
+}
+
+static void leave_async(struct pt_flow *f, uint64_t at)
+{
+	if (!f->user)
+		return;
+	arrive(f, at);
+	put_leave(f, BT_BRANCH_ASYNC, at);
+}
+
+static void take_async_disabled(struct pt_flow *f, const struct pt_event *ev)
+{
+	leave_async(f, ev->variant.async_disabled.at);
+}
+
+/* Into the kernel where that is traced; between two places in user code when a transaction aborts. */
+static void take_async_branch(struct pt_flow *f, const struct pt_event *ev)
+{
+	uint64_t from = ev->variant.async_branch.from, to = ev->variant.async_branch.to;
+
+	if (!f->user || is_kernel(from))
+		return;
+	if (ev->ip_suppressed || is_kernel(to)) {
+		leave_async(f, from);
+		return;
+	}
+	arrive(f, from);
+	f->pending = true;
+	f->branch = (struct bt_branch){.kind = BT_BRANCH_BRANCH, .from = from};
+	arrive(f, to);
+}
+
+static void take_overflow(struct pt_flow *f, const struct pt_event *ev)
+{
+	put_gap(f, BT_GAP_LOST, ev->ip_suppressed ? 0 : ev->variant.overflow.ip, "the processor lost trace packets");
+	f->trap = f->user = false;
+	if (!ev->ip_suppressed && !is_kernel(ev->variant.overflow.ip))
+		put_enter(f, ev->variant.overflow.ip);
+}
+
+/* Events that are not here say nothing of branches: paging, modes, power states, ptwrite, frequencies. */
+static take_event *const events[] = {
+	[ptev_enabled] = take_enabled, [ptev_disabled] = take_disabled, [ptev_async_disabled] = take_async_disabled,
+	[ptev_async_branch] = take_async_branch, [ptev_overflow] = take_overflow,
+};
+
+static void next_event(struct pt_flow *f)
+{
+	struct pt_event ev = {.type = ptev_enabled};
+
+	if (!f->budget) {
+		lose_sync(f, 0, "decoding it takes too long");
+		f->ended = true;
+		return;
+	}
+	f->budget--;
+	f->status = pt_insn_event(f->decoder, &ev, sizeof ev);
+	if (f->status < 0) {
+		lose_sync(f, 0, pt_errstr(pt_errcode(f->status)));
+		return;
+	}
+	f->quiet = 0;
+	if (ev.type < sizeof events / sizeof *events && events[ev.type])
+		events[ev.type](f, &ev);
+}
+
+/* --- synchronization --- */
+
+static void next_sync(struct pt_flow *f)
+{
+	uint64_t at = 0;
+
+	f->status = pt_insn_sync_forward(f->decoder);
+	if (f->status == -pte_eos || pt_insn_get_sync_offset(f->decoder, &at) < 0 || at < f->sync) {
+		if (!f->sync)
+			put_gap(f, f->config.head, 0, "no synchronization point (PSB) in it");
+		f->ended = true;
+		return;
+	}
+	if (!f->sync && at)
+		put_gap(f, f->config.head, 0, NULL);
+	f->sync = at + 1;
+	f->synced = f->status >= 0;
+	if (!f->synced)
+		put_gap(f, BT_GAP_UNDECODED, 0, pt_errstr(pt_errcode(f->status)));
+}
+
+int pt_flow_next(struct pt_flow *f, struct pt_flow_item *item)
+{
+	while (!f->count) {
+		if (f->ended || !f->decoder)
+			return 0;
+		if (!f->synced)
+			next_sync(f);
+		else if (f->status & pts_event_pending)
+			next_event(f);
+		else
+			next_insn(f);
+	}
+	*item = f->queue[f->first];
+	f->first = (f->first + 1) % QUEUE;
+	f->count--;
+	return 1;
+}
+
+/* --- entries --- */
+
+static bool join_enter(struct pt_join *j, uint64_t to, struct bt_branch *out)
+{
+	bool left = j->left;
+
+	*out = j->at;
+	j->left = false;
+	if (!left || (j->at.kind == BT_BRANCH_ASYNC && j->at.from == to))
+		return false;
+	if (j->at.kind == BT_BRANCH_GAP)
+		*out = (struct bt_branch){.kind = BT_BRANCH_GAP, .to = BT_GAP_FILTERED};
+	else
+		out->to = to;
+	return true;
+}
+
+bool pt_join(struct pt_join *j, const struct pt_flow_item *item, struct bt_branch *out)
+{
+	switch (item->kind) {
+	case PT_FLOW_ENTER:
+		return join_enter(j, item->branch.to, out);
+	case PT_FLOW_LEAVE:
+		*j = (struct pt_join){.left = true, .at = item->branch};
+		return false;
+	default:
+		j->left = false;
+		*out = item->branch;
+		return true;
+	}
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+/* pt_stream encode TRACE TASK SEED FLAGS FILE: writes the Intel PT stream that a processor would have written of the task's recorded history into
+ * FILE, and prints the entries that can be had back from it, as `branches` does.
+ * pt_stream decode TRACE TASK FILE: reads a stream with the code that the trace has, and prints its entries.
+ * FLAGS, any of: c return compression, i interrupts, p synchronization points on the way, o overflows, l long TNT packets,
+ * n none. The recorded history is the stepper's, so every branch is in it. */
+#include <errno.h>
+#include <intel-pt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/history.h"
+#include "hardware/pt_flow.h"
+
+enum {
+	STREAM_MAX = 64 << 20,
+	STACK = 64, /* return addresses that the processor remembers */
+	RARE = 50,
+};
+
+struct maker {
+	const struct model *m;
+	struct history h;
+	struct pt_encoder *encoder;
+	const char *flags;
+	uint64_t random, last_ip, clock;
+	/* TNT bits that wait, and how many a packet takes. */
+	uint64_t bits;
+	unsigned bit_count, bit_max;
+	uint64_t stack[STACK];
+	unsigned depth;
+	bool on; /* tracing is enabled */
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "pt_stream: %s\n", what);
+	exit(1);
+}
+
+static uint64_t next_random(struct maker *k)
+{
+	k->random = k->random * 6364136223846793005u + 1442695040888963407u;
+	return k->random >> 33;
+}
+
+static bool wants(const struct maker *k, char flag)
+{
+	return strchr(k->flags, flag) != NULL;
+}
+
+static bool rarely(struct maker *k, char flag)
+{
+	return wants(k, flag) && next_random(k) % RARE == 0;
+}
+
+/* --- packets --- */
+
+static void put(struct maker *k, const struct pt_packet *p)
+{
+	if (pt_enc_next(k->encoder, p) < 0)
+		die("the encoder refuses a packet");
+}
+
+static void put_plain(struct maker *k, enum pt_packet_type type)
+{
+	struct pt_packet p = {.type = type};
+
+	put(k, &p);
+}
+
+static void flush_bits(struct maker *k)
+{
+	struct pt_packet p = {.type = k->bit_max > 6 ? ppt_tnt_64 : ppt_tnt_8};
+
+	if (!k->bit_count)
+		return;
+	p.payload.tnt.bit_size = (uint8_t)k->bit_count;
+	p.payload.tnt.payload = k->bits;
+	put(k, &p);
+	k->bits = k->bit_count = 0;
+	k->bit_max = wants(k, 'l') && next_random(k) % 2 ? 47 : 6;
+}
+
+static void put_bit(struct maker *k, bool bit)
+{
+	k->bits = k->bits << 1 | bit;
+	if (++k->bit_count == k->bit_max)
+		flush_bits(k);
+}
+
+/* As the processor compresses: what the last address that was written has in common with this one is left out. */
+static void put_ip(struct maker *k, enum pt_packet_type type, uint64_t ip)
+{
+	struct pt_packet p = {.type = type};
+	uint64_t same = k->last_ip ^ ip;
+
+	flush_bits(k);
+	p.payload.ip.ipc = !(same >> 16) ? pt_ipc_update_16 : !(same >> 32) ? pt_ipc_update_32 : pt_ipc_sext_48;
+	p.payload.ip.ip = ip & (p.payload.ip.ipc == pt_ipc_update_16 ? 0xffff : p.payload.ip.ipc == pt_ipc_update_32 ? 0xffffffff : 0xffffffffffff);
+	put(k, &p);
+	k->last_ip = ip;
+}
+
+static void put_off(struct maker *k)
+{
+	struct pt_packet p = {.type = ppt_tip_pgd, .payload.ip.ipc = pt_ipc_suppressed};
+
+	flush_bits(k);
+	put(k, &p);
+	k->on = false;
+}
+
+static void put_mode(struct maker *k)
+{
+	struct pt_packet p = {.type = ppt_mode, .payload.mode.leaf = pt_mol_exec};
+
+	p.payload.mode.bits.exec = pt_set_exec_mode(ptem_64bit);
+	put(k, &p);
+}
+
+static void put_time(struct maker *k)
+{
+	struct pt_packet p = {.type = ppt_tsc, .payload.tsc.tsc = k->clock};
+
+	put(k, &p);
+}
+
+static void put_on(struct maker *k, uint64_t ip)
+{
+	put_time(k);
+	put_mode(k);
+	put_ip(k, ppt_tip_pge, ip);
+	k->on = true;
+}
+
+/* A synchronization point; execution stands at ip. The processor forgets addresses there. */
+static void put_sync(struct maker *k, uint64_t ip)
+{
+	flush_bits(k);
+	put_plain(k, ppt_psb);
+	k->last_ip = k->depth = 0;
+	put_time(k);
+	if (k->on) {
+		put_mode(k);
+		put_ip(k, ppt_fup, ip);
+	}
+	put_plain(k, ppt_psbend);
+}
+
+/* --- history --- */
+
+static void print(const struct bt_branch *b)
+{
+	if (b->kind == BT_BRANCH_GAP)
+		printf("gap %s\n", bt_gap_info[b->to].name);
+	else
+		printf("%s %d %" PRIx64 " %" PRIx64 "\n", bt_branch_info[b->kind].name, bt_branch_taken(b), b->from, b->to);
+}
+
+static struct bt_insn insn_of(const struct maker *k, const struct history_entry *e)
+{
+	uint8_t bytes[BT_INSN_MAX];
+	size_t n = model_code(k->m, e->space, e->epoch, e->from, bytes, sizeof bytes);
+	struct bt_insn insn;
+
+	if (!n || bt_insn_decode(bytes, n, &insn))
+		die("a branch whose code the trace does not have");
+	return insn;
+}
+
+/* Whether a conditional jump to the instruction behind it was taken cannot be had back: the flow is the same. */
+static void print_history(const struct maker *k, const struct history_entry *e, uint64_t to)
+{
+	struct bt_branch b = {.kind = e->kind, .flags = e->flags & BT_BRANCH_TAKEN, .from = e->from, .to = to};
+
+	if (e->kind == BT_BRANCH_JCC && to == e->from + insn_of(k, e).len)
+		b.flags = 0;
+	print(&b);
+}
+
+static void put_return(struct maker *k, const struct history_entry *e)
+{
+	if (wants(k, 'c') && k->depth && k->stack[k->depth - 1] == e->to) {
+		k->depth--;
+		put_bit(k, true);
+	} else {
+		put_ip(k, ppt_tip, e->to);
+	}
+}
+
+static void remember_return(struct maker *k, const struct history_entry *e)
+{
+	struct bt_insn insn = insn_of(k, e);
+
+	if (e->kind == BT_BRANCH_CALL && !insn.displacement)
+		return;
+	if (k->depth == STACK)
+		memmove(k->stack, k->stack + 1, --k->depth * sizeof *k->stack);
+	k->stack[k->depth++] = e->from + insn.len;
+}
+
+/* What the processor cannot tell: a signal that meets a task in a system call comes before user code goes on. Returns how many entries
+ * are one in the trace. */
+static size_t put_syscall(struct maker *k, size_t i)
+{
+	const struct history_entry *e = &k->h.entries[i];
+	size_t n = 1;
+
+	while (i + n < k->h.count && e[n].kind == BT_BRANCH_ASYNC && e[n].from == e[n - 1].to)
+		n++;
+	put_off(k);
+	put_on(k, e[n - 1].to);
+	print_history(k, e, e[n - 1].to);
+	return n;
+}
+
+static size_t put_async(struct maker *k, size_t i)
+{
+	const struct history_entry *e = &k->h.entries[i];
+	size_t n = 1;
+
+	while (i + n < k->h.count && e[n].kind == BT_BRANCH_ASYNC && e[n].from == e[n - 1].to)
+		n++;
+	put_ip(k, ppt_fup, e->from);
+	put_off(k);
+	put_on(k, e[n - 1].to);
+	print_history(k, e, e[n - 1].to);
+	return n;
+}
+
+static size_t put_entry(struct maker *k, size_t i)
+{
+	const struct history_entry *e = &k->h.entries[i];
+
+	if (e->kind == BT_BRANCH_SYSCALL)
+		return put_syscall(k, i);
+	if (e->kind == BT_BRANCH_ASYNC)
+		return put_async(k, i);
+	if (e->kind == BT_BRANCH_JCC)
+		put_bit(k, e->flags & BT_BRANCH_TAKEN);
+	if (e->kind == BT_BRANCH_RET)
+		put_return(k, e);
+	if (e->kind == BT_BRANCH_IJMP || e->kind == BT_BRANCH_ICALL)
+		put_ip(k, ppt_tip, e->to);
+	if (e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL)
+		remember_return(k, e);
+	print_history(k, e, e->to);
+	return 1;
+}
+
+/* An instruction on the way to entry i, the branch included, 0 where that is not known. */
+static uint64_t somewhere(struct maker *k, size_t i)
+{
+	struct history_insn *insns;
+	long n = history_straight(&k->h, k->m, i, 0, &insns);
+	uint64_t at = n > 0 ? insns[next_random(k) % (uint64_t)n].addr : 0;
+
+	free(insns);
+	return at;
+}
+
+/* Entries are lost; the stream goes on where entry i begins. The processor forgets addresses then, too. */
+static void put_overflow(struct maker *k, size_t i)
+{
+	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_LOST};
+
+	flush_bits(k);
+	put_plain(k, ppt_ovf);
+	k->last_ip = k->depth = 0;
+	put_ip(k, ppt_fup, k->h.entries[i - 1].to);
+	print(&gap);
+}
+
+static size_t disturb(struct maker *k, size_t i)
+{
+	uint64_t at = 0;
+
+	if (rarely(k, 'o') && i && i + 20 < k->h.count) {
+		i += 10;
+		put_overflow(k, i);
+	}
+	if (rarely(k, 'p') && (at = somewhere(k, i)) != 0)
+		put_sync(k, at);
+	/* Not before where something was already: execution does not go back. */
+	if (!at && rarely(k, 'i') && (at = somewhere(k, i)) != 0) {
+		put_ip(k, ppt_fup, at);
+		put_off(k);
+		put_on(k, at);
+	}
+	return i;
+}
+
+static void put_history(struct maker *k)
+{
+	size_t i = 0;
+
+	if (!k->h.count)
+		die("no history");
+	/* Where the first instruction was: the code before the first entry is straight. */
+	put_sync(k, 0);
+	put_on(k, k->h.entries[0].kind == BT_BRANCH_GAP ? k->h.entries[1].from : k->h.entries[0].from);
+	while (i < k->h.count && k->h.entries[i].kind == BT_BRANCH_GAP)
+		i++;
+	while (i < k->h.count && k->h.entries[i].kind != BT_BRANCH_GAP) {
+		k->clock += 10;
+		i = disturb(k, i);
+		i += put_entry(k, i);
+	}
+	if (k->on) {
+		put_ip(k, ppt_fup, k->h.entries[i - 1].to);
+		put_off(k);
+	}
+}
+
+static int encode(struct maker *k, const char *seed, const char *path)
+{
+	struct pt_config c;
+	uint8_t *stream = calloc(1, STREAM_MAX);
+	uint64_t size;
+	FILE *f = fopen(path, "wb");
+
+	if (!stream || !f)
+		die(strerror(errno));
+	pt_config_init(&c);
+	c.begin = stream;
+	c.end = stream + STREAM_MAX;
+	k->encoder = pt_alloc_encoder(&c);
+	k->random = strtoull(seed, NULL, 10);
+	k->clock = 1000;
+	k->bit_max = 6;
+	if (!k->encoder)
+		die("no encoder");
+	put_history(k);
+	if (pt_enc_get_offset(k->encoder, &size) < 0 || fwrite(stream, 1, size, f) != size || fclose(f))
+		die("cannot write the stream");
+	pt_free_encoder(k->encoder);
+	free(stream);
+	return 0;
+}
+
+/* --- back --- */
+
+static size_t code_of_trace(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	const struct maker *k = arg;
+
+	return model_code(k->m, k->h.space, k->h.epoch, addr, bytes, n);
+}
+
+static int decode(struct maker *k, const char *path)
+{
+	struct pt_flow_config c = {.head = BT_GAP_OVERWRITTEN, .code = code_of_trace, .arg = k};
+	uint8_t *stream = malloc(STREAM_MAX);
+	FILE *f = fopen(path, "rb");
+	struct pt_join join = {0};
+	struct bt_error err = {0};
+	struct pt_flow_item item;
+	struct pt_flow *flow;
+	struct bt_branch b;
+
+	if (!stream || !f)
+		die(strerror(errno));
+	c.bytes = slice_of(stream, fread(stream, 1, STREAM_MAX, f));
+	fclose(f);
+	if (pt_flow_new(&flow, &c, &err) < 0)
+		die(err.text);
+	while (pt_flow_next(flow, &item) == 1) {
+		if (item.kind == PT_FLOW_GAP && item.cause)
+			fprintf(stderr, "gap at %" PRIx64 ": %s\n", item.addr, item.cause);
+		if (pt_join(&join, &item, &b))
+			print(&b);
+	}
+	pt_flow_free(flow);
+	free(stream);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool encodes = argc == 7 && !strcmp(argv[1], "encode");
+	struct maker k = {.flags = encodes ? argv[5] : ""};
+	struct bt_error err = {0};
+	struct trace *trace;
+	struct model *m;
+	int rc;
+
+	if (!encodes && (argc != 5 || strcmp(argv[1], "decode"))) {
+		fprintf(stderr, "usage: pt_stream encode TRACE TASK SEED FLAGS FILE | pt_stream decode TRACE TASK FILE\n");
+		return 2;
+	}
+	if (trace_open(&trace, argv[2], &err) < 0 || model_load(&m, trace, &err) < 0 ||
+	    history_load(&k.h, m, (uint32_t)atoi(argv[3]), &err) < 0)
+		die(err.text);
+	k.m = m;
+	rc = encodes ? encode(&k, argv[4], argv[6]) : decode(&k, argv[4]);
+	history_release(&k.h);
+	model_free(m);
+	return rc;
+}
