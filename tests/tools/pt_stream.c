@@ -164,7 +164,7 @@ static struct bt_insn insn_of(const struct maker *k, const struct history_entry 
 {
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n = model_code(k->m, e->space, e->epoch, e->from, bytes, sizeof bytes);
-	struct bt_insn insn;
+	struct bt_insn insn = {0};
 
 	if (!n || bt_insn_decode(bytes, n, &insn))
 		die("a branch whose code the trace does not have");
@@ -383,8 +383,8 @@ int main(int argc, char **argv)
 	bool encodes = argc == 7 && !strcmp(argv[1], "encode");
 	struct maker k = {.flags = encodes ? argv[5] : ""};
 	struct bt_error err = {0};
-	struct trace *trace;
-	struct model *m;
+	struct trace *trace = NULL;
+	struct model *m = NULL;
 	int rc;
 
 	if (!encodes && (argc != 5 || strcmp(argv[1], "decode"))) {
