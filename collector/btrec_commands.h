@@ -17,6 +17,7 @@ int btrec_import(int argc, char **argv);
 int btrec_list(int argc, char **argv);
 int btrec_info(int argc, char **argv);
 int btrec_dump(int argc, char **argv);
+int btrec_doctor(int argc, char **argv);
 
 /* Parses the arguments of a command that has no option but --help, and shows usage for that. Returns the index of the first
  * operand; 0 when help was shown; -BT_E_MISUSE. */

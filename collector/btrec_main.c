@@ -19,6 +19,7 @@ static const struct command commands[] = {
 	{"import", "[OPTIONS] FILE|-", "make a trace of a perf.data or a core file", btrec_import},
 	{"list", "", "list the traces", btrec_list},
 	{"info", "[TRACE]", "what a trace holds and how it was made", btrec_info},
+	{"doctor", "[--json]", "what of this machine a recording can use", btrec_doctor},
 	{"dump", "[TRACE]", "print every record of a trace", btrec_dump},
 };
 

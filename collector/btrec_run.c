@@ -14,6 +14,7 @@
 
 #include "collector/btrec_commands.h"
 #include "collector/control.h"
+#include "collector/doctor/doctor.h"
 #include "collector/front.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
@@ -41,6 +42,7 @@ struct run {
 	const struct perf_kernel *kernel;   /* what a processor's branch records are reached through */
 	const struct backend_ops *runner;   /* below the pmu backend */
 	/* Found out: */
+	struct doctor_choice choice;
 	const struct mode *mode;
 	struct backend_ops backend;
 	const struct branch_source_ops *source; /* of the processor; NULL: none of those */
@@ -600,17 +602,32 @@ static int check_proc(struct bt_error *err)
 	return 0;
 }
 
+/* Where nothing can record, what the default needs will say what forbids it. */
+static void choose_backend(struct run *run)
+{
+	struct doctor doctor;
+
+	doctor_init(&doctor, machine_here());
+	doctor_presume(&doctor, DOCTOR_PTRACE); /* about to be tried in earnest */
+	doctor_choose(&doctor, &run->choice);
+	if (run->choice.backend)
+		run->wish.backend = run->choice.backend;
+}
+
 /* What was wished, as a row of the table. */
 static int choose_mode(struct run *run, struct bt_error *err)
 {
 	bool wished = strcmp(run->wish.backend, "auto") != 0 || strcmp(run->wish.source, "auto") != 0;
-	int rc = mode_find(&run->wish, &run->mode, err);
+	int rc;
 
+	if (!wished)
+		choose_backend(run);
+	rc = mode_find(&run->wish, &run->mode, err);
 	if (rc)
 		return rc;
 	run->backend = *run->mode->ops;
 	run->source_name = run->mode->source;
-	run->reason = wished ? "asked for" : "the default: exact, and needs no PMU";
+	run->reason = wished ? "asked for" : run->choice.reason;
 	if (!strcmp(run->mode->source, "none"))
 		run->recorder.history = 0;
 	if (run->mode->ops != &pmu_ops)

@@ -36,6 +36,7 @@ EXTRA_DIST += collector/README.md
 bin_PROGRAMS += btrec
 btrec_SOURCES = \
 	collector/btrec_commands.h \
+	collector/btrec_doctor.c \
 	collector/btrec_dump.c \
 	collector/btrec_import.c \
 	collector/btrec_info.c \

@@ -24,7 +24,7 @@ _btrec() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} at
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list info dump --help -h --version" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list info doctor dump --help -h --version" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -58,6 +58,7 @@ _btrec() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
 		;;
+	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
 	info | dump) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac

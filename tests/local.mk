@@ -215,6 +215,9 @@ check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+# The doctor on machines that are not here.
+check_PROGRAMS += tests/tools/simulated_doctor
+tests_tools_simulated_doctor_LDADD = collector/libcollector.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
 PYTHON_TESTS = \
@@ -238,11 +241,13 @@ PYTHON_TESTS = \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
 	tests/e2e/hints.py \
+	tests/e2e/doctor.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_made.py \
 	tests/e2e/pt_decode.py \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
+EXTRA_DIST += tests/e2e/doctor
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/perf_made.py \
 	tests/programs/begin.c tests/programs/branchy.c tests/programs/conditionals.S tests/programs/die.S tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S \
 	tests/programs/faults.c tests/programs/handlers.S tests/programs/jit.S tests/programs/library.c \

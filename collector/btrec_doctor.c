@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* btrec doctor: what of this machine a recording can use. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "collector/btrec_commands.h"
+#include "collector/doctor/doctor.h"
+
+struct asked {
+	bool json, help;
+};
+
+static int set_json(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct asked *)target)->json = true;
+	return 0;
+}
+
+static int set_help(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct asked *)target)->help = true;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{"json", 0, NULL, "print it as JSON, schema btrec-doctor/1", set_json},
+	{"help", 'h', NULL, "show this", set_help},
+};
+
+enum {
+	ROWS = sizeof rows / sizeof rows[0]
+};
+
+int btrec_doctor(int argc, char **argv)
+{
+	struct asked asked = {0};
+	struct doctor doctor;
+	struct bt_error err;
+	int rc = options_parse(rows, ROWS, &asked, argc, argv, &err);
+
+	if (rc >= 0 && asked.help) {
+		puts("Usage: btrec doctor [OPTIONS]\nTells what of this machine a recording can use, why not the rest, and what changes that.\n\nOptions:");
+		options_help(stdout, rows, ROWS);
+		return 0;
+	}
+	if (rc >= 0 && rc < argc)
+		rc = bt_fail(&err, BT_E_MISUSE, 0, "doctor: takes no argument, not %s", argv[rc]);
+	if (rc < 0)
+		return btrec_complain(&err);
+	signal(SIGCHLD, SIG_DFL); /* children of ours tell something by how they end */
+	doctor_init(&doctor, machine_here());
+	rc = asked.json ? doctor_print_json(stdout, &doctor, &err) : doctor_print_text(stdout, &doctor);
+	if (rc >= 0 && (fflush(stdout) || ferror(stdout)))
+		rc = bt_fail(&err, BT_E_IO, errno, "doctor: cannot write");
+	if (rc < 0)
+		return btrec_complain(&err);
+	return rc ? 0 : bt_error_exit_status(BT_E_NO_HARDWARE);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/doctor/machine.h"
+
+#include <cpuid.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "collector/place.h"
+
+enum {
+	FILE_MAX = 1 << 14, /* of /proc/cpuinfo the first processor is enough */
+};
+
+static int read_here(void *state, const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), cause;
+	size_t len = 0;
+	ssize_t n = 0;
+
+	(void)state;
+	if (fd < 0)
+		return -errno;
+	while (len < size - 1 && (n = read(fd, out + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	cause = errno;
+	close(fd);
+	if (n < 0)
+		return -cause;
+	out[len] = '\0';
+	return (int)len;
+}
+
+static int is_name(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static int list_here(void *state, const char *path, char *out, size_t size)
+{
+	struct dirent **names;
+	int count = scandir(path, &names, is_name, alphasort);
+	size_t len = 0;
+
+	(void)state;
+	if (count < 0)
+		return -errno;
+	*out = '\0';
+	for (int i = 0; i < count; i++) {
+		if (len < size)
+			len += (size_t)snprintf(out + len, size - len, " %s", names[i]->d_name);
+		free(names[i]);
+	}
+	free(names);
+	return count;
+}
+
+static void cpuid_here(void *state, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+	(void)state;
+	__cpuid_count(leaf, subleaf, out[0], out[1], out[2], out[3]);
+}
+
+static const char *environment_here(void *state, const char *name)
+{
+	(void)state;
+	return getenv(name);
+}
+
+static int directory_here(void *state, struct machine_directory *out)
+{
+	char there[MACHINE_PATH_MAX];
+	struct statfs fs;
+	int rc;
+
+	(void)state;
+	if (place_directory(out->path, NULL))
+		return -ENOENT;
+	snprintf(there, sizeof there, "%s", out->path);
+	/* What is not there yet is made when the first trace is. */
+	while ((rc = statfs(there, &fs)) && errno == ENOENT && strrchr(there, '/') && there[1])
+		strrchr(there, '/')[strrchr(there, '/') == there] = '\0';
+	if (rc)
+		return -errno;
+	out->type = (uint64_t)fs.f_type;
+	out->room = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+	out->writable = !access(there, W_OK | X_OK);
+	return 0;
+}
+
+static int attempt_here(void *state, enum machine_attempt what)
+{
+	(void)state;
+	return machine_attempt_here(what);
+}
+
+struct machine machine_here(void)
+{
+	static const struct machine_ops ops = {
+		.read = read_here,
+		.list = list_here,
+		.cpuid = cpuid_here,
+		.environment = environment_here,
+		.directory = directory_here,
+		.attempt = attempt_here,
+	};
+
+	return (struct machine){.ops = &ops, .perf = &perf_kernel};
+}
+
+long long machine_number(const struct machine *m, const char *path, long long otherwise)
+{
+	char text[64], *end;
+	long long value;
+
+	if (m->ops->read(m->state, path, text, sizeof text) <= 0)
+		return otherwise;
+	value = strtoll(text, &end, 10);
+	return end == text ? otherwise : value;
+}
+
+bool machine_field(const struct machine *m, const char *path, const char *key, char *out, size_t size)
+{
+	char text[FILE_MAX], *line = text;
+	size_t len = strlen(key);
+
+	if (m->ops->read(m->state, path, text, sizeof text) <= 0)
+		return false;
+	for (; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		char *value = line + len;
+
+		if (strncmp(line, key, len))
+			continue;
+		value += strspn(value, " \t");
+		if (*value != ':')
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
+		return true;
+	}
+	return false;
+}
+
+bool machine_field_has(const struct machine *m, const char *path, const char *key, const char *word)
+{
+	char text[FILE_MAX], *save = NULL;
+
+	if (!machine_field(m, path, key, text, sizeof text))
+		return false;
+	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		if (!strcmp(w, word))
+			return true;
+	return false;
+}

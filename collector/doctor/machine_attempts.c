@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls made to see what comes of them. Where system calls are filtered a child makes them: a filter may end whoever makes one. */
+#include <asm/prctl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/doctor/machine.h"
+#include "collector/engine/layout.h"
+#include "collector/limits.h"
+
+#ifndef ARCH_SET_CPUID
+#define ARCH_SET_CPUID 0x1012 /* asm/prctl.h since Linux 4.12 */
+#endif
+
+enum {
+	TRAPPED = 3,
+	BLOCK_STOPS_MAX = 4 * MACHINE_BLOCK_SIZE,
+	SNAPSHOT_BYTES = 384, /* 16 entries: a BPF program's stack has 512 bytes */
+	HELPER_BRANCH_SNAPSHOT = 176,
+	TEST_RUN = 10, /* BPF_PROG_TEST_RUN, later BPF_PROG_RUN */
+};
+
+static int failed(long rc)
+{
+	return rc < 0 ? -errno : (int)rc;
+}
+
+static int opened(long fd)
+{
+	int rc = failed(fd);
+
+	if (rc >= 0)
+		close(rc);
+	return rc < 0 ? rc : 0;
+}
+
+/* Gives what call returns, made in a child; -MACHINE_KILLED when it did not live to tell. */
+static int in_child(int (*call)(void))
+{
+	int pipes[2], result = -MACHINE_KILLED;
+	pid_t pid;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		result = call();
+		(void)!write(pipes[1], &result, sizeof result);
+		_exit(0);
+	}
+	close(pipes[1]);
+	if (pid < 0)
+		result = -errno;
+	else if (read(pipes[0], &result, sizeof result) != sizeof result)
+		result = -MACHINE_KILLED;
+	close(pipes[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return result;
+}
+
+/* ---- Processes and memory ---- */
+
+static int try_proc(void)
+{
+	char self[32] = "";
+	ssize_t len = readlink("/proc/self", self, sizeof self - 1);
+
+	if (len < 0)
+		return -ENOENT;
+	return atoi(self) == getpid() ? 0 : -EXDEV;
+}
+
+static int try_ptrace(void)
+{
+	pid_t pid = fork();
+	int rc;
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	if (pid < 0)
+		return -errno;
+	rc = failed(ptrace(PTRACE_SEIZE, pid, NULL, NULL));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return rc;
+}
+
+static int try_vm_read(void)
+{
+	char from = 1, to = 0;
+	struct iovec local = {&to, 1}, remote = {&from, 1};
+
+	return failed(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
+}
+
+static int try_memfd(void)
+{
+	return opened(memfd_create("btrec", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+}
+
+/* As code_cache_map and window_map have it done in a program. */
+static int map_region(void)
+{
+	static const struct limits_share share = {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}};
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+	struct limits limits = {0};
+
+	limits_raise(&limits, getpid(), &share);
+	if (mmap((void *)region_address(CODE_AT), CODE_SIZE, PROT_READ | PROT_EXEC, flags, -1, 0) == MAP_FAILED)
+		return -errno;
+	if (mmap((void *)region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+static int try_region(void)
+{
+	return in_child(map_region);
+}
+
+/* ---- perf and BPF ---- */
+
+static long perf_open(struct perf_event_attr *attr)
+{
+	attr->size = sizeof *attr;
+	attr->disabled = 1;
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	return syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int try_perf(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+
+	return opened(perf_open(&attr));
+}
+
+static int try_cycles(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES};
+
+	return opened(perf_open(&attr));
+}
+
+static long open_lbr(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .sample_type = PERF_SAMPLE_BRANCH_STACK,
+				       .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY};
+
+	return perf_open(&attr);
+}
+
+static int try_lbr(void)
+{
+	return opened(open_lbr());
+}
+
+static int try_bts(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS, .sample_period = 1,
+				       .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR};
+
+	return opened(perf_open(&attr));
+}
+
+static int try_pt(void)
+{
+	struct machine here = machine_here();
+	long long type = machine_number(&here, "/sys/bus/event_source/devices/intel_pt/type", -1);
+	struct perf_event_attr attr = {.type = (uint32_t)type};
+
+	return type < 0 ? -ENOENT : opened(perf_open(&attr));
+}
+
+static int try_breakpoint(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_X, .bp_addr = region_address(0), .bp_len = sizeof(long),
+				       .sample_period = 1};
+
+	return opened(perf_open(&attr));
+}
+
+static long load_program(const struct bpf_insn *code, uint32_t count)
+{
+	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insn_cnt = count, .insns = (uintptr_t)code,
+			       .license = (uintptr_t)"Dual MIT/GPL"};
+
+	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr);
+}
+
+static int try_bpf(void)
+{
+	static const struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return opened(load_program(code, 2));
+}
+
+/* A program that calls the helper with room on its stack and returns what that returned. */
+static int try_snapshot(void)
+{
+	static const struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_1, .imm = -SNAPSHOT_BYTES},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = SNAPSHOT_BYTES},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3},
+		{.code = BPF_JMP | BPF_CALL, .imm = HELPER_BRANCH_SNAPSHOT},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int program = failed(load_program(code, sizeof code / sizeof code[0])), event, rc;
+	union bpf_attr run = {.test = {.prog_fd = (uint32_t)program}};
+
+	if (program < 0)
+		return program;
+	event = failed(open_lbr()); /* the helper has something to say while one runs */
+	if (event >= 0)
+		ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+	rc = failed(syscall(SYS_bpf, TEST_RUN, &run, sizeof run));
+	if (event >= 0)
+		close(event);
+	close(program);
+	return rc < 0 ? rc : (int)run.test.retval;
+}
+
+/* ---- What traps ---- */
+
+static void note_trap(int signo)
+{
+	(void)signo;
+	_exit(TRAPPED);
+}
+
+/* Whether code in a child traps. prepare gives -errno where that cannot be asked for. */
+static int traps(int (*prepare)(void), void (*code)(void))
+{
+	struct sigaction on_fault = {.sa_handler = note_trap};
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		int rc = prepare();
+
+		sigaction(SIGSEGV, &on_fault, NULL);
+		if (rc)
+			_exit(-rc > TRAPPED ? -rc : EINVAL);
+		code();
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -errno;
+	if (!WIFEXITED(status))
+		return -MACHINE_KILLED;
+	return WEXITSTATUS(status) <= TRAPPED ? WEXITSTATUS(status) == TRAPPED : -WEXITSTATUS(status);
+}
+
+static int forbid_rdtsc(void)
+{
+	return failed(prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
+}
+
+static void make_rdtsc(void)
+{
+	__asm__ volatile("rdtsc" ::: "eax", "edx");
+}
+
+static int forbid_cpuid(void)
+{
+	return failed(syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0));
+}
+
+static void make_cpuid(void)
+{
+	__asm__ volatile("cpuid" : : "a"(0), "c"(0) : "ebx", "edx");
+}
+
+static int try_rdtsc(void)
+{
+	return traps(forbid_rdtsc, make_rdtsc);
+}
+
+static int try_cpuid(void)
+{
+	return traps(forbid_cpuid, make_cpuid);
+}
+
+/* MACHINE_BLOCK_SIZE instructions between two breakpoints, every tenth a branch. */
+static void run_blocks(void)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(1);
+	__asm__ volatile("int3\n\t"
+			 ".rept 4\n\t"
+			 ".rept 9\n\tnop\n\t.endr\n\t"
+			 ".byte 0xeb, 0\n\t" /* jmp to the next instruction */
+			 ".endr\n\t"
+			 "int3");
+	_exit(0);
+}
+
+/* int3 tells itself from steps by its si_code. */
+static int count_stops(pid_t pid)
+{
+	siginfo_t info;
+	int status, stops = 0;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		return -EPERM;
+	for (;; stops++) {
+		if (ptrace(PTRACE_SINGLEBLOCK, pid, NULL, NULL))
+			return -errno;
+		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || stops > BLOCK_STOPS_MAX || ptrace(PTRACE_GETSIGINFO, pid, NULL, &info))
+			return -EIO;
+		if (WSTOPSIG(status) != SIGTRAP || info.si_code == SI_KERNEL)
+			return stops;
+	}
+}
+
+static int try_single_block(void)
+{
+	pid_t pid = fork();
+	int stops;
+
+	if (pid == 0)
+		run_blocks();
+	if (pid < 0)
+		return -errno;
+	stops = count_stops(pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return stops;
+}
+
+int machine_attempt_here(enum machine_attempt what)
+{
+	static int (*const calls[MACHINE_ATTEMPTS])(void) = {
+		[TRY_PROC] = try_proc,
+		[TRY_PTRACE] = try_ptrace,
+		[TRY_VM_READ] = try_vm_read,
+		[TRY_MEMFD] = try_memfd,
+		[TRY_REGION] = try_region,
+		[TRY_PERF] = try_perf,
+		[TRY_PERF_CYCLES] = try_cycles,
+		[TRY_PERF_LBR] = try_lbr,
+		[TRY_PERF_BTS] = try_bts,
+		[TRY_PERF_PT] = try_pt,
+		[TRY_PERF_BREAKPOINT] = try_breakpoint,
+		[TRY_BPF] = try_bpf,
+		[TRY_SNAPSHOT] = try_snapshot,
+		[TRY_SINGLE_BLOCK] = try_single_block,
+		[TRY_RDTSC_TRAP] = try_rdtsc,
+		[TRY_CPUID_TRAP] = try_cpuid,
+	};
+
+	return prctl(PR_GET_SECCOMP) == 0 ? calls[what]() : in_child(calls[what]);
+}

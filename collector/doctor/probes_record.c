@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* What can record: the backends, and the processor's own branch records. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/doctor/doctor_private.h"
+#include "collector/engine/layout.h"
+#include "collector/pmu/branch_source.h"
+
+#define PT_FOLDER PMU_DEVICES "/intel_pt"
+
+static const unsigned region_mb = (DATA_SIZE + CODE_SIZE) >> 20;
+
+/* Everything rests on these. */
+static bool can_trace(struct doctor *d, struct verdict *v)
+{
+	static const enum doctor_row rows[] = {DOCTOR_KERNEL, DOCTOR_PROC, DOCTOR_PTRACE};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct verdict *needed = doctor_ask(d, rows[i]);
+
+		if (needed->answer != DOCTOR_NO)
+			continue;
+		verdict_set(v, DOCTOR_NO, "%s", needed->why);
+		verdict_change(v, "%s", needed->change);
+		return false;
+	}
+	return true;
+}
+
+/* Programs may be smaller than btrec, or larger: whether the region fits into one is seen there. */
+static void tell_no_room(const struct doctor *d, struct verdict *v)
+{
+	uint64_t soft, hard;
+
+	if (doctor_limit(d, "Max address space", &soft, &hard) && hard != UINT64_MAX) {
+		verdict_set(v, DOCTOR_PARTLY, "%u MiB more than a program has may not fit under RLIMIT_AS, %" PRIu64 " MiB: else it is stepped, slowly", region_mb,
+			    hard >> 20);
+		verdict_change(v, "ulimit -v unlimited (a hard limit: as root)");
+		return;
+	}
+	verdict_set(v, DOCTOR_PARTLY, "%u MiB more than a program has may not fit: else it is stepped, slowly", region_mb);
+	if (machine_number(&d->machine, "/proc/sys/vm/overcommit_memory", 0) == 2)
+		verdict_change(v, "sudo sysctl vm.overcommit_memory=0");
+}
+
+void probe_engine(struct doctor *d, struct verdict *v)
+{
+	int rc;
+
+	if (!can_trace(d, v))
+		return;
+	rc = doctor_try(d, TRY_REGION);
+	if (rc == -ENOMEM) {
+		tell_no_room(d, v);
+	} else if (rc == -EEXIST) {
+		verdict_set(v, DOCTOR_NO, "its place in address spaces (0x%" PRIx64 ") is taken", (uint64_t)WORLD_RESERVED_START);
+	} else if (rc < 0) {
+		verdict_set(v, DOCTOR_NO, "its code cache cannot be mapped: %s (a security module that forbids executable memory?)", strerror(-rc));
+	} else if (doctor_try(d, TRY_MEMFD) < 0) {
+		verdict_set(v, DOCTOR_PARTLY, "every branch and exact ticks; slower than it could be, since memfd_create is refused");
+		if (doctor_is_filtered(d))
+			verdict_change_filter(v);
+	} else {
+		verdict_set(v, DOCTOR_YES, "every branch and exact ticks; its code cache fits (%u MiB)", region_mb);
+	}
+}
+
+void probe_step(struct doctor *d, struct verdict *v)
+{
+	if (can_trace(d, v))
+		verdict_set(v, DOCTOR_YES, "every branch and exact ticks, an instruction at a time: slow");
+}
+
+/* What an event of the processor's that was refused says. */
+static void set_refused(struct verdict *v, int rc, const char *lacking)
+{
+	if (rc == -EBUSY) {
+		verdict_set(v, DOCTOR_NO, "another recorder (perf, gdb) uses what there is one of: lbr and bts exclude each other");
+		verdict_change(v, "end it: pgrep -a 'perf|gdb|btrec' tells who it may be");
+	} else if (rc == -EOPNOTSUPP || rc == -ENOENT || rc == -ENODEV || rc == -EINVAL) {
+		verdict_set(v, DOCTOR_NO, "%s", lacking);
+	} else {
+		verdict_set(v, DOCTOR_NO, "perf_event_open: %s", strerror(-rc));
+	}
+}
+
+/* All need a PMU. */
+static bool has_pmu(struct doctor *d, struct verdict *v)
+{
+	const struct verdict *pmu = doctor_ask(d, DOCTOR_PMU);
+
+	if (pmu->answer == DOCTOR_YES)
+		return can_trace(d, v);
+	verdict_set(v, DOCTOR_NO, "%s", pmu->why);
+	verdict_change(v, "%s", pmu->change);
+	return false;
+}
+
+/* The machine has it: does btrec, and what does its own probe say, by which btrec run goes? */
+static void ask_source(const struct doctor *d, struct verdict *v, const char *name)
+{
+	struct pmu pmu = {.kernel = d->machine.perf, .source = branch_source_find(name)};
+	struct bt_error err;
+
+	if (!pmu.kernel || v->answer == DOCTOR_NO)
+		return;
+	if (!pmu.source) {
+		verdict_set(v, DOCTOR_NO, "the machine has it, this btrec cannot use it yet");
+		*v->change = '\0';
+	} else if (pmu.source->probe(&pmu, &err)) {
+		verdict_set(v, DOCTOR_NO, "%.200s", err.text);
+	} else if (*pmu.lacking) {
+		verdict_set(v, DOCTOR_PARTLY, "%.120s; %.110s", pmu.how, pmu.lacking);
+	} else {
+		verdict_set(v, DOCTOR_YES, "%.200s", pmu.how);
+	}
+}
+
+static void look_for_lbr(struct doctor *d, struct verdict *v)
+{
+	const struct verdict *snapshot;
+	long long depth;
+	int rc;
+
+	if (!has_pmu(d, v))
+		return;
+	rc = doctor_try(d, TRY_PERF_LBR);
+	if (rc == -EINVAL && doctor_is_amd(d)) {
+		verdict_set(v, DOCTOR_NO, "AMD's before Zen 4 have no branch records that could be used");
+		return;
+	}
+	if (rc < 0) {
+		char hypervisor[32];
+
+		set_refused(v, rc, doctor_hypervisor(d, hypervisor) ? "the hypervisor shows no branch records" : "this processor has no branch records");
+		return;
+	}
+	depth = machine_number(&d->machine, PMU_DEVICES "/cpu/caps/branches", machine_number(&d->machine, PMU_DEVICES "/cpu_core/caps/branches", 0));
+	snapshot = doctor_ask(d, DOCTOR_SNAPSHOT);
+	if (snapshot->answer == DOCTOR_YES && depth)
+		verdict_set(v, DOCTOR_YES, "the last %lld branches before a fault", depth);
+	else if (snapshot->answer == DOCTOR_YES)
+		verdict_set(v, DOCTOR_YES, "the last branches before a fault");
+	else
+		verdict_set(v, DOCTOR_PARTLY, "samples now and then, none at the fault: %.150s", snapshot->why);
+	if (v->answer == DOCTOR_PARTLY)
+		verdict_change(v, "%s", snapshot->change);
+}
+
+/* Addresses of branches can be wrong on these: erratum AAJ122 and its kin (Nehalem to Ivy Bridge). */
+static bool has_erratum(const struct doctor *d)
+{
+	static const unsigned char models[] = {0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f, 0x2a, 0x2d, 0x3a};
+	char family[16], model[16];
+
+	if (!machine_field(&d->machine, "/proc/cpuinfo", "cpu family", family, sizeof family) ||
+	    !machine_field(&d->machine, "/proc/cpuinfo", "model", model, sizeof model) || strcmp(family, "6") != 0)
+		return false;
+	return memchr(models, atoi(model), sizeof models) != NULL;
+}
+
+static void look_for_bts(struct doctor *d, struct verdict *v)
+{
+	char devices[1024];
+	bool own_pmu;
+	int rc;
+
+	if (!doctor_is_intel(d)) {
+		verdict_set(v, DOCTOR_NO, "Intel's only");
+		return;
+	}
+	if (!has_pmu(d, v))
+		return;
+	if (has_erratum(d)) {
+		verdict_set(v, DOCTOR_NO, "this processor may record wrong addresses (erratum AAJ122 and its kin)");
+		return;
+	}
+	if (!machine_field_has(&d->machine, "/proc/cpuinfo", "flags", "bts")) {
+		char hypervisor[32];
+
+		verdict_set(v, DOCTOR_NO, doctor_hypervisor(d, hypervisor) ? "the hypervisor does not show it" : "this processor has none");
+		return;
+	}
+	rc = doctor_try(d, TRY_PERF_BTS);
+	if (rc < 0) {
+		set_refused(v, rc, "the kernel has no BTS for this processor");
+		return;
+	}
+	own_pmu = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0 && strstr(devices, " intel_bts");
+	verdict_set(v, DOCTOR_YES, "an event of every branch%s", own_pmu ? "" : " (intel_bts is off, by page-table isolation: not needed)");
+}
+
+static void look_for_pt(struct doctor *d, struct verdict *v)
+{
+	static const struct {
+		const char *file, *name;
+	} caps[] = {{"psb_cyc", "cyc"}, {"mtc", "mtc"}, {"ip_filtering", "filters"}, {"ptwrite", "ptwrite"}};
+	char hypervisor[32], found[64] = "", path[128];
+	int rc;
+
+	if (!doctor_is_intel(d)) {
+		verdict_set(v, DOCTOR_NO, "Intel's only");
+		return;
+	}
+	if (machine_number(&d->machine, PT_FOLDER "/type", -1) < 0) {
+		verdict_set(v, DOCTOR_NO, doctor_hypervisor(d, hypervisor) ? "the hypervisor shows none" : "this processor or kernel has none");
+		return;
+	}
+	if (!can_trace(d, v))
+		return;
+	rc = doctor_try(d, TRY_PERF_PT);
+	if (rc < 0) {
+		const struct verdict *perf = doctor_ask(d, DOCTOR_PERF);
+
+		set_refused(v, rc, "the kernel has no Intel PT for this processor");
+		if (perf->answer == DOCTOR_NO) {
+			verdict_set(v, DOCTOR_NO, "%s", perf->why);
+			verdict_change(v, "%s", perf->change);
+		}
+		return;
+	}
+	for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
+		size_t len = strlen(found);
+
+		snprintf(path, sizeof path, "%s/caps/%s", PT_FOLDER, caps[i].file);
+		if (machine_number(&d->machine, path, 0) > 0)
+			snprintf(found + len, sizeof found - len, "%s%s", len ? ", " : "", caps[i].name);
+	}
+	verdict_set(v, DOCTOR_YES, "intel_pt%s%s", *found ? " with " : "", found);
+}
+
+void probe_lbr(struct doctor *d, struct verdict *v)
+{
+	look_for_lbr(d, v);
+	ask_source(d, v, "lbr");
+}
+
+void probe_bts(struct doctor *d, struct verdict *v)
+{
+	look_for_bts(d, v);
+	ask_source(d, v, "bts");
+}
+
+void probe_pt(struct doctor *d, struct verdict *v)
+{
+	look_for_pt(d, v);
+	ask_source(d, v, "pt");
+}
