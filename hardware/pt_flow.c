@@ -29,7 +29,7 @@ struct pt_flow {
 	bool trap;	 /* it is none of ours: an int3, for one, that leads into the kernel */
 	uint64_t budget, quiet;
 	int gap; /* the reason + 1 of the item before, where that is a gap */
-	struct pt_flow_item queue[QUEUE];
+	struct flow_item queue[QUEUE];
 	unsigned first, count;
 };
 
@@ -91,12 +91,12 @@ void pt_flow_free(struct pt_flow *f)
 
 /* --- items --- */
 
-static void put(struct pt_flow *f, enum pt_flow_kind kind, const struct bt_branch *b, uint64_t addr, const char *cause)
+static void put(struct pt_flow *f, enum flow_kind kind, const struct bt_branch *b, uint64_t addr, const char *cause)
 {
-	struct pt_flow_item *item = &f->queue[(f->first + f->count++) % QUEUE];
+	struct flow_item *item = &f->queue[(f->first + f->count++) % QUEUE];
 
 	f->gap = 0;
-	*item = (struct pt_flow_item){.kind = kind, .branch = *b, .addr = addr, .cause = cause};
+	*item = (struct flow_item){.kind = kind, .branch = *b, .addr = addr, .cause = cause};
 	/* Without a TSC packet there is a relative time only. */
 	if (pt_insn_time(f->decoder, &item->tsc, NULL, NULL) < 0)
 		item->tsc = 0;
@@ -109,7 +109,7 @@ static void put_gap(struct pt_flow *f, enum bt_gap_reason reason, uint64_t addr,
 	f->pending = false;
 	/* Where nothing could be read in between, it is one gap. */
 	if (f->gap != (int)reason + 1)
-		put(f, PT_FLOW_GAP, &b, addr, cause);
+		put(f, FLOW_GAP, &b, addr, cause);
 	f->gap = (int)reason + 1;
 }
 
@@ -118,7 +118,7 @@ static void put_leave(struct pt_flow *f, enum bt_branch_kind kind, uint64_t from
 	struct bt_branch b = {.kind = (uint8_t)kind, .from = from, .flags = BT_BRANCH_TAKEN};
 
 	f->user = f->pending = false;
-	put(f, PT_FLOW_LEAVE, &b, 0, NULL);
+	put(f, FLOW_LEAVE, &b, 0, NULL);
 }
 
 static void put_enter(struct pt_flow *f, uint64_t to)
@@ -126,12 +126,7 @@ static void put_enter(struct pt_flow *f, uint64_t to)
 	struct bt_branch b = {.to = to};
 
 	f->user = true;
-	put(f, PT_FLOW_ENTER, &b, 0, NULL);
-}
-
-static bool is_kernel(uint64_t addr)
-{
-	return addr >> 63;
+	put(f, FLOW_ENTER, &b, 0, NULL);
 }
 
 /* The pending branch led out of what is traced. */
@@ -148,7 +143,7 @@ static void leave_by_branch(struct pt_flow *f)
 /* The instruction at ip comes next: it is where the pending branch led. */
 static void arrive(struct pt_flow *f, uint64_t ip)
 {
-	if (is_kernel(ip)) {
+	if (flow_is_kernel(ip)) {
 		if (f->user)
 			leave_by_branch(f);
 		f->pending = f->trap = false;
@@ -157,7 +152,7 @@ static void arrive(struct pt_flow *f, uint64_t ip)
 	if (f->pending && f->user) {
 		f->branch.to = ip;
 		f->branch.flags = f->branch.kind == BT_BRANCH_JCC && ip == f->behind ? 0 : BT_BRANCH_TAKEN;
-		put(f, PT_FLOW_BRANCH, &f->branch, 0, NULL);
+		put(f, FLOW_BRANCH, &f->branch, 0, NULL);
 	}
 	f->pending = f->trap = false;
 	if (!f->user)
@@ -207,7 +202,7 @@ static void take_insn(struct pt_flow *f, const struct pt_insn *insn)
 	arrive(f, insn->ip);
 	f->quiet = needs_trace(kind) ? 0 : f->quiet + 1;
 	f->behind = insn->ip + insn->size;
-	if (is_kernel(insn->ip))
+	if (flow_is_kernel(insn->ip))
 		return;
 	f->trap = kind < 0 && insn->iclass == ptic_far_call;
 	if (kind < 0)
@@ -259,7 +254,7 @@ static void take_enabled(struct pt_flow *f, const struct pt_event *ev)
 	if (f->user)
 		put_gap(f, BT_GAP_UNDECODED, ev->variant.enabled.ip, "tracing began twice");
 	f->pending = f->trap = false;
-	if (!is_kernel(ev->variant.enabled.ip))
+	if (!flow_is_kernel(ev->variant.enabled.ip))
 		put_enter(f, ev->variant.enabled.ip);
 }
 
@@ -270,7 +265,7 @@ static void take_disabled(struct pt_flow *f, const struct pt_event *ev)
 
 	if (!f->user)
 		return;
-	if (near && !ev->ip_suppressed && !is_kernel(ev->variant.disabled.ip)) {
+	if (near && !ev->ip_suppressed && !flow_is_kernel(ev->variant.disabled.ip)) {
 		arrive(f, ev->variant.disabled.ip);
 		put_leave(f, BT_BRANCH_GAP, 0);
 	} else if (near) {
@@ -299,9 +294,9 @@ static void take_async_branch(struct pt_flow *f, const struct pt_event *ev)
 {
 	uint64_t from = ev->variant.async_branch.from, to = ev->variant.async_branch.to;
 
-	if (!f->user || is_kernel(from))
+	if (!f->user || flow_is_kernel(from))
 		return;
-	if (ev->ip_suppressed || is_kernel(to)) {
+	if (ev->ip_suppressed || flow_is_kernel(to)) {
 		leave_async(f, from);
 		return;
 	}
@@ -315,7 +310,7 @@ static void take_overflow(struct pt_flow *f, const struct pt_event *ev)
 {
 	put_gap(f, BT_GAP_LOST, ev->ip_suppressed ? 0 : ev->variant.overflow.ip, "the processor lost trace packets");
 	f->trap = f->user = false;
-	if (!ev->ip_suppressed && !is_kernel(ev->variant.overflow.ip))
+	if (!ev->ip_suppressed && !flow_is_kernel(ev->variant.overflow.ip))
 		put_enter(f, ev->variant.overflow.ip);
 }
 
@@ -366,7 +361,7 @@ static void next_sync(struct pt_flow *f)
 		put_gap(f, BT_GAP_UNDECODED, 0, pt_errstr(pt_errcode(f->status)));
 }
 
-int pt_flow_next(struct pt_flow *f, struct pt_flow_item *item)
+int pt_flow_next(struct pt_flow *f, struct flow_item *item)
 {
 	while (!f->count) {
 		if (f->ended || !f->decoder)
@@ -382,36 +377,4 @@ int pt_flow_next(struct pt_flow *f, struct pt_flow_item *item)
 	f->first = (f->first + 1) % QUEUE;
 	f->count--;
 	return 1;
-}
-
-/* --- entries --- */
-
-static bool join_enter(struct pt_join *j, uint64_t to, struct bt_branch *out)
-{
-	bool left = j->left;
-
-	*out = j->at;
-	j->left = false;
-	if (!left || (j->at.kind == BT_BRANCH_ASYNC && j->at.from == to))
-		return false;
-	if (j->at.kind == BT_BRANCH_GAP)
-		*out = (struct bt_branch){.kind = BT_BRANCH_GAP, .to = BT_GAP_FILTERED};
-	else
-		out->to = to;
-	return true;
-}
-
-bool pt_join(struct pt_join *j, const struct pt_flow_item *item, struct bt_branch *out)
-{
-	switch (item->kind) {
-	case PT_FLOW_ENTER:
-		return join_enter(j, item->branch.to, out);
-	case PT_FLOW_LEAVE:
-		*j = (struct pt_join){.left = true, .at = item->branch};
-		return false;
-	default:
-		j->left = false;
-		*out = item->branch;
-		return true;
-	}
 }

@@ -89,6 +89,9 @@ tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_ca
 tests_unit_test_import_LDADD = import/libimport.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_import_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+UNIT_TESTS += tests/unit/test_bts_flow
+tests_unit_test_bts_flow_LDADD = $(HARDWARE_LIBS) $(CMOCKA_LIBS) $(HARDWARE_SYSTEM_LIBS)
+
 # (other folders' unit tests go here: UNIT_TESTS += tests/unit/test_x, and its _LDADD)
 
 if HAVE_CMOCKA

@@ -37,9 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct slice in = slice_of(data, size), code;
 	struct pt_flow_config c = {.head = BT_GAP_OVERWRITTEN, .code = read_code, .arg = &code};
-	struct pt_join join = {0};
+	struct flow_join join = {0};
 	struct bt_error err = {0};
-	struct pt_flow_item item;
+	struct flow_item item;
 	struct pt_flow *f;
 	struct bt_branch b;
 	uint64_t items = 0;
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(pt_flow_new(&f, &c, &err) == 0);
 	while (pt_flow_next(f, &item) == 1) {
 		MUST(++items < (1u << 23) + 8192 * (uint64_t)size);
-		if (pt_join(&join, &item, &b))
+		if (flow_join(&join, &item, &b))
 			check_entry(&b);
 	}
 	MUST(!pt_flow_next(f, &item));

@@ -355,9 +355,9 @@ static int decode(struct maker *k, const char *path)
 	struct pt_flow_config c = {.head = BT_GAP_OVERWRITTEN, .code = code_of_trace, .arg = k};
 	uint8_t *stream = malloc(STREAM_MAX);
 	FILE *f = fopen(path, "rb");
-	struct pt_join join = {0};
+	struct flow_join join = {0};
 	struct bt_error err = {0};
-	struct pt_flow_item item;
+	struct flow_item item;
 	struct pt_flow *flow;
 	struct bt_branch b;
 
@@ -368,9 +368,9 @@ static int decode(struct maker *k, const char *path)
 	if (pt_flow_new(&flow, &c, &err) < 0)
 		die(err.text);
 	while (pt_flow_next(flow, &item) == 1) {
-		if (item.kind == PT_FLOW_GAP && item.cause)
+		if (item.kind == FLOW_GAP && item.cause)
 			fprintf(stderr, "gap at %" PRIx64 ": %s\n", item.addr, item.cause);
-		if (pt_join(&join, &item, &b))
+		if (flow_join(&join, &item, &b))
 			print(&b);
 	}
 	pt_flow_free(flow);
