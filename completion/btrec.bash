@@ -69,10 +69,11 @@ _btview() {
 	COMPREPLY=()
 	case $prev in
 	-n | --thread | --function) ;;
+	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
 	--export) mapfile -t COMPREPLY < <(compgen -W "perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export -n --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --by -n --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

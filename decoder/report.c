@@ -98,7 +98,7 @@ static void put_end(struct report *r)
 	text_printf(&r->t, "\n");
 }
 
-static void put_header(struct report *r)
+void report_header(struct report *r)
 {
 	const struct bt_record_header *h = &r->m->trace->header;
 
@@ -403,7 +403,7 @@ static int put_all(struct report *r, struct bt_error *err)
 {
 	int rc;
 
-	put_header(r);
+	report_header(r);
 	rc = put_moment(r, err);
 	if (rc)
 		return rc;

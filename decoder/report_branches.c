@@ -340,6 +340,31 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 	return r->o->function && !b->shown.count;
 }
 
+int report_branch_rows(struct report *r, size_t from, size_t end, size_t count, struct bt_error *err)
+{
+	struct branch_rows b = {.tick_width = 1};
+	size_t before = r->focus.end;
+	int rc;
+
+	r->focus.end = end;
+	rc = select_entries(r, &b, from, err);
+	if (!rc)
+		rc = fold_init(&b.fold, &b.shown, SIZE_MAX, true, err);
+	if (!rc) {
+		b.first = first_line(&b.fold, count);
+		rc = measure_depth(&b, err);
+	}
+	if (!rc) {
+		measure_columns(r, &b);
+		put_rows(r, &b);
+	}
+	r->focus.end = before;
+	fold_release(&b.fold);
+	free(b.shown.entries);
+	free(b.depth);
+	return rc;
+}
+
 int report_branches(struct report *r, struct bt_error *err)
 {
 	struct branch_rows b = {.tick_width = 1};

@@ -300,6 +300,7 @@ void importer_sched(struct importer *im, struct import_thread_id id, uint64_t ti
 		return;
 	body.task = t->task;
 	body.seq = importer_seq(im);
+	body.position = t->first + t->count + 1;
 	importer_event(im, BT_RECORD_SCHED, &body);
 }
 

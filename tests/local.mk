@@ -37,7 +37,7 @@ tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
-	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_verdict
+	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict
 UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
 EXTRA_DIST += tests/unit/trace_maker.h
 tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
@@ -45,6 +45,7 @@ tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_faults_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_dump_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_system_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_verdict_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
@@ -244,6 +245,7 @@ PYTHON_TESTS = \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
 	tests/e2e/hints.py \
+	tests/e2e/by_cpu.py \
 	tests/e2e/doctor.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_made.py \

@@ -22,6 +22,7 @@ enum view {
 	VIEW_TEXT,
 	VIEW_JSON,
 	VIEW_EXPORT,
+	VIEW_BY_CPU,
 };
 
 enum {
@@ -35,7 +36,7 @@ enum {
 struct arguments {
 	enum view view;
 	struct report_options report;
-	bool count_given;
+	bool count_given, by_cpu;
 	const struct export_kind *export; /* of VIEW_EXPORT */
 	const char *trace; /* NULL: the latest */
 };
@@ -101,6 +102,12 @@ static bool take_function(struct arguments *a, const char *value)
 	return *value;
 }
 
+static bool take_by(struct arguments *a, const char *value)
+{
+	a->by_cpu = true;
+	return !strcmp(value, "cpu");
+}
+
 struct option_row {
 	char letter; /* 0: none */
 	const char *name, *argument, *help;
@@ -111,6 +118,7 @@ static const struct option_row rows[] = {
 	{0, "stdio", NULL, "print a report as text, as without a terminal", take_text},
 	{0, "json", NULL, "print a report as JSON (schema btrec-report/1)", take_json},
 	{0, "export", "KIND", "print the trace in the form of another tool (listed below)", take_export},
+	{0, "by", "cpu", "print which tasks ran on which CPU when, with their branches", take_by},
 	{'n', NULL, "N", "show the last N branches (40; with --json 65536)", take_count},
 	{0, "thread", "TASK", "show the branches of this task, or thread id", take_thread},
 	{0, "function", "NAME", "show only branches from or to this function", take_function},
@@ -212,6 +220,12 @@ static int parse(struct arguments *a, int argc, char **argv)
 		fputs("btview: one trace at a time\n", stderr);
 		return usage_error();
 	}
+	if (a->by_cpu && (a->view == VIEW_JSON || a->view == VIEW_EXPORT)) {
+		fputs("btview: --by goes with --stdio\n", stderr);
+		return usage_error();
+	}
+	if (a->by_cpu)
+		a->view = VIEW_BY_CPU;
 	a->trace = argv[optind];
 	return -1;
 }
@@ -256,7 +270,20 @@ static int show_as(const struct arguments *a, struct model *m, struct symbols *s
 		return json_print(stdout, m, s, &options, err);
 	if (!a->count_given)
 		options.count = BRANCHES_SHOWN;
+	if (a->view == VIEW_BY_CPU)
+		return report_print_by_cpu(stdout, m, s, &options, err);
 	return report_print(stdout, m, s, &options, err);
+}
+
+static const char *what_is_missing(const struct arguments *a, const struct model *m)
+{
+	struct focus f;
+
+	if (a->report.has_thread && focus_choose(&f, m, &a->report))
+		return "no such task or thread";
+	if (a->report.function)
+		return "no such branch";
+	return "the trace does not tell when a task ran where: it has no arrivals, no departures, no samples with CPU and time";
 }
 
 static int show(const struct arguments *a, struct model *m, struct symbols *s)
@@ -271,7 +298,7 @@ static int show(const struct arguments *a, struct model *m, struct symbols *s)
 		return bt_error_exit_status(BT_E_IO);
 	}
 	if (rc)
-		fprintf(stderr, "btview: %s\n", !a->report.function ? "no such task or thread" : "no such branch");
+		fprintf(stderr, "btview: %s\n", what_is_missing(a, m));
 	return rc ? EXIT_NO_MATCH : 0;
 }
 

@@ -20,7 +20,7 @@ const struct branch_source_ops *branch_source_find(const char *name)
 
 void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint32_t cpu, enum bt_sched what)
 {
-	struct bt_record_sched rec = {.task = task->number, .cpu = cpu + 1, .what = (uint8_t)what};
+	struct bt_record_sched rec = {.task = task->number, .cpu = cpu + 1, .what = (uint8_t)what, .position = task->ring.next + 1};
 	uint64_t begun = trace_writer_begun(p->writer);
 
 	rec.seq = trace_writer_next_seq(p->writer);

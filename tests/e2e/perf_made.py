@@ -10,7 +10,8 @@ SAMPLE_ID_ALL = 1 << 18
 FIELDS = {"ip": IP, "tid": TID, "time": TIME, "addr": ADDR, "read": READ, "callchain": CALLCHAIN, "id": ID, "cpu": CPU,
           "period": PERIOD, "stream": STREAM_ID, "raw": RAW, "branches": BRANCH_STACK, "regs": REGS_USER, "stack": STACK_USER,
           "identifier": IDENTIFIER}
-MMAP, LOST, COMM, EXIT, FORK, SAMPLE, MMAP2, LOST_SAMPLES, SWITCH = 1, 2, 3, 4, 7, 9, 10, 13, 14
+MMAP, LOST, COMM, EXIT, THROTTLE, UNTHROTTLE, FORK, SAMPLE, MMAP2, AUX, ITRACE_START, LOST_SAMPLES, SWITCH, SWITCH_CPU_WIDE = \
+    1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15
 HEADER_ATTR, HEADER_BUILD_ID, FINISHED_ROUND, AUXTRACE_INFO, AUXTRACE, HEADER_FEATURE, COMPRESSED = 64, 67, 68, 70, 71, 80, 81
 MISPREDICTED, PREDICTED = 1, 2
 
@@ -142,6 +143,10 @@ class Event:
 
     def switch(self, out, pid=100, tid=100, time=0, cpu=0, preempt=False):
         return self._with(SWITCH, b"", pid, tid, time, cpu, 2 | out << 13 | preempt << 14)
+
+    def switch_cpu_wide(self, out, other, pid=100, tid=100, time=0, cpu=0, preempt=False):
+        """other: pid and tid of who runs next, or ran before."""
+        return self._with(SWITCH_CPU_WIDE, struct.pack("<II", *other), pid, tid, time, cpu, 2 | out << 13 | preempt << 14)
 
 
 def finished_round():
