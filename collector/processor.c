@@ -36,7 +36,12 @@ static bool has_lzcnt(void)
 	return __get_cpuid(LEAF_EXTENDED, &eax, &ebx, &ecx, &edx) && ecx & LZCNT;
 }
 
+static bool has_vector_lzcnt(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd");
+}
+
 struct processor processor_probe(void)
 {
-	return (struct processor){.fast_pext = has_fast_pext(), .lzcnt = has_lzcnt()};
+	return (struct processor){.fast_pext = has_fast_pext(), .lzcnt = has_lzcnt(), .vector_lzcnt = has_vector_lzcnt()};
 }

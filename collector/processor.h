@@ -8,6 +8,7 @@
 struct processor {
 	bool fast_pext; /* PEXT (BMI2), in hardware */
 	bool lzcnt;
+	bool vector_lzcnt; /* VPLZCNTQ (AVX-512), and the system lets it be used */
 };
 
 struct processor processor_probe(void);

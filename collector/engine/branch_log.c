@@ -142,7 +142,7 @@ static void put(struct branch_log *log, const struct branch_log_record *slots, s
 	branch_log_pass(&log->at, slots);
 }
 
-struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, bool lzcnt)
+struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, const struct processor *processor)
 {
 	struct branch_log *log = calloc(1, sizeof *log);
 	struct block *first;
@@ -150,7 +150,7 @@ struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, 
 	if (!log)
 		return NULL;
 	log->limit = limit;
-	log->has_lzcnt = lzcnt;
+	log->copy = record_copy_best(processor);
 	log->block_slots = BLOCK_MIN;
 	while (log->block_slots < BLOCK_MAX && log->block_slots < limit / 16)
 		log->block_slots *= 2;
@@ -211,57 +211,32 @@ void branch_log_begin(struct branch_log *log, const struct segment_table *t, uin
 	put(log, &(struct branch_log_record){.bits = pc, .segment = segment_generation(t), .kind = SLOT_BEGIN}, 1);
 }
 
-static void mark_bad_records(struct branch_log_record *records, size_t n)
+/* Returns how many ticks they hold. */
+static uint64_t mark_bad_records(struct branch_log_record *records, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!records[i].bits || records[i].kind > BRANCH_LOG_LOOP)
-			records[i].kind = SLOT_BAD;
-}
-
-struct record_sums {
-	uint64_t ticks, transfers;
-	bool bad;
-};
-
-/* In each of its callers, with the instructions that they may use. */
-static inline __attribute__((always_inline)) struct record_sums sum(const struct branch_log_record *records, size_t n)
-{
-	uint64_t ticks = 0, transfers = 0;
-	uint32_t bad = 0;
+	uint64_t ticks = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t bits = records[i].bits;
-		uint32_t kind = records[i].kind;
-
-		ticks += conditionals(bits);
-		transfers += kind != BRANCH_LOG_DIRECT;
-		bad |= !bits | (kind > BRANCH_LOG_LOOP);
+		if (!records[i].bits || records[i].kind > BRANCH_LOG_LOOP)
+			records[i].kind = SLOT_BAD;
+		ticks += branch_log_slot_ticks(&records[i]);
 	}
-	return (struct record_sums){ticks, transfers, bad};
+	return ticks;
 }
 
-/* There are hundreds of millions of them a second, and BSR takes four cycles where LZCNT takes one (AMD). */
-__attribute__((target("lzcnt"))) static struct record_sums sum_by_lzcnt(const struct branch_log_record *records, size_t n)
+static void take_records(struct branch_log *log, struct branch_log_record *to, const struct branch_log_record *records, size_t n)
 {
-	return sum(records, n);
-}
-
-static struct record_sums sum_by_bsr(const struct branch_log_record *records, size_t n) { return sum(records, n); }
-
-/* The records are our own copy by now: the program can write to the others at any moment. */
-static void check_records(struct branch_log *log, struct branch_log_record *records, size_t n)
-{
-	struct record_sums s = log->has_lzcnt ? sum_by_lzcnt(records, n) : sum_by_bsr(records, n);
+	struct record_sums s = log->copy(to, records, n);
 
 	if (s.bad)
-		mark_bad_records(records, n);
+		s.ticks = mark_bad_records(to, n);
 	log->tick += s.ticks;
-	log->entries += s.ticks + s.transfers;
+	log->entries += s.ticks + s.arrivals;
 	if (s.ticks) {
 		log->counted->cond = true;
 		log->counted->cond_block = log->next - 1;
 	}
-	log->at.last = records[n - 1];
+	log->at.last = to[n - 1];
 }
 
 void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n)
@@ -273,8 +248,7 @@ void branch_log_records(struct branch_log *log, const struct branch_log_record *
 		if (b->used == log->block_slots)
 			b = new_block(log);
 		piece = log->block_slots - b->used < n ? log->block_slots - b->used : n;
-		memcpy(b->slots + b->used, records, piece * sizeof *records);
-		check_records(log, b->slots + b->used, piece);
+		take_records(log, b->slots + b->used, records, piece);
 		b->used += piece;
 		records += piece;
 		n -= piece;

@@ -10,6 +10,7 @@
 
 #include "collector/branch_ring.h"
 #include "collector/engine/segment.h"
+#include "collector/processor.h"
 
 /* As the cache's code writes it into the tracee's buffer, 16 bytes.
  * bits: a sentinel 1, below it one bit per conditional branch executed since the record before, oldest highest: 0 taken, 1 not.
@@ -32,9 +33,9 @@ enum branch_log_kind {
 
 struct branch_log; /* opaque, of one task */
 
-/* limit: entries of branch history wanted (>= 1); memory grows up to about 16 bytes per entry. start: counts to go on from. lzcnt: the processor has it. NULL
+/* limit: entries of branch history wanted (>= 1); memory grows up to about 16 bytes per entry. start: counts to go on from. NULL
  * without memory. */
-struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, bool lzcnt);
+struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, const struct processor *processor);
 void branch_log_free(struct branch_log *log);
 
 /* A stretch begins at pc, in the current generation of the table, in this image epoch. The table must stay until the log is settled. */

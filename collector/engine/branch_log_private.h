@@ -5,6 +5,7 @@
 
 #include "collector/engine/branch_log.h"
 #include "collector/engine/branch_walk.h"
+#include "collector/engine/record_copy.h"
 
 /* Kinds of slots beside enum branch_log_kind. What the program scribbles on its records cannot make one of these. */
 enum slot_kind {
@@ -47,7 +48,7 @@ struct counted {
 };
 
 struct branch_log {
-	bool has_lzcnt; /* the processor */
+	record_copy_fn *copy;
 	size_t limit;
 	size_t block_slots, max_blocks;
 	size_t places;		/* of blocks: max_blocks, but where that was lowered */

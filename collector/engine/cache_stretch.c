@@ -59,8 +59,8 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 	s->called = p->state & PLACE_CALLED;
 	if (p->state & PLACE_SPILLED)
 		*register_at(r, p->reg) = s->ctx.spill;
-	if (p->state & PLACE_RAX_RCX) {
-		r->rax = s->ctx.rax;
+	if (p->state & PLACE_R10_RCX) {
+		r->r10 = s->ctx.r10;
 		r->rcx = s->ctx.rcx;
 	}
 	s->arrival = ARRIVED_NOWHERE;
@@ -78,7 +78,7 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 	if (trap == c->miss_trap) {
 		s->regs.rip = s->regs.rcx;
 		s->regs.rcx = s->ctx.rcx;
-		s->regs.rax = s->ctx.rax;
+		s->regs.r10 = s->ctx.r10;
 		s->arrival = ARRIVED_INDIRECT;
 		s->kind = EXIT_LINK;
 	} else {
@@ -94,7 +94,7 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 	return true;
 }
 
-/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx and the one lent to an operand may be the
+/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10 and the one lent to an operand may be the
  * cache's, and where ticks are counted they may be one short. */
 static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
 {
@@ -121,10 +121,14 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
 	else /* nobody knows */
 		s->regs.rip = begin;
-	if (!p && (chain || at < c->checkpoint || (at >= c->call && at < c->called))) {
-		s->regs.rax = s->ctx.rax;
+	if (!p && (chain || at < c->checkpoint)) {
+		s->regs.r10 = s->ctx.r10;
 		s->regs.rcx = s->ctx.rcx;
 	}
+	if (!p && !chain && ((at > c->miss && at < c->checkpoint) || (at >= c->call && at < c->called)))
+		s->regs.rax = s->ctx.rax;
+	if (!p && at >= c->call && at < c->called)
+		s->regs.rcx = s->ctx.rcx;
 }
 
 void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s)

@@ -191,27 +191,29 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	chain_place(t, NULL, 0, 0);
 }
 
-/* To wherever rcx says; rax and rcx are in the context. */
+/* To wherever rcx says; r10 and rcx are in the context. */
 static void emit_dispatch(struct translation *t)
 {
-	EMIT(&t->out, 0x0f, 0xb7, 0xc1); /* movzx eax, cx */
-	EMIT(&t->out, 0x65, 0xff, 0x24, 0xc5); /* jmp gs:[rax*8+table1] */
+	EMIT(&t->out, 0x44, 0x0f, 0xb7, 0xd1); /* movzx r10d, cx */
+	EMIT(&t->out, 0x65, 0x42, 0xff, 0x24, 0xd5); /* jmp gs:[r10*8+table1] */
 	emit_u32(&t->out, TABLE1_AT);
 }
 
 static void emit_return(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	uint32_t pops = 8 + (s->insn.imm_size ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8) : 0);
+	uint32_t more = s->insn.imm_size ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8) : 0;
 
 	chain_bring_bits(t, s);
 	chain_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	emit_store(e, X86_RAX, CTX_RAX);
-	EMIT(e, 0x48, 0x8b, 0x0c, 0x24); /* mov rcx, [rsp] */
-	chain_place(t, s, PLACE_RAX_RCX, 0);
-	EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+pops] */
-	emit_u32(e, pops);
+	emit_store(e, X86_R10, CTX_R10);
+	emit_u8(e, 0x59); /* pop rcx */
+	if (more) {
+		chain_place(t, s, PLACE_BETWEEN, 0);
+		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+more] */
+		emit_u32(e, more);
+	}
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	chain_count_transfer(t, s);
 	chain_note_origin(t);
@@ -226,7 +228,7 @@ static void emit_load_target(struct translation *t, const struct step *s)
 
 	if (in->traits & X86_RIP_RELATIVE) {
 		emit_constant(&t->out, X86_RCX, target_of(s));
-		chain_place(t, s, PLACE_RAX_RCX, 0);
+		chain_place(t, s, PLACE_R10_RCX, 0);
 		EMIT(&t->out, 0x48, 0x8b, 0x09); /* mov rcx, [rcx] */
 		return;
 	}
@@ -247,14 +249,14 @@ static void emit_indirect(struct translation *t, const struct step *s)
 		bring_r11(t, s);
 	chain_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	emit_store(e, X86_RAX, CTX_RAX);
+	emit_store(e, X86_R10, CTX_R10);
 	emit_load_target(t, s);
-	chain_place(t, s, PLACE_RAX_RCX, 0);
+	chain_place(t, s, PLACE_R10_RCX, 0);
 	if (t->r11_in) {
 		emit_store(e, X86_R11, CTX_R11);
 		emit_load(e, X86_R11, CTX_BITS);
 		t->r11_in = false;
-		chain_place(t, s, PLACE_RAX_RCX, 0);
+		chain_place(t, s, PLACE_R10_RCX, 0);
 	}
 	if (s->insn.class == BT_INSN_ICALL)
 		literal = emit_return_address(t, behind(s));
@@ -292,14 +294,14 @@ size_t chain_emit_indirect_entry(struct translation *t)
 	struct emitter *e = &t->out;
 	size_t wrong, body, stop[STOP_TESTS];
 
-	EMIT(e, 0x48, 0xb8); /* mov rax, -pc */
+	EMIT(e, 0x49, 0xba); /* mov r10, -pc */
 	emit_u64(e, -t->pc);
-	EMIT(e, 0x48, 0x8d, 0x0c, 0x01); /* lea rcx, [rcx+rax] */
+	EMIT(e, 0x4a, 0x8d, 0x0c, 0x11); /* lea rcx, [rcx+r10] */
 	EMIT(e, 0xe3, 5);		 /* jrcxz */
 	wrong = emit_jump(e);
 	emit_patch(e, wrong, region_address(CODE_AT) + t->cache->wrong);
 	if (t->cache->ticks) {
-		emit_load(e, X86_RAX, CTX_RAX);
+		emit_load(e, X86_R10, CTX_R10);
 		chain_emit_stop_test(t, stop);
 		emit_load(e, X86_RCX, CTX_RCX);
 		body = emit_jump(e);
@@ -316,7 +318,7 @@ size_t chain_emit_indirect_entry(struct translation *t)
 	EMIT(e, 0x48, 0x8d, 0x49, 16); /* lea rcx, [rcx+16] */
 	emit_store(e, X86_RCX, CTX_NEXT);
 	emit_bits_empty(e);
-	emit_load(e, X86_RAX, CTX_RAX);
+	emit_load(e, X86_R10, CTX_R10);
 	EMIT(e, 0xe3, 9 + 5); /* jrcxz full */
 	emit_load(e, X86_RCX, CTX_RCX);
 	body = emit_jump(e);

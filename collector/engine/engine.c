@@ -242,7 +242,7 @@ static int engine_task_init(struct backend *b, struct task *task)
 	if (!et)
 		return -BT_E_NO_MEMORY;
 	if (task->history)
-		task->log = branch_log_new(task->history, &task->ring.now, b->processor.lzcnt);
+		task->log = branch_log_new(task->history, &task->ring.now, &b->processor);
 	if ((task->history && !task->log) || stepper_ops.task_init(b, task)) {
 		free(et);
 		return -BT_E_NO_MEMORY;

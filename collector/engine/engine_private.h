@@ -26,6 +26,7 @@ struct context {
 	int64_t call_next;
 	uint64_t slots[CTX_SLOT_COUNT];
 	uint64_t from;
+	uint64_t r10;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 

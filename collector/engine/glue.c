@@ -38,16 +38,17 @@ static void jump_through(struct emitter *e, uint32_t at)
 	emit_u32(e, at);
 }
 
-/* rcx: the address jumped to; the application's rax and rcx are in the context. To its chain's indirect entry, or the trap with the
+/* rcx: the address jumped to; the application's r10 and rcx are in the context. To its chain's indirect entry, or the trap with the
  * application's flags. Keeps what it found in table 1. */
 static void emit_search(struct code_cache *c, struct emitter *e)
 {
 	size_t again, found, null, absent, back;
 
-	c->wrong = (uint32_t)e->len; /* rax = -(address of the chain), rcx = address jumped to - address of the chain */
-	EMIT(e, 0x48, 0xf7, 0xd0);		/* not rax */
-	EMIT(e, 0x48, 0x8d, 0x4c, 0x01, 0x01);	/* lea rcx, [rcx+rax+1] */
+	c->wrong = (uint32_t)e->len; /* r10 = -(address of the chain), rcx = address jumped to - address of the chain */
+	EMIT(e, 0x49, 0xf7, 0xd2);		/* not r10 */
+	EMIT(e, 0x4a, 0x8d, 0x4c, 0x11, 0x01);	/* lea rcx, [rcx+r10+1] */
 	c->miss = (uint32_t)e->len;
+	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
 	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: 0 is what free entries hold */
@@ -79,10 +80,12 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_RDX, CTX_RDX);
 	emit_store(e, X86_RAX, CTX_ENTRY);
 	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_ENTRY);
 	land(e, absent);
 	land(e, null);
 	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
 	c->miss_trap = (uint32_t)e->len;
 	EMIT(e, 0xcc);
 }

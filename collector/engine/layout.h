@@ -15,8 +15,8 @@
 enum {
 	/* The context: 8 bytes each, at gs:[offset]. */
 	CTX_SPILL = 0x00,  /* a register lent to a rip-relative operand */
-	CTX_RAX = 0x08,	   /* the application's rax and rcx inside an indirect branch */
-	CTX_RCX = 0x10,
+	CTX_RAX = 0x08,	   /* the application's, where rax is used */
+	CTX_RCX = 0x10,	   /* likewise */
 	CTX_BITS = 0x18,   /* the history bits while r11 is the application's */
 	CTX_R11 = 0x20,	   /* the application's r11 otherwise */
 	CTX_NEXT = 0x28,   /* where the next record goes: a negative offset from the records' end */
@@ -34,7 +34,8 @@ enum {
 	CTX_SLOTS = 0x78, /* r11 as it was at the transfer of this number since the last conditional */
 	CTX_SLOT_COUNT = 8,
 	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
-	CTX_SIZE = 0xc0,
+	CTX_R10 = 0xc0,	  /* the application's inside an indirect branch: nothing waits for it there, as it would for a result in rax, or for an argument */
+	CTX_SIZE = 0xc8,
 
 	/* The window (window.h), all of the data: the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
 	DESCRIPTORS_AT = 0x1000,

@@ -366,12 +366,13 @@ static void change_code(struct machine *m, unsigned conditionals)
 static void machine_init(struct machine *m, uint64_t seed, struct truth *truth, struct branch_log_record *buffer)
 {
 	static const size_t limits[] = {1, 7, 40, 300, 5000, 100000};
+	const struct processor plain = {0}, best = processor_probe();
 
 	*m = (struct machine){.seed = seed, .truth = truth, .buffer = buffer, .pc = BASE};
 	m->now = (struct ring_state){.tick = below(m, 100), .transfers = below(m, 5), .space = 1};
 	m->limit = limits[below(m, sizeof limits / sizeof *limits)];
 	m->segments = segment_table_new();
-	m->log = branch_log_new(m->limit, &m->now, below(m, 2) && processor_probe().lzcnt);
+	m->log = branch_log_new(m->limit, &m->now, below(m, 2) ? &plain : &best);
 	assert_non_null(m->segments);
 	assert_non_null(m->log);
 	branch_ring_init(&m->ring, m->limit, &m->now);
@@ -524,7 +525,7 @@ static const struct ring_state hand_start = {.tick = 10, .transfers = 2, .space 
 static void hand_init(struct hand *h, size_t limit)
 {
 	h->t = segment_table_new();
-	h->log = branch_log_new(limit, &hand_start, false);
+	h->log = branch_log_new(limit, &hand_start, &(struct processor){0});
 	branch_ring_init(&h->ring, limit, &hand_start);
 }
 
@@ -978,7 +979,7 @@ static void ticks_that_are_not_known_stay_so(void **state)
 
 	(void)state;
 	h.t = segment_table_new();
-	h.log = branch_log_new(20, &unknown, false);
+	h.log = branch_log_new(20, &unknown, &(struct processor){0});
 	branch_ring_init(&h.ring, 20, &unknown);
 	jcc = hand_segment(&h, 0x2000, BT_BRANCH_JCC, 0x2000);
 	assert_true(branch_log_now(h.log).tick == BT_TICKS_UNKNOWN);

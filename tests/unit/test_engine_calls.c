@@ -175,7 +175,7 @@ static void history_init(struct history *h)
 
 	h->table = table_with_calls();
 	branch_ring_init(&h->ring, 1000, &start);
-	h->log = branch_log_new(1000, &start, false);
+	h->log = branch_log_new(1000, &start, &(struct processor){0});
 	assert_non_null(h->log);
 }
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/record_copy.h"
+
+#include <immintrin.h>
+
+enum {
+	VECTOR = 4, /* records in one */
+};
+
+/* In each of its callers, with the instructions that they may use. The copy is made through registers: each record is read once. */
+static inline __attribute__((always_inline)) struct record_sums copy(struct branch_log_record *to, const struct branch_log_record *from, size_t n)
+{
+	const volatile struct branch_log_record *shared = from;
+	struct record_sums sums = {0};
+	uint64_t bad = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct branch_log_record r = {shared[i].bits, shared[i].segment, shared[i].kind};
+
+		to[i] = r;
+		sums.ticks += (uint64_t)__builtin_clzll(r.bits | 1) ^ 63;
+		sums.arrivals += r.kind != BRANCH_LOG_DIRECT;
+		bad |= (uint64_t)!r.bits | (r.kind > BRANCH_LOG_LOOP);
+	}
+	sums.bad = bad;
+	return sums;
+}
+
+struct record_sums record_copy_by_bsr(struct branch_log_record *to, const struct branch_log_record *from, size_t n) { return copy(to, from, n); }
+
+/* BSR takes four cycles where LZCNT takes one (AMD). */
+__attribute__((target("lzcnt"))) struct record_sums record_copy_by_lzcnt(struct branch_log_record *to, const struct branch_log_record *from, size_t n)
+{
+	return copy(to, from, n);
+}
+
+/* Of a record the even lane holds the bits, the odd one segment and kind. */
+__attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_vector(struct branch_log_record *to, const struct branch_log_record *from, size_t n)
+{
+	const __mmask8 even = 0x55, odd = 0xaa;
+	const __m512i kind_end = _mm512_set1_epi64((int64_t)(BRANCH_LOG_LOOP + 1ull) << 32), one = _mm512_set1_epi64(1);
+	const __m512i direct = _mm512_set1_epi64((int64_t)BRANCH_LOG_DIRECT << 32), kind_mask = _mm512_set1_epi64((int64_t)(0xffffffffull << 32));
+	__m512i zeros = _mm512_setzero_si512(), arrivals = _mm512_setzero_si512();
+	size_t vectors = n / VECTOR;
+	struct record_sums sums;
+	unsigned bad = 0;
+
+	for (size_t i = 0; i < vectors; i++) {
+		__m512i v = _mm512_loadu_si512(from + i * VECTOR);
+
+		_mm512_storeu_si512(to + i * VECTOR, v);
+		zeros = _mm512_add_epi64(zeros, _mm512_lzcnt_epi64(v));
+		arrivals = _mm512_mask_add_epi64(arrivals, _mm512_cmpneq_epi64_mask(_mm512_and_si512(v, kind_mask), direct), arrivals, one);
+		bad |= _mm512_mask_testn_epi64_mask(even, v, v) | _mm512_mask_cmpge_epu64_mask(odd, v, kind_end);
+	}
+	sums = copy(to + vectors * VECTOR, from + vectors * VECTOR, n % VECTOR);
+	sums.ticks += 63 * (uint64_t)(vectors * VECTOR) - (uint64_t)_mm512_mask_reduce_add_epi64(even, zeros);
+	sums.arrivals += (uint64_t)_mm512_mask_reduce_add_epi64(odd, arrivals);
+	sums.bad |= bad != 0;
+	return sums;
+}
+
+record_copy_fn *record_copy_best(const struct processor *p)
+{
+	if (p->vector_lzcnt)
+		return record_copy_by_vector;
+	return p->lzcnt ? record_copy_by_lzcnt : record_copy_by_bsr;
+}
