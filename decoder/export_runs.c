@@ -167,7 +167,7 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 	if (bt_branch_is_branch(b)) {
 		if (!r->imported)
 			e.flags |= type_of(b);
-		return !bt_branch_taken(b) || push(r, &e);
+		return (!bt_branch_taken(b) && !r->imported) || push(r, &e); /* a capture's are all those of its record */
 	}
 	if (b->kind != BT_BRANCH_GAP)
 		return true;

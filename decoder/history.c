@@ -362,6 +362,17 @@ static void drop_duplicates(struct history *h, const struct model *m)
 	h->count = kept;
 }
 
+/* QUIRK(lbr-speculative): what the processor recorded of a path that it gave up is no history. */
+static void drop_wrong_paths(struct history *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->count; i++)
+		if (!bt_branch_kind_is_branch(h->entries[i].kind) || (h->entries[i].flags & BT_BRANCH_TAKEN))
+			h->entries[kept++] = h->entries[i];
+	h->count = kept;
+}
+
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
 {
 	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
@@ -388,8 +399,10 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 		join(h, &l, &chunks);
 	}
 	add_tail(h, &l, chunks.count ? &chunks.at[chunks.count - 1] : NULL);
-	if (is_taken_only(m))
+	if (is_taken_only(m)) {
+		drop_wrong_paths(h);
 		drop_duplicates(h, m);
+	}
 	free(chunks.at);
 	return 0;
 }

@@ -31,6 +31,7 @@ enum import_branch_flags {
 	IMPORT_ABORT = 8,
 	IMPORT_CYCLES_SHIFT = 4, /* 16 bits */
 	IMPORT_TYPE_SHIFT = 20,	 /* 4 bits */
+	IMPORT_SPEC_SHIFT = 24,	 /* 2 bits, PERF_BR_SPEC_*: 1 is a wrong path */
 };
 
 struct import_thread_id {

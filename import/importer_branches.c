@@ -99,6 +99,12 @@ static uint8_t kind_of_code(struct slice code)
 	return kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 }
 
+/* QUIRK(lbr-speculative): AMD records branches of a wrong path, which never retired. They are in the trace, and not taken. */
+static bool is_wrong_path(const struct import_branch *in)
+{
+	return (in->flags >> IMPORT_SPEC_SHIFT & 3) == 1;
+}
+
 static void put_branch(struct importer *im, struct thread *t, const struct import_branch *in, uint64_t slots)
 {
 	struct slice code = slots ? (struct slice){0} : importer_put_code(im, t, in->from, BT_INSN_MAX);
@@ -116,7 +122,7 @@ static void put_branch(struct importer *im, struct thread *t, const struct impor
 		if (b.kind == BT_BRANCH_BRANCH && !(in->flags >> IMPORT_TYPE_SHIFT & 15))
 			b.kind = kind_of_code(code);
 		importer_put_code(im, t, in->to, 1);
-		b.flags |= BT_BRANCH_TAKEN;
+		b.flags |= is_wrong_path(in) ? 0 : BT_BRANCH_TAKEN;
 	}
 	put_entry(t, &b, in->flags ^ bt_branch_perf_flags(&b), in->counters);
 }

@@ -27,7 +27,7 @@ enum bt_gap_reason {
 #define BT_TICKS_UNKNOWN UINT64_MAX
 
 enum bt_branch_flags {
-	BT_BRANCH_TAKEN = 1, /* always set but for a conditional that fell through */
+	BT_BRANCH_TAKEN = 1, /* always set but for a conditional that fell through, and what an imported record has of a wrong path */
 	BT_BRANCH_PREDICTION_KNOWN = 2,
 	BT_BRANCH_MISPREDICTED = 4,
 };

@@ -144,6 +144,19 @@ class Event:
     def switch(self, out, pid=100, tid=100, time=0, cpu=0, preempt=False):
         return self._with(SWITCH, b"", pid, tid, time, cpu, 2 | out << 13 | preempt << 14)
 
+    def lost_samples(self, count, time=0):
+        return self._with(LOST_SAMPLES, struct.pack("<Q", count), 0, 0, time, 0)
+
+    def itrace_start(self, pid=100, tid=100, time=0):
+        return self._with(ITRACE_START, struct.pack("<II", pid, tid), pid, tid, time, 0)
+
+    def aux(self, size, flags=1, pid=100, tid=100, time=0):
+        """flags: 1 truncated."""
+        return self._with(AUX, struct.pack("<QQQ", 0, size, flags), pid, tid, time, 0)
+
+    def throttle(self, pid=100, tid=100, time=0):
+        return self._with(THROTTLE, struct.pack("<QQQ", time, 1, 1), pid, tid, time, 0)
+
     def switch_cpu_wide(self, out, other, pid=100, tid=100, time=0, cpu=0, preempt=False):
         """other: pid and tid of who runs next, or ran before."""
         return self._with(SWITCH_CPU_WIDE, struct.pack("<II", *other), pid, tid, time, cpu, 2 | out << 13 | preempt << 14)
