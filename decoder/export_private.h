@@ -41,6 +41,7 @@ struct run_words {
 struct run_reader {
 	struct trace_cursor cursor;
 	bool opened, imported, damaged;
+	bool whole; /* an import of whole histories: no sample has branches of its own */
 	struct slice in; /* of the chunk */
 	struct bt_branch_codec codec;
 	uint64_t number, end; /* of the next entry; of the chunk */

@@ -180,6 +180,11 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 	return true;
 }
 
+static bool is_text(struct slice s, const char *text)
+{
+	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
+}
+
 static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t task)
 {
 	const struct trace_file *file = branch_file(t, task);
@@ -188,14 +193,15 @@ static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t ta
 		return r->opened;
 	trace_cursor_init(&r->cursor, t, file);
 	r->opened = true;
-	r->imported = t->header.backend.len == 6 && !memcmp(t->header.backend.at, "import", 6);
+	r->imported = is_text(t->header.backend, "import");
+	r->whole = r->imported && (is_text(t->header.source, "pt") || is_text(t->header.source, "bts"));
 	return true;
 }
 
 bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t task, uint64_t position)
 {
 	r->count = 0;
-	if (!open_reader(r, t, task))
+	if (!open_reader(r, t, task) || r->whole)
 		return true;
 	while (r->number < position) {
 		struct bt_branch b;

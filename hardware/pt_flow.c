@@ -13,7 +13,7 @@ enum {
 	QUIET_MAX = 1 << 16,
 	/* Instructions that are decoded of a stream at most: so many, and so many a byte. */
 	BUDGET_BASE = 1 << 20,
-	BUDGET_PER_BYTE = 4096,
+	BUDGET_PER_BYTE = 1024,
 };
 
 struct pt_flow {
@@ -28,6 +28,7 @@ struct pt_flow {
 	uint64_t behind; /* the instruction behind it */
 	bool trap;	 /* it is none of ours: an int3, for one, that leads into the kernel */
 	uint64_t budget, quiet;
+	uint64_t event_tsc; /* of the event that is being taken, 0: none is, or it has no time */
 	int gap; /* the reason + 1 of the item before, where that is a gap */
 	struct flow_item queue[QUEUE];
 	unsigned first, count;
@@ -98,7 +99,9 @@ static void put(struct pt_flow *f, enum flow_kind kind, const struct bt_branch *
 	f->gap = 0;
 	*item = (struct flow_item){.kind = kind, .branch = *b, .addr = addr, .cause = cause};
 	/* Without a TSC packet there is a relative time only. */
-	if (pt_insn_time(f->decoder, &item->tsc, NULL, NULL) < 0)
+	if (f->event_tsc)
+		item->tsc = f->event_tsc;
+	else if (pt_insn_time(f->decoder, &item->tsc, NULL, NULL) < 0)
 		item->tsc = 0;
 }
 
@@ -336,8 +339,10 @@ static void next_event(struct pt_flow *f)
 		return;
 	}
 	f->quiet = 0;
+	f->event_tsc = ev.has_tsc ? ev.tsc : 0;
 	if (ev.type < sizeof events / sizeof *events && events[ev.type])
 		events[ev.type](f, &ev);
+	f->event_tsc = 0;
 }
 
 /* --- synchronization --- */

@@ -8,6 +8,7 @@
 
 enum {
 	FILES_MAX = 512, /* kept mapped at once */
+	NAMES_MAX = 1024,
 	RANGES_MAX = 512,
 	/* Bytes that ranges may take, of all address spaces there ever were: forks copy them. What comes later has no code. */
 	SPENT_MAX = 256 << 20,
@@ -27,6 +28,28 @@ void code_files_release(struct code_files *f)
 		free((void *)(uintptr_t)f->at[i].path.at);
 	}
 	free(f->at);
+	for (size_t i = 0; i < f->name_count; i++)
+		free((void *)(uintptr_t)f->names[i].path.at);
+	free(f->names);
+}
+
+/* The number of a name, from 1; 0: there is no room for it. */
+static uint32_t find_name(struct code_files *f, struct slice path)
+{
+	struct code_name *grown, fresh = {.path = {.len = path.len}};
+
+	for (size_t i = 0; i < f->name_count; i++)
+		if (f->names[i].path.len == path.len && !memcmp(f->names[i].path.at, path.at, path.len))
+			return (uint32_t)i + 1;
+	grown = path.len && f->name_count < NAMES_MAX ? realloc(f->names, (f->name_count + 1) * sizeof *grown) : NULL;
+	if (!grown)
+		return 0;
+	f->names = grown;
+	fresh.path.at = (const uint8_t *)slice_dup(path);
+	if (!fresh.path.at)
+		return 0;
+	f->names[f->name_count++] = fresh;
+	return (uint32_t)f->name_count;
 }
 
 static bool is_entry(const struct code_files_entry *e, struct slice path, struct slice build_id)
@@ -94,6 +117,14 @@ static uint8_t *make_bits(struct code_files *files, const struct code_range *r)
 	return calloc(n, 1);
 }
 
+/* The range as one of the map, which has room for it. */
+static void keep(struct code_map *m, struct code_files *files, struct code_range r)
+{
+	r.done = r.file.len ? make_bits(files, &r) : NULL;
+	if (r.done || !r.file.len)
+		m->ranges[m->count++] = r;
+}
+
 void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, uint64_t end, uint64_t offset, bool executable,
 		  struct slice path, struct slice build_id)
 {
@@ -104,17 +135,17 @@ void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, 
 	if (!executable || start % CODE_PAGE || offset % CODE_PAGE || m->count == RANGES_MAX)
 		return;
 	r.file = find_file(files, path, build_id);
-	if (offset >= r.file.len)
-		return;
-	if (end - start > r.file.len - offset)
+	if (offset >= r.file.len) {
+		r.file = (struct slice){0};
+		r.name = find_name(files, path);
+	} else if (end - start > r.file.len - offset) {
 		r.end = start + (r.file.len - offset);
+	}
 	grown = realloc(m->ranges, (m->count + 1) * sizeof *grown);
 	if (!grown)
 		return;
 	m->ranges = grown;
-	r.done = make_bits(files, &r);
-	if (r.done)
-		m->ranges[m->count++] = r;
+	keep(m, files, r);
 }
 
 void code_map_clear(struct code_map *m)
@@ -129,13 +160,8 @@ void code_map_copy(struct code_map *to, struct code_files *files, const struct c
 {
 	code_map_clear(to);
 	to->ranges = from->count ? calloc(from->count, sizeof *to->ranges) : NULL;
-	for (size_t i = 0; to->ranges && i < from->count; i++) {
-		struct code_range r = from->ranges[i];
-
-		r.done = make_bits(files, &r);
-		if (r.done)
-			to->ranges[to->count++] = r;
-	}
+	for (size_t i = 0; to->ranges && i < from->count; i++)
+		keep(to, files, from->ranges[i]);
 }
 
 static struct code_range *range_at(struct code_map *m, uint64_t addr)
@@ -170,7 +196,7 @@ struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct sli
 	size_t number;
 
 	*page = (struct slice){0};
-	if (!r)
+	if (!r || !r->file.len)
 		return (struct slice){0};
 	start = addr & ~(uint64_t)(CODE_PAGE - 1);
 	number = (size_t)((start - r->start) / CODE_PAGE);
@@ -179,4 +205,18 @@ struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct sli
 		*page = part(r, start, CODE_PAGE);
 	}
 	return part(r, addr, n);
+}
+
+struct slice code_map_bytes(struct code_map *m, uint64_t addr, size_t n)
+{
+	const struct code_range *r = range_at(m, addr);
+
+	return r && r->file.len ? part(r, addr, n) : (struct slice){0};
+}
+
+struct code_name *code_map_lacks(struct code_map *m, const struct code_files *files, uint64_t addr)
+{
+	const struct code_range *r = range_at(m, addr);
+
+	return r && r->name ? &files->names[r->name - 1] : NULL;
 }

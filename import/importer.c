@@ -113,6 +113,15 @@ static void put_snapshot(struct importer *im, const struct import_sample *s, con
 		put_thread(im, s, &body);
 }
 
+/* Keeps what waits in memory within its limit. */
+static void bound(struct importer *im, struct thread *t)
+{
+	if (t->entries.len >= CHUNK_TARGET)
+		importer_flush_chunk(im, t);
+	if (im->pending >= PENDING_MAX)
+		flush_all(im);
+}
+
 void importer_sample(struct importer *im, const struct import_sample *s)
 {
 	struct thread *t = importer_thread(im, s->id);
@@ -123,7 +132,7 @@ void importer_sample(struct importer *im, const struct import_sample *s)
 		return;
 	im->processes[t->process].seen = true;
 	before = t->entries.len;
-	if (s->has_branches || t->first + t->count)
+	if (s->has_branches || (!im->traced && t->first + t->count))
 		importer_begin_run(im, t);
 	importer_put_branches(im, t, s->branches, s->branch_count);
 	im->pending += t->entries.len - before;
@@ -131,10 +140,27 @@ void importer_sample(struct importer *im, const struct import_sample *s)
 	put_snapshot(im, s, t);
 	im->samples++;
 	im->branches += s->branch_count;
-	if (t->entries.len >= CHUNK_TARGET)
-		importer_flush_chunk(im, t);
-	if (im->pending >= PENDING_MAX)
-		flush_all(im);
+	bound(im, t);
+}
+
+void importer_traced(struct importer *im)
+{
+	im->traced = true;
+}
+
+void importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b)
+{
+	struct thread *t = importer_thread(im, id);
+	size_t before;
+
+	if (!t || !importer_give_task(im, t))
+		return;
+	im->processes[t->process].seen = true;
+	before = t->entries.len;
+	importer_put_entry(im, t, b);
+	im->pending += t->entries.len - before;
+	im->branches += b->kind != BT_BRANCH_GAP;
+	bound(im, t);
 }
 
 void importer_lost(struct importer *im)

@@ -74,6 +74,20 @@ void importer_map(struct importer *im, const struct import_map *map);
 void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu, enum bt_sched what);
 void importer_sample(struct importer *im, const struct import_sample *s);
 
+/* For captures that hold whole histories, and not only what came before each sample. traced: from now on a sample without
+ * branches of its own stands in the history as it is. entry: appends one entry (branch or gap); a gap behind an equal one is left out. */
+void importer_traced(struct importer *im);
+void importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b);
+
+/* Up to n bytes of the code of a thread's process at addr into bytes; returns how many. */
+size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes, size_t n);
+
+/* Code at addr was needed and is not at hand: a note that names the file, once for each. */
+void importer_lacks(struct importer *im, struct import_thread_id id, uint64_t addr);
+
+/* The process of a thread that is known by its tid alone; the tid itself where none is known. */
+uint32_t importer_pid(const struct importer *im, uint32_t tid);
+
 /* Records were lost here: the next sample of every thread stands behind a gap that says so. */
 void importer_lost(struct importer *im);
 

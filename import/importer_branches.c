@@ -147,14 +147,12 @@ void importer_put_branches(struct importer *im, struct thread *t, const struct i
 	}
 }
 
-/* A gap before every run: where it begins, and that other branches lie between. */
-void importer_begin_run(const struct importer *im, struct thread *t)
+/* The next entry belongs to the space and epoch of now. */
+static void enter_epoch(const struct importer *im, struct thread *t)
 {
 	const struct process *p = &im->processes[t->process];
-	struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = im->lost == t->lost ? BT_GAP_UNSAMPLED : BT_GAP_LOST};
 	struct bt_branch epoch = {.kind = BT_BRANCH_EPOCH, .from = p->space == t->space ? 0 : p->space, .to = p->epoch};
 
-	t->lost = im->lost;
 	if (!t->count) {
 		t->chunk_space = p->space;
 		t->chunk_epoch = p->epoch;
@@ -163,5 +161,30 @@ void importer_begin_run(const struct importer *im, struct thread *t)
 	}
 	t->space = p->space;
 	t->epoch = p->epoch;
+}
+
+/* A gap before every run: where it begins, and that other branches lie between. */
+void importer_begin_run(const struct importer *im, struct thread *t)
+{
+	struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = im->lost == t->lost ? BT_GAP_UNSAMPLED : BT_GAP_LOST};
+
+	t->lost = im->lost;
+	t->gap = 0;
+	enter_epoch(im, t);
 	put_entry(t, &gap, 0, 0);
+}
+
+void importer_put_entry(struct importer *im, struct thread *t, const struct bt_branch *b)
+{
+	uint8_t gap = b->kind == BT_BRANCH_GAP ? (uint8_t)(b->to + 1) : 0;
+
+	if (gap && gap == t->gap)
+		return;
+	t->gap = gap;
+	enter_epoch(im, t);
+	if (!gap) {
+		importer_put_code(im, t, b->from, 1);
+		importer_put_code(im, t, b->to, 1);
+	}
+	put_entry(t, b, 0, 0);
 }

@@ -45,6 +45,7 @@ struct thread {
 	struct runs flags, counters;
 	uint64_t first, count;
 	uint32_t chunk_space, chunk_epoch, space, epoch;
+	uint8_t gap; /* the reason of the newest entry + 1, where that is a gap of a traced history */
 };
 
 /* Threads by tid and processes by pid: index + 1 of the newest of that number; 0 is free. */
@@ -66,6 +67,8 @@ struct importer {
 	struct bt_record_end end;
 	uint64_t samples, branches, lost, pending, last_time;
 	struct code_files files;
+	bool traced;   /* importer_traced() */
+	bool told_wild; /* that code ran where nothing is known to be mapped */
 };
 
 void importer_fail(struct importer *im, enum bt_error_code code, const char *text);
@@ -85,6 +88,7 @@ void importer_release_threads(struct importer *im);
 /* importer_branches.c. begin_run: the gap before the branches of a sample; put_code: the page at addr into the trace. */
 void importer_begin_run(const struct importer *im, struct thread *t);
 void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at, size_t n);
+void importer_put_entry(struct importer *im, struct thread *t, const struct bt_branch *b);
 void importer_flush_chunk(struct importer *im, struct thread *t);
 struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t addr, size_t n);
 

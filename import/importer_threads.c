@@ -304,6 +304,42 @@ void importer_sched(struct importer *im, struct import_thread_id id, uint64_t ti
 	importer_event(im, BT_RECORD_SCHED, &body);
 }
 
+size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	struct thread *t = importer_thread(im, id);
+	struct slice code = {0};
+
+	if (t)
+		code = code_map_bytes(&im->processes[t->process].code, addr, n);
+	if (code.len)
+		memcpy(bytes, code.at, code.len);
+	return code.len;
+}
+
+void importer_lacks(struct importer *im, struct import_thread_id id, uint64_t addr)
+{
+	struct thread *t = importer_thread(im, id);
+	struct code_name *name = t ? code_map_lacks(&im->processes[t->process].code, &im->files, addr) : NULL;
+
+	if (name && !name->told)
+		importer_note(im, "the code of %.300s is not at hand, or is not what ran: nothing can be said of branches there",
+			      (const char *)name->path.at);
+	else if (t && !name && !im->told_wild)
+		importer_note(im, "code ran at 0x%llx, where the capture has no mapping of a file: nothing can be said of branches there",
+			      (unsigned long long)addr);
+	if (name)
+		name->told = true;
+	else if (t)
+		im->told_wild = true;
+}
+
+uint32_t importer_pid(const struct importer *im, uint32_t tid)
+{
+	const uint32_t *slot = table_find(im, &im->by_tid, tid);
+
+	return slot && *slot ? im->threads[*slot - 1]->id.pid : tid;
+}
+
 void importer_release_threads(struct importer *im)
 {
 	for (size_t i = 0; i < im->thread_count; i++) {

@@ -7,6 +7,7 @@ import_libimport_a_SOURCES = \
 	import/core_file.c import/core_file.h \
 	import/importer.c import/importer.h import/importer_private.h \
 	import/importer_branches.c import/importer_threads.c \
+	import/perf_aux.c \
 	import/perf_data.c import/perf_data.h \
 	import/perf_event.c import/perf_event.h \
 	import/perf_file.c \

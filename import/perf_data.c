@@ -181,6 +181,28 @@ static int take_switch(struct perf_reader *r, const struct perf_record *record)
 
 	if (f->id.tid)
 		importer_sched(r->im, f->id, f->time, f->cpu, what);
+	if (what == BT_SCHED_IN)
+		perf_aux_runs(r, f->id, f->cpu);
+	return 0;
+}
+
+/* Tracing of a thread that runs already begins. */
+static int take_itrace_start(struct perf_reader *r, const struct perf_record *record)
+{
+	const struct perf_fields *f = trailer(r, record);
+	struct slice body = record->body;
+	struct import_thread_id id = {slice_u32(&body), 0};
+
+	id.tid = slice_u32(&body);
+	if (body.bad)
+		return damaged(r, record, "the start of a trace");
+	perf_aux_runs(r, id, f->cpu);
+	return 0;
+}
+
+static int take_aux(struct perf_reader *r, const struct perf_record *record)
+{
+	perf_aux_record(r, record->body, trailer(r, record));
 	return 0;
 }
 
@@ -204,27 +226,23 @@ static int take_throttle(struct perf_reader *r, const struct perf_record *record
 	return 0;
 }
 
-static int take_auxtrace_info(struct perf_reader *r, const struct perf_record *record)
-{
-	struct slice body = record->body;
-
-	r->seen.aux = true;
-	r->seen.aux_type = slice_u32(&body);
-	return 0;
-}
-
 /* In the order of their times. */
 static take_record *const kernel_records[] = {
 	[PERF_MMAP] = take_mmap, [PERF_LOST] = take_lost, [PERF_COMM] = take_comm, [PERF_EXIT] = take_fork,
 	[PERF_THROTTLE] = take_throttle, [PERF_FORK] = take_fork, [PERF_SAMPLE] = take_sample, [PERF_MMAP2] = take_mmap2,
-	[PERF_LOST_SAMPLES] = take_lost, [PERF_SWITCH] = take_switch, [PERF_SWITCH_CPU_WIDE] = take_switch,
+	[PERF_AUX] = take_aux, [PERF_ITRACE_START] = take_itrace_start, [PERF_LOST_SAMPLES] = take_lost, [PERF_SWITCH] = take_switch, [PERF_SWITCH_CPU_WIDE] = take_switch,
 };
 
-static int deliver(struct perf_reader *r, const struct perf_record *record)
+static int deliver(struct perf_reader *r, const struct perf_record *record, uint64_t time)
 {
 	take_record *take = record->type < sizeof kernel_records / sizeof *kernel_records ? kernel_records[record->type] : NULL;
+	bool maps = record->type == PERF_MMAP || record->type == PERF_MMAP2;
+	int rc = 0;
 
-	return take ? take(r, record) : 0;
+	/* A mapping is rather known too early than too late: the times of a trace are not as fine as the capture's. */
+	if (take && time && !maps)
+		rc = perf_aux_until(r, time);
+	return take && !rc ? take(r, record) : rc;
 }
 
 /* --- order --- */
@@ -232,7 +250,7 @@ static int deliver(struct perf_reader *r, const struct perf_record *record)
 static int deliver_oldest(struct perf_reader *r)
 {
 	struct perf_queued item = perf_queue_take(&r->queue);
-	int rc = deliver(r, &item.record);
+	int rc = deliver(r, &item.record, item.time);
 
 	if (item.owned)
 		free((void *)(uintptr_t)item.record.body.at);
@@ -267,7 +285,7 @@ static int take_kernel_record(struct perf_reader *r, const struct perf_record *r
 	int rc = 0;
 
 	if (!time || time == UINT64_MAX)
-		return deliver(r, record);
+		return deliver(r, record, 0);
 	if (time > r->newest)
 		r->newest = time;
 	if (!perf_queue_put(&r->queue, time, record, transient))
@@ -275,6 +293,54 @@ static int take_kernel_record(struct perf_reader *r, const struct perf_record *r
 	while (!rc && (r->queue.count > QUEUE_MAX || r->queue.bytes > QUEUE_BYTES_MAX))
 		rc = deliver_oldest(r);
 	return rc;
+}
+
+/* --- the stream --- */
+
+/* What stands behind a record and does not count in its size: of AUXTRACE the trace, in a pipe the format of tracepoints. */
+static uint64_t bytes_behind(const struct perf_record *record)
+{
+	struct slice body = record->body;
+
+	if (record->type == PERF_AUXTRACE)
+		return slice_u64(&body);
+	if (record->type == PERF_TRACING_DATA)
+		return ((uint64_t)slice_u32(&body) + 7) & ~7ull;
+	return 0;
+}
+
+/* Takes the next record and what stands behind it (*bytes) off in. Returns 1; 0 at the end, torn when that is in the middle of a record;
+ * an error. */
+static int next_record(struct perf_reader *r, struct slice *in, struct perf_record *record, uint64_t end, struct slice *bytes)
+{
+	struct slice head = *in;
+	uint64_t behind;
+	uint16_t size;
+
+	*record = (struct perf_record){.type = slice_u32(&head), .misc = slice_u16(&head), .offset = end - in->len};
+	size = slice_u16(&head);
+	if (!in->len)
+		return 0;
+	if (!head.bad && size < RECORD_HEADER)
+		return bt_fail_at(r->err, BT_E_CORRUPT, record->offset, "perf.data: the record at byte %" PRIu64 " has size %u, less than its header",
+				  record->offset, size);
+	if (head.bad || size > in->len) {
+		r->seen.torn = true;
+		return 0;
+	}
+	record->body = slice_take(&head, size - RECORD_HEADER);
+	behind = bytes_behind(record);
+	slice_take(in, size);
+	if (behind > in->len) {
+		r->seen.torn = true;
+		return 0;
+	}
+	*bytes = slice_take(in, (size_t)behind);
+	if (record->type == PERF_AUXTRACE) {
+		r->seen.aux = true;
+		r->seen.aux_bytes += behind;
+	}
+	return 1;
 }
 
 /* --- records of perf's own --- */
@@ -307,6 +373,25 @@ static int take_round(struct perf_reader *r, const struct perf_record *record)
 {
 	(void)record;
 	return finish_round(r);
+}
+
+/* The trace data stand behind records anywhere in the file; what they tell is needed in the order of time. */
+static int take_auxtrace_info(struct perf_reader *r, const struct perf_record *record)
+{
+	struct slice body = record->body, in = r->data, bytes;
+	struct perf_record next;
+	int rc = 0;
+
+	if (r->aux)
+		return 0; /* said twice */
+	r->seen.aux = true;
+	r->seen.aux_type = slice_u32(&body);
+	if (!perf_aux_begin(r, record->body))
+		return perf_no_memory(r);
+	while (r->aux && !rc && (rc = next_record(r, &in, &next, r->data_at + r->data.len, &bytes)) == 1)
+		rc = next.type == PERF_AUXTRACE ? perf_aux_add(r, next.body, bytes) : 0;
+	r->seen.aux_bytes = 0; /* counted when they are read in earnest */
+	return rc < 0 ? rc : 0;
 }
 
 static take_record *const user_records[] = {
@@ -349,53 +434,7 @@ static int take_compressed(struct perf_reader *r, const struct perf_record *reco
 	return perf_unpack(r, body, record->offset, take_unpacked);
 }
 
-/* --- the stream --- */
-
-/* What stands behind a record and does not count in its size: of AUXTRACE the trace, in a pipe the format of tracepoints. */
-static uint64_t bytes_behind(const struct perf_record *record)
-{
-	struct slice body = record->body;
-
-	if (record->type == PERF_AUXTRACE)
-		return slice_u64(&body);
-	if (record->type == PERF_TRACING_DATA)
-		return ((uint64_t)slice_u32(&body) + 7) & ~7ull;
-	return 0;
-}
-
-/* Takes the next record and what stands behind it off in. Returns 1; 0 at the end, torn when that is in the middle of a record;
- * an error. */
-static int next_record(struct perf_reader *r, struct slice *in, struct perf_record *record, uint64_t end)
-{
-	struct slice head = *in;
-	uint64_t behind;
-	uint16_t size;
-
-	*record = (struct perf_record){.type = slice_u32(&head), .misc = slice_u16(&head), .offset = end - in->len};
-	size = slice_u16(&head);
-	if (!in->len)
-		return 0;
-	if (!head.bad && size < RECORD_HEADER)
-		return bt_fail_at(r->err, BT_E_CORRUPT, record->offset, "perf.data: the record at byte %" PRIu64 " has size %u, less than its header",
-				  record->offset, size);
-	if (head.bad || size > in->len) {
-		r->seen.torn = true;
-		return 0;
-	}
-	record->body = slice_take(&head, size - RECORD_HEADER);
-	behind = bytes_behind(record);
-	slice_take(in, size);
-	if (behind > in->len) {
-		r->seen.torn = true;
-		return 0;
-	}
-	slice_take(in, (size_t)behind);
-	if (record->type == PERF_AUXTRACE) {
-		r->seen.aux = true;
-		r->seen.aux_bytes += behind;
-	}
-	return 1;
-}
+/* --- the whole --- */
 
 /* What a pipe says of the whole: events, sections, build-ids (these even at its end). All of it is needed first. */
 static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice *event_names)
@@ -419,11 +458,11 @@ static int scan_record(struct perf_reader *r, const struct perf_record *record, 
 
 static int scan(struct perf_reader *r, struct slice in, uint64_t end)
 {
-	struct slice event_names = {0};
+	struct slice event_names = {0}, bytes;
 	struct perf_record record;
 	int rc;
 
-	while ((rc = next_record(r, &in, &record, end)) == 1) {
+	while ((rc = next_record(r, &in, &record, end, &bytes)) == 1) {
 		rc = scan_record(r, &record, &event_names);
 		if (rc)
 			return rc;
@@ -448,12 +487,14 @@ static void fill_header(struct perf_reader *r)
 static int take_all(struct perf_reader *r, struct slice in, uint64_t end)
 {
 	struct perf_record record;
+	struct slice bytes;
 	int rc = 0;
 
 	fill_header(r);
-	while (!rc && !importer_failed(r->im) && (rc = next_record(r, &in, &record, end)) == 1)
+	while (!rc && !importer_failed(r->im) && (rc = next_record(r, &in, &record, end, &bytes)) == 1)
 		rc = take_any(r, &record, false);
-	return rc ? rc : finish_all(r);
+	rc = rc ? rc : finish_all(r);
+	return rc ? rc : perf_aux_finish(r);
 }
 
 static void note_all(struct perf_reader *r)
@@ -461,7 +502,7 @@ static void note_all(struct perf_reader *r)
 	static const char *const types[] = {"", "Intel PT", "Intel BTS", "CoreSight ETM", "Arm SPE", "S/390 CPU-measurement", "HiSilicon PTT"};
 	uint64_t type = r->seen.aux_type;
 
-	if (r->seen.aux)
+	if (r->seen.aux && !r->aux)
 		importer_note(r->im, "the capture holds %" PRIu64 " bytes of %s data, which this btrec does not decode", r->seen.aux_bytes,
 			      type && type < sizeof types / sizeof *types ? types[type] : "AUX area");
 	if (r->seen.lost)
@@ -481,6 +522,7 @@ static void release(struct perf_reader *r)
 	free(r->build_ids);
 	perf_queue_release(&r->queue);
 	perf_unpack_release(&r->unpack);
+	perf_aux_release(r->aux);
 	buf_release(&r->argv);
 	buf_release(&r->cpu);
 	buf_release(&r->kernel);
@@ -490,7 +532,7 @@ static void release(struct perf_reader *r)
 int perf_data_import(struct importer *im, struct slice file, struct bt_error *err)
 {
 	struct perf_reader *r = calloc(1, sizeof *r);
-	struct slice data;
+	struct slice data = {0};
 	uint64_t offset = 0;
 	bool pipe;
 	int rc;
@@ -505,6 +547,8 @@ int perf_data_import(struct importer *im, struct slice file, struct bt_error *er
 	if (!rc && pipe)
 		rc = scan(r, data, offset + data.len);
 	perf_sort_tables(r);
+	r->data = data;
+	r->data_at = offset;
 	if (!rc)
 		rc = take_all(r, data, offset + data.len);
 	if (!rc) {

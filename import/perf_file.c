@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The header of perf.data, the attributes and the feature sections. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ enum feature {
 	FEATURE_BUILD_ID = 2,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_CPUDESC = 8,
+	FEATURE_CPUID = 9,
 	FEATURE_CMDLINE = 11,
 };
 
@@ -239,6 +241,14 @@ static void take_text(struct buf *to, struct slice in)
 	buf_put(to, text.at, text.len);
 }
 
+static void take_cpuid(struct perf_reader *r, struct slice in)
+{
+	struct slice text = take_string(&in);
+
+	if (text.len && text.len < sizeof r->cpuid)
+		snprintf(r->cpuid, sizeof r->cpuid, "%.*s", (int)text.len, (const char *)text.at);
+}
+
 /* What a section does not hold is not missed: nothing else depends on it. */
 int perf_feature(struct perf_reader *r, unsigned feature, struct slice in)
 {
@@ -251,6 +261,9 @@ int perf_feature(struct perf_reader *r, unsigned feature, struct slice in)
 		break;
 	case FEATURE_CPUDESC:
 		take_text(&r->cpu, in);
+		break;
+	case FEATURE_CPUID:
+		take_cpuid(r, in);
 		break;
 	case FEATURE_CMDLINE:
 		take_arguments(r, in);

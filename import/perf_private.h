@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the perf.data reader share. perf_file.c: header, features, attributes; perf_queue.c: records by time;
- * perf_unpack.c: compressed records; perf_data.c: the records. */
+ * perf_unpack.c: compressed records; perf_aux.c: Intel PT and BTS; perf_data.c: the records. */
 #ifndef BT_PERF_PRIVATE_H
 #define BT_PERF_PRIVATE_H
 
@@ -50,9 +50,13 @@ struct perf_build_id {
 	struct slice path, id;
 };
 
+struct perf_aux; /* perf_aux.c */
+
 struct perf_reader {
 	struct importer *im;
 	struct slice file;
+	struct slice data; /* of it, the records */
+	uint64_t data_at;
 	struct bt_error *err;
 	struct perf_attr *attrs;
 	size_t attr_count, attr_cap;
@@ -65,6 +69,8 @@ struct perf_reader {
 	uint64_t newest, flush_to; /* perf's rule for rounds: what is older than all of the last round can go */
 	struct perf_unpack unpack;
 	struct buf argv, cpu, kernel;
+	char cpuid[64];
+	struct perf_aux *aux; /* NULL: none that can be decoded */
 	struct perf_fields fields; /* of the record being taken */
 	struct {
 		uint64_t lost, lost_samples, throttled, aux_bytes, aux_type, callchains;
@@ -84,6 +90,17 @@ int perf_no_memory(struct perf_reader *r);
 
 /* The array with room for one more item; NULL without memory, and the array stays as it is. */
 void *perf_grow(void *at, size_t count, size_t *cap, size_t size);
+
+/* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind can be decoded. add: what stands behind an
+ * AUXTRACE record; all of it comes before the first of the others. until: takes what the streams tell up to a time of the capture's clock.
+ * record: an AUX record. runs: the thread runs on that CPU (+ 1). finish: takes all that is left. */
+bool perf_aux_begin(struct perf_reader *r, struct slice body);
+int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes);
+int perf_aux_until(struct perf_reader *r, uint64_t time);
+void perf_aux_record(struct perf_reader *r, struct slice body, const struct perf_fields *f);
+void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t cpu);
+int perf_aux_finish(struct perf_reader *r);
+void perf_aux_release(struct perf_aux *x);
 
 /* perf_unpack.c: gives the records that a compressed one holds to take, one by one. */
 typedef int perf_take(struct perf_reader *r, const struct perf_record *record, bool transient);

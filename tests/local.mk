@@ -87,8 +87,9 @@ tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_import
-tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h
-tests_unit_test_import_LDADD = import/libimport.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
+	tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h
+tests_unit_test_import_LDADD = $(IMPORT_LIBS) $(IPT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_unit_test_import_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_bts_flow
@@ -168,11 +169,11 @@ tests_fuzz_libfuzzer_views_SOURCES = tests/fuzz/fuzz_views.c
 tests_fuzz_libfuzzer_views_LDADD = $(TUI_LIBS) $(TUI_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_views_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_replay_import_SOURCES = tests/fuzz/fuzz_import.c $(REPLAY)
-tests_fuzz_replay_import_LDADD = import/libimport.a $(FUZZ_LIBS)
+tests_fuzz_replay_import_LDADD = $(IMPORT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_fuzz_replay_export_SOURCES = tests/fuzz/fuzz_export.c tests/fuzz/trace_bytes.h $(REPLAY)
 tests_fuzz_replay_export_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_import_SOURCES = tests/fuzz/fuzz_import.c
-tests_fuzz_libfuzzer_import_LDADD = import/libimport.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_import_LDADD = $(IMPORT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_import_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_export_SOURCES = tests/fuzz/fuzz_export.c
 tests_fuzz_libfuzzer_export_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
@@ -249,6 +250,7 @@ PYTHON_TESTS = \
 	tests/e2e/by_cpu.py \
 	tests/e2e/doctor.py \
 	tests/e2e/import_fixtures.py \
+	tests/e2e/import_aux.py \
 	tests/e2e/import_made.py \
 	tests/e2e/pt_decode.py \
 	tests/e2e/terminal.py

@@ -76,11 +76,14 @@ def views():
     check("imported" in text(trace), "the report has no imported snapshot")
 
 
-@case("Intel PT is named as not decoded")
+@case("Intel PT with the kernel, and without the files that ran: a gap for each thread that was traced, and their names")
 def intel_pt():
-    out = info(imported("skylake-intel-pt"))
-    check("149968 bytes of Intel PT data, which this btrec does not decode" in out, out)
+    trace = imported("skylake-intel-pt")
+    out = info(trace)
+    check('branches from "pt"' in out, out)
     check("snapshots   15" in out, out)
+    equal({row[2] for row in branches(trace)}, {"gap"}, "entries")
+    equal({g["reason"] for g in report(trace)["gaps"]}, {"undecoded"}, "gaps")
 
 
 @case("lost samples are told")

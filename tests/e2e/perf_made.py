@@ -34,15 +34,16 @@ def record(kind, body, misc=2):
 class Event:
     """The attributes of an event and how its records look."""
 
-    def __init__(self, *fields, branch_type=0, read_format=0, ids=(), name="cycles:u", sample_id_all=True, regs=0, size=120):
+    def __init__(self, *fields, branch_type=0, read_format=0, ids=(), name="cycles:u", sample_id_all=True, regs=0, size=120, pmu=0, config=0):
         self.type = 0
         for field in fields:
             self.type |= FIELDS[field]
         self.branch_type, self.read_format, self.ids, self.name, self.regs, self.size = branch_type, read_format, list(ids), name, regs, size
         self.flags = SAMPLE_ID_ALL if sample_id_all else 0
+        self.pmu, self.config = pmu, config
 
     def attr(self):
-        data = struct.pack("<IIQQQQQIIQQQQIiQ", 0, self.size, 0, 1000, self.type, self.read_format, self.flags, 0, 0, 0, 0,
+        data = struct.pack("<IIQQQQQIIQQQQIiQ", self.pmu, self.size, self.config, 1000, self.type, self.read_format, self.flags, 0, 0, 0, 0,
                            self.branch_type, self.regs, 4096, 0, 0)
         return data.ljust(self.size, b"\0")[:self.size]
 
@@ -141,6 +142,12 @@ class Event:
     def lost(self, count, time=0):
         return self._with(LOST, struct.pack("<QQ", 1, count), 0, 0, time, 0)
 
+    def aux(self, offset, size, flags=0, pid=100, tid=100, time=0, cpu=0):
+        return self._with(AUX, struct.pack("<QQQ", offset, size, flags), pid, tid, time, cpu)
+
+    def itrace_start(self, pid=100, tid=100, time=0, cpu=0):
+        return self._with(ITRACE_START, struct.pack("<II", pid, tid), pid, tid, time, cpu)
+
     def switch(self, out, pid=100, tid=100, time=0, cpu=0, preempt=False):
         return self._with(SWITCH, b"", pid, tid, time, cpu, 2 | out << 13 | preempt << 14)
 
@@ -166,8 +173,18 @@ def finished_round():
     return record(FINISHED_ROUND, b"", 0)
 
 
-def auxtrace(data):
-    return record(AUXTRACE, struct.pack("<QQQIIII", len(data), 0, 0, 0, 0, 0, 0), 0) + data
+def auxtrace(data, offset=0, idx=0, tid=0, cpu=0):
+    return record(AUXTRACE, struct.pack("<QQQIIiI", len(data), offset, 0, idx, tid, cpu, 0), 0) + data
+
+
+PT_CONFIG = 0x402  # tsc, mtc off
+AUX_PMU = 8
+
+
+def auxtrace_info(kind, timed=True):
+    """kind: 1 Intel PT, 2 BTS. The capture's clock is the processor's."""
+    words = [AUX_PMU, 0, 1, 0, int(timed), 1 << 10 if timed else 0, 1 << 11, 0, 0, 1, 1 << 9, 0x3c000, 0, 0, 2, 0, 0]
+    return record(AUXTRACE_INFO, struct.pack("<II", kind, 0) + struct.pack("<%dQ" % len(words), *words), 0)
 
 
 def build_id_record(build_id, path):

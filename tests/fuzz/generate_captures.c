@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "tests/fuzz/generate_pt.h"
+
 enum {
 	ATTR_SIZE = 104,
 	ALL_FIELDS = (1 << 14) - 1,
@@ -108,6 +110,67 @@ static void put_records(struct buf *out, bool behind)
 		put_zeros(out, 16);
 	}
 	buf_release(&b);
+}
+
+/* What an AUX area held, in two pieces. */
+static void put_aux(struct buf *out, const struct buf *data, bool of_cpu)
+{
+	size_t cut = data->len / 2;
+	struct buf b = {0};
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t from = i ? cut : 0, len = i ? data->len - cut : cut;
+
+		buf_u64(&b, len);
+		buf_u64(&b, from);
+		buf_u64(&b, 0);
+		buf_u32(&b, 3);
+		buf_u32(&b, 7);
+		buf_u32(&b, of_cpu ? 3 : UINT32_MAX);
+		buf_u32(&b, 0);
+		put_record(out, 71, 0, &b);
+		buf_put(out, data->data + from, len);
+	}
+	buf_release(&b);
+}
+
+/* Intel PT (1) or BTS (2), with times and switches. */
+void capture_aux(struct buf *out, uint32_t type)
+{
+	static const uint64_t info[] = {0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0x3c000, 1, 2, 2, 12, 0};
+	struct buf b = {0}, data = {0};
+	size_t before = out->len;
+
+	if (type == 1) {
+		pt_input(&data, PT_INPUT_OVERFLOW);
+		memmove(data.data, data.data + 2 + (data.data[0] | data.data[1] << 8), data.len -= 2u + (data.data[0] | data.data[1] << 8));
+	} else {
+		for (uint64_t i = 0; i < 20; i++) {
+			buf_u64(&data, i % 5 ? 0x401000 + i : UINT64_MAX << 40);
+			buf_u64(&data, i % 7 ? 0x401100 + i : UINT64_MAX << 40);
+			buf_u64(&data, 0x10);
+		}
+	}
+	capture_pipe(out, false);
+	out->len = before + 16 + 2 * (8 + ATTR_SIZE + 8); /* magic and events */
+	buf_u64(&b, type);
+	for (size_t i = 0; i < sizeof info / sizeof info[0]; i++)
+		buf_u64(&b, info[i]);
+	put_record(out, 70, 0, &b);
+	put_records(out, false);
+	buf_u64(&b, 7ull << 32 | 7);
+	put_trailer(&b);
+	put_record(out, 12, 0, &b);
+	buf_u64(&b, 0);
+	buf_u64(&b, data.len / 3);
+	buf_u64(&b, 1);
+	put_trailer(&b);
+	put_record(out, 11, 0, &b);
+	put_trailer(&b);
+	put_record(out, 14, 0, &b);
+	put_aux(out, &data, type == 1);
+	buf_release(&b);
+	buf_release(&data);
 }
 
 /* A zstd frame with one raw block (RFC 8878). */

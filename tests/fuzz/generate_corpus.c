@@ -335,6 +335,10 @@ static void generate_import(const char *dir)
 	put_buf(dir, "perf-pipe", &b);
 	capture_pipe(&b, true);
 	put_buf(dir, "perf-compressed", &b);
+	capture_aux(&b, 1);
+	put_buf(dir, "perf-intel-pt", &b);
+	capture_aux(&b, 2);
+	put_buf(dir, "perf-bts", &b);
 	capture_file(&b);
 	put_buf(dir, "perf-file", &b);
 	capture_core(&b);

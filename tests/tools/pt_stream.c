@@ -329,7 +329,7 @@ static int encode(struct maker *k, const char *seed, const char *path)
 	c.end = stream + STREAM_MAX;
 	k->encoder = pt_alloc_encoder(&c);
 	k->random = strtoull(seed, NULL, 10);
-	k->clock = 1000;
+	k->clock = 1000 + (strtoull(seed, NULL, 10) << 32); /* a stream of a higher seed is a later one */
 	k->bit_max = 6;
 	if (!k->encoder)
 		die("no encoder");

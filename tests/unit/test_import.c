@@ -81,6 +81,10 @@ static void every_failed_allocation_of_an_import_is_survived(void **state)
 	survives(&b, 2);
 	capture_pipe(&b, true);
 	survives(&b, 2);
+	capture_aux(&b, 1);
+	survives(&b, 2);
+	capture_aux(&b, 2);
+	survives(&b, 2);
 	capture_file(&b);
 	survives(&b, 2);
 	capture_core(&b);

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* AUX area data of perf.data: Intel PT and BTS. The bytes stand behind AUXTRACE records, anywhere in the file, a stream for each CPU or thread; what ran when is
+ * told by the other records. Intel PT has times of its own: before a record is taken, so is what the streams tell until then. BTS has
+ * none: a piece is taken with the AUX record that tells of it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hardware/bts_flow.h"
+#include "hardware/pt_flow.h"
+#include "import/perf_private.h"
+
+enum {
+	TYPE_PT = 1,
+	TYPE_BTS = 2,
+	STREAMS_MAX = 1 << 14,
+	NO_CPU = -1,
+	AUX_TRUNCATED = 1,
+	AUX_PARTIAL = 4,
+};
+
+/* Of AUXTRACE_INFO: what perf tells of Intel PT, by place (tools/perf/util/intel-pt.h). BTS has the first five. */
+enum pt_info {
+	INFO_PMU_TYPE,
+	INFO_TIME_SHIFT,
+	INFO_TIME_MULT,
+	INFO_TIME_ZERO,
+	INFO_HAS_TIME,
+	INFO_TSC_BIT,
+	INFO_MTC_FREQ_BITS = 11,
+	INFO_TSC_CTC_N,
+	INFO_TSC_CTC_D,
+	INFO_NONTURBO = 15,
+	INFO_WORDS,
+};
+
+/* Bytes that follow each other in the stream. */
+struct piece {
+	uint64_t offset;
+	struct slice bytes;
+	uint8_t *owned; /* bytes of several records put together; NULL: in the file */
+	size_t room;
+};
+
+struct stream {
+	struct perf_aux *aux;
+	uint32_t idx;
+	int32_t cpu; /* NO_CPU: of a thread */
+	struct import_thread_id running; /* whose code the stream is of now; tid 0: nobody's that is traced */
+	struct piece *pieces;
+	size_t count, cap, at;
+	uint64_t taken; /* of BTS: the offset up to which it was */
+	struct pt_flow *flow;
+	struct flow_item next;
+	bool has_next;
+};
+
+/* A thread's way in and out of user code, by tid. */
+struct way {
+	uint32_t tid;
+	struct flow_join join;
+};
+
+struct perf_aux {
+	struct perf_reader *r;
+	uint64_t type, info[INFO_WORDS];
+	uint16_t family;
+	uint8_t model, stepping;
+	bool intel, timed, failed; /* failed: no memory */
+	struct stream *streams;
+	size_t count, cap;
+	struct way *ways; /* sorted by tid */
+	size_t way_count, way_cap;
+	uint64_t gaps, truncated;
+};
+
+/* --- the bytes --- */
+
+static struct stream *stream_of(struct perf_aux *x, uint32_t idx, uint32_t tid, int32_t cpu)
+{
+	struct stream *at;
+
+	for (size_t i = 0; i < x->count; i++)
+		if (x->streams[i].idx == idx && x->streams[i].cpu == cpu)
+			return &x->streams[i];
+	at = perf_grow(x->streams, x->count, &x->cap, sizeof *at);
+	if (!at)
+		return NULL;
+	x->streams = at;
+	at[x->count] = (struct stream){.idx = idx, .cpu = cpu, .running = {0, cpu == NO_CPU ? tid : 0}};
+	return &at[x->count++];
+}
+
+static bool append(struct piece *p, struct slice bytes)
+{
+	size_t len = p->bytes.len + bytes.len, room = p->room ? p->room : len;
+	uint8_t *at;
+
+	while (room < len)
+		room *= 2;
+	at = room == p->room ? p->owned : realloc(p->owned, room);
+	if (!at)
+		return false;
+	if (!p->owned)
+		memcpy(at, p->bytes.at, p->bytes.len);
+	memcpy(at + p->bytes.len, bytes.at, bytes.len);
+	p->owned = at;
+	p->room = room;
+	p->bytes = slice_of(at, len);
+	return true;
+}
+
+/* Snapshots may overlap, and need not meet: what is there already is left out, and what does not follow is a piece of its own. */
+static bool add_bytes(struct stream *s, uint64_t offset, struct slice bytes)
+{
+	struct piece *last = s->count ? &s->pieces[s->count - 1] : NULL;
+	uint64_t end = last ? last->offset + last->bytes.len : 0, known = last && offset < end && offset >= last->offset ? end - offset : 0;
+
+	slice_take(&bytes, known < bytes.len ? (size_t)known : bytes.len);
+	if (!bytes.len)
+		return true;
+	if (last && offset + known == end)
+		return append(last, bytes);
+	last = perf_grow(s->pieces, s->count, &s->cap, sizeof *last);
+	if (!last)
+		return false;
+	s->pieces = last;
+	last[s->count++] = (struct piece){.offset = offset + known, .bytes = bytes};
+	return true;
+}
+
+int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes)
+{
+	uint64_t offset;
+	uint32_t idx, tid;
+	struct stream *s;
+
+	slice_take(&body, 8);
+	offset = slice_u64(&body);
+	slice_take(&body, 8);
+	idx = slice_u32(&body);
+	tid = slice_u32(&body);
+	if (r->aux->count == STREAMS_MAX)
+		return bt_fail(r->err, BT_E_UNSUPPORTED, 0, "perf.data: more than %d streams of trace data", STREAMS_MAX - 1);
+	s = stream_of(r->aux, idx, tid, (int32_t)slice_u32(&body));
+	return s && add_bytes(s, offset, bytes) ? 0 : perf_no_memory(r);
+}
+
+/* --- what the capture tells of itself --- */
+
+static uint64_t config_of(const struct perf_aux *x)
+{
+	for (size_t i = 0; i < x->r->attr_count; i++)
+		if (x->r->attrs[i].type == x->info[INFO_PMU_TYPE])
+			return x->r->attrs[i].config;
+	return 0;
+}
+
+/* "GenuineIntel,6,78,3": family, model, stepping. */
+static void read_cpuid(struct perf_aux *x)
+{
+	unsigned family, model, stepping;
+
+	x->intel = sscanf(x->r->cpuid, "GenuineIntel,%u,%u,%u", &family, &model, &stepping) == 3;
+	if (!x->intel)
+		return;
+	x->family = (uint16_t)family;
+	x->model = (uint8_t)model;
+	x->stepping = (uint8_t)stepping;
+}
+
+bool perf_aux_begin(struct perf_reader *r, struct slice body)
+{
+	struct perf_aux *x = calloc(1, sizeof *x);
+
+	if (!x)
+		return false;
+	x->r = r;
+	x->type = slice_u32(&body);
+	slice_take(&body, 4);
+	for (size_t i = 0; i < INFO_WORDS && body.len >= 8; i++)
+		x->info[i] = slice_u64(&body);
+	if (x->type != TYPE_PT && x->type != TYPE_BTS) {
+		free(x);
+		return true;
+	}
+	read_cpuid(x);
+	x->timed = x->type == TYPE_PT && x->info[INFO_HAS_TIME] && x->info[INFO_TIME_SHIFT] < 64 && config_of(x) & x->info[INFO_TSC_BIT];
+	r->aux = x;
+	importer_traced(r->im);
+	importer_header(r->im)->source = bt_str(x->type == TYPE_PT ? "pt" : "bts");
+	return true;
+}
+
+void perf_aux_release(struct perf_aux *x)
+{
+	if (!x)
+		return;
+	for (size_t i = 0; i < x->count; i++) {
+		pt_flow_free(x->streams[i].flow);
+		for (size_t k = 0; k < x->streams[i].count; k++)
+			free(x->streams[i].pieces[k].owned);
+		free(x->streams[i].pieces);
+	}
+	free(x->streams);
+	free(x->ways);
+	free(x);
+}
+
+/* The capture's clock from the processor's (perf_event_mmap_page, time_zero). */
+static uint64_t time_of(const struct perf_aux *x, uint64_t tsc)
+{
+	unsigned shift = (unsigned)x->info[INFO_TIME_SHIFT];
+	uint64_t mult = x->info[INFO_TIME_MULT], rest = tsc & ((1ull << shift) - 1);
+
+	return x->info[INFO_TIME_ZERO] + (tsc >> shift) * mult + (rest * mult >> shift);
+}
+
+/* --- entries --- */
+
+static struct flow_join *join_of(struct perf_aux *x, uint32_t tid)
+{
+	size_t lo = 0, hi = x->way_count;
+	struct way *at;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->ways[mid].tid < tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < x->way_count && x->ways[lo].tid == tid)
+		return &x->ways[lo].join;
+	at = perf_grow(x->ways, x->way_count, &x->way_cap, sizeof *at);
+	if (!at)
+		return NULL;
+	x->ways = at;
+	memmove(at + lo + 1, at + lo, (x->way_count - lo) * sizeof *at);
+	at[lo] = (struct way){.tid = tid};
+	x->way_count++;
+	return &at[lo].join;
+}
+
+static void take_item(void *arg, const struct flow_item *item)
+{
+	struct stream *s = arg;
+	struct flow_join *join = s->running.tid ? join_of(s->aux, s->running.tid) : NULL;
+	struct bt_branch b;
+
+	s->aux->failed |= s->running.tid && !join;
+	if (!join)
+		return;
+	if (item->kind == FLOW_GAP)
+		s->aux->gaps++;
+	if (item->kind == FLOW_GAP && item->branch.to == BT_GAP_UNDECODED && item->addr && !flow_is_kernel(item->addr) &&
+	    !importer_code(s->aux->r->im, s->running, item->addr, (uint8_t[1]){0}, 1))
+		importer_lacks(s->aux->r->im, s->running, item->addr);
+	if (flow_join(join, item, &b))
+		importer_entry(s->aux->r->im, s->running, &b);
+}
+
+static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	const struct stream *s = arg;
+
+	return s->running.tid ? importer_code(s->aux->r->im, s->running, addr, bytes, n) : 0;
+}
+
+/* --- Intel PT --- */
+
+static int begin_piece(struct stream *s)
+{
+	const struct perf_aux *x = s->aux;
+	uint64_t bits = x->info[INFO_MTC_FREQ_BITS], config = config_of(x);
+	struct pt_flow_config c = {.bytes = s->pieces[s->at].bytes, .intel = x->intel, .family = x->family, .model = x->model, .stepping = x->stepping,
+		.ctc_numerator = (uint32_t)x->info[INFO_TSC_CTC_N], .ctc_denominator = (uint32_t)x->info[INFO_TSC_CTC_D],
+		.nominal_ratio = (uint8_t)x->info[INFO_NONTURBO], .head = BT_GAP_OVERWRITTEN, .code = read_code, .arg = s};
+
+	if (bits)
+		c.mtc_freq = (uint8_t)((config & bits) / (bits & -bits));
+	return pt_flow_new(&s->flow, &c, x->r->err);
+}
+
+/* Makes s->next the stream's next item. */
+static int next_item(struct stream *s)
+{
+	int rc;
+
+	s->has_next = false;
+	while (s->at < s->count && !s->has_next) {
+		if (!s->flow) {
+			const struct flow_item gap = {.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = BT_GAP_OVERWRITTEN}};
+
+			if (s->at)
+				take_item(s, &gap);
+			rc = begin_piece(s);
+			if (rc)
+				return rc;
+		}
+		s->has_next = pt_flow_next(s->flow, &s->next) == 1;
+		if (!s->has_next) {
+			pt_flow_free(s->flow);
+			s->flow = NULL;
+			s->at++;
+		}
+	}
+	return 0;
+}
+
+static int pull(struct stream *s, uint64_t time)
+{
+	int rc = 0;
+
+	while (!rc && !importer_failed(s->aux->r->im)) {
+		if (s->has_next && s->next.tsc && time != UINT64_MAX && time_of(s->aux, s->next.tsc) > time)
+			return 0;
+		if (s->has_next)
+			take_item(s, &s->next);
+		rc = next_item(s);
+		if (!s->has_next)
+			break;
+	}
+	return rc;
+}
+
+int perf_aux_until(struct perf_reader *r, uint64_t time)
+{
+	struct perf_aux *x = r->aux;
+	int rc = 0;
+
+	if (!x || x->type != TYPE_PT || (time != UINT64_MAX && !x->timed))
+		return 0;
+	for (size_t i = 0; i < x->count && !rc; i++) {
+		x->streams[i].aux = x;
+		if (x->streams[i].running.tid && !x->streams[i].running.pid)
+			x->streams[i].running.pid = importer_pid(r->im, x->streams[i].running.tid);
+		rc = pull(&x->streams[i], time);
+	}
+	return !rc && x->failed ? perf_no_memory(r) : rc;
+}
+
+/* --- BTS --- */
+
+static void take_bts(struct stream *s, uint64_t offset, uint64_t end)
+{
+	const struct bts_code code = {.code = read_code, .arg = s};
+
+	for (size_t i = 0; i < s->count; i++) {
+		struct slice bytes = s->pieces[i].bytes;
+		uint64_t from = s->pieces[i].offset, skip = offset > from ? offset - from : 0;
+
+		if (skip >= bytes.len || end <= from)
+			continue;
+		if (end - from < bytes.len)
+			bytes.len = (size_t)(end - from);
+		slice_take(&bytes, (size_t)skip);
+		bts_records(bytes, &code, take_item, s);
+	}
+	s->taken = end;
+}
+
+static struct stream *bts_stream(struct perf_aux *x, uint32_t tid, int32_t cpu)
+{
+	for (size_t i = 0; i < x->count; i++)
+		if (x->streams[i].cpu == NO_CPU ? x->streams[i].running.tid == tid : x->streams[i].cpu == cpu)
+			return &x->streams[i];
+	return NULL;
+}
+
+void perf_aux_record(struct perf_reader *r, struct slice body, const struct perf_fields *f)
+{
+	uint64_t offset = slice_u64(&body), size = slice_u64(&body), flags = slice_u64(&body);
+	struct perf_aux *x = r->aux;
+	struct stream *s = x && !body.bad ? bts_stream(x, f->id.tid, (int32_t)f->cpu - 1) : NULL;
+	const struct flow_item gap = {.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = BT_GAP_LOST}};
+
+	if (!x || body.bad)
+		return;
+	x->truncated += (flags & AUX_TRUNCATED) != 0;
+	if (x->type != TYPE_BTS || !s || size > UINT64_MAX - offset)
+		return;
+	s->aux = x;
+	s->running = f->id;
+	take_bts(s, offset, offset + size);
+	if (flags & (AUX_TRUNCATED | AUX_PARTIAL))
+		take_item(s, &gap);
+}
+
+/* --- who runs --- */
+
+void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t cpu)
+{
+	struct perf_aux *x = r->aux;
+
+	for (size_t i = 0; x && i < x->count; i++)
+		if (x->streams[i].cpu != NO_CPU && x->streams[i].cpu == (int32_t)cpu - 1)
+			x->streams[i].running = id;
+}
+
+int perf_aux_finish(struct perf_reader *r)
+{
+	struct perf_aux *x = r->aux;
+	int rc = perf_aux_until(r, UINT64_MAX);
+
+	if (!x || rc)
+		return rc;
+	for (size_t i = 0; x->type == TYPE_BTS && i < x->count; i++) {
+		struct stream *s = &x->streams[i];
+
+		s->aux = x;
+		if (s->running.tid && !s->running.pid)
+			s->running.pid = importer_pid(r->im, s->running.tid);
+		take_bts(s, s->taken, UINT64_MAX);
+	}
+	if (x->failed)
+		return perf_no_memory(r);
+	if (x->gaps)
+		importer_note(r->im, "%s: %" PRIu64 " gaps, where data could not be decoded or are missing", x->type == TYPE_PT ? "Intel PT" : "Intel BTS",
+			      x->gaps);
+	if (x->truncated)
+		importer_note(r->im, "the buffer for %s was too small %" PRIu64 " times: data are missing there (perf record -m,SIZE)",
+			      x->type == TYPE_PT ? "Intel PT" : "Intel BTS", x->truncated);
+	return 0;
+}
