@@ -443,7 +443,7 @@ def buffers_of(event, parts, quirks, rng):
         mixed = []
         for time, cpu, sample in parts:
             other = rng.choice((event.switch(False, time=time - 1, cpu=cpu), event.switch_cpu_wide(True, other=(1, 1), time=time - 1, cpu=cpu),
-                                event.itrace_start(time=time - 1), event.aux(4096, time=time - 1), event.throttle(time=time - 1), b""))
+                                event.itrace_start(time=time - 1), event.aux(0, 4096, 1, time=time - 1), event.throttle(time=time - 1), b""))
             mixed.append((time, cpu, other + sample))
         parts = mixed
     if "wrap" not in quirks:  # two buffers, each in its order, one behind the other

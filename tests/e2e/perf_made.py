@@ -143,6 +143,7 @@ class Event:
         return self._with(LOST, struct.pack("<QQ", 1, count), 0, 0, time, 0)
 
     def aux(self, offset, size, flags=0, pid=100, tid=100, time=0, cpu=0):
+        """flags: 1 truncated."""
         return self._with(AUX, struct.pack("<QQQ", offset, size, flags), pid, tid, time, cpu)
 
     def itrace_start(self, pid=100, tid=100, time=0, cpu=0):
@@ -153,13 +154,6 @@ class Event:
 
     def lost_samples(self, count, time=0):
         return self._with(LOST_SAMPLES, struct.pack("<Q", count), 0, 0, time, 0)
-
-    def itrace_start(self, pid=100, tid=100, time=0):
-        return self._with(ITRACE_START, struct.pack("<II", pid, tid), pid, tid, time, 0)
-
-    def aux(self, size, flags=1, pid=100, tid=100, time=0):
-        """flags: 1 truncated."""
-        return self._with(AUX, struct.pack("<QQQ", 0, size, flags), pid, tid, time, 0)
 
     def throttle(self, pid=100, tid=100, time=0):
         return self._with(THROTTLE, struct.pack("<QQQ", time, 1, 1), pid, tid, time, 0)
