@@ -37,6 +37,19 @@ extern const struct doctor_row_info doctor_rows[DOCTOR_ROWS];
 void verdict_set(struct verdict *v, enum doctor_answer answer, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void verdict_change(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+enum doctor_event {
+	DOCTOR_EVENT_CYCLES,
+	DOCTOR_EVENT_LBR,
+	DOCTOR_EVENT_BTS,
+	DOCTOR_EVENT_PT,
+	DOCTOR_EVENT_BREAKPOINT,
+	DOCTOR_EVENTS,
+};
+
+/* Opens and closes it. Returns 0 or -errno. Only where the row of perf events says that they are permitted: a filter may kill who asks for one, which
+ * that row finds out. */
+int doctor_open_event(const struct doctor *d, enum doctor_event which);
+
 int doctor_try(const struct doctor *d, enum machine_attempt what);
 bool doctor_is_yes(struct doctor *d, enum doctor_row row);
 

@@ -1,5 +1,6 @@
 collector_libcollector_a_SOURCES += \
 	collector/doctor/doctor.c collector/doctor/doctor.h collector/doctor/doctor_private.h collector/doctor/rows.def \
+	collector/doctor/doctor_events.c \
 	collector/doctor/doctor_json.c \
 	collector/doctor/doctor_text.c \
 	collector/doctor/machine.c collector/doctor/machine.h \

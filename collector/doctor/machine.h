@@ -19,11 +19,6 @@ enum machine_attempt {
 	TRY_MEMFD,	     /* memfd_create */
 	TRY_REGION,	     /* the engine's region in a child, with the room that btrec run makes for it */
 	TRY_PERF,	     /* perf_event_open of an event of the kernel's own, in ring 3 */
-	TRY_PERF_CYCLES,     /* of one of the processor's */
-	TRY_PERF_LBR,	     /* with its branch records */
-	TRY_PERF_BTS,	     /* of branches, each: BTS */
-	TRY_PERF_PT,	     /* of intel_pt */
-	TRY_PERF_BREAKPOINT, /* of a breakpoint */
 	TRY_BPF,	     /* load of a BPF program for raw tracepoints */
 	TRY_SNAPSHOT,	     /* a call of bpf_get_branch_snapshot by such a program while an LBR event counts us: bytes */
 	TRY_SINGLE_BLOCK,    /* PTRACE_SINGLEBLOCK through a child's code of MACHINE_BLOCK_SIZE instructions: stops */
@@ -63,7 +58,8 @@ struct machine_ops {
 struct machine {
 	const struct machine_ops *ops;
 	void *state;
-	const struct perf_kernel *perf; /* what branch sources are probed with (branch_source.h); NULL: they are not */
+	const struct perf_kernel *perf; /* events are opened with this */
+	bool sources;			/* branch sources (branch_source.h) are probed with it, too: what btrec run goes by */
 };
 
 /* The machine that we run on. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
-#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -119,7 +118,8 @@ static int try_memfd(void)
 /* As code_cache_map and window_map have it done in a program. */
 static int map_region(void)
 {
-	static const struct limits_share share = {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}};
+	static const struct limits_share share = {.start = WORLD_RESERVED_START,
+						  .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}};
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
 	struct limits limits = {0};
 
@@ -154,49 +154,12 @@ static int try_perf(void)
 	return opened(perf_open(&attr));
 }
 
-static int try_cycles(void)
-{
-	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES};
-
-	return opened(perf_open(&attr));
-}
-
 static long open_lbr(void)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .sample_type = PERF_SAMPLE_BRANCH_STACK,
 				       .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY};
 
 	return perf_open(&attr);
-}
-
-static int try_lbr(void)
-{
-	return opened(open_lbr());
-}
-
-static int try_bts(void)
-{
-	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS, .sample_period = 1,
-				       .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR};
-
-	return opened(perf_open(&attr));
-}
-
-static int try_pt(void)
-{
-	struct machine here = machine_here();
-	long long type = machine_number(&here, "/sys/bus/event_source/devices/intel_pt/type", -1);
-	struct perf_event_attr attr = {.type = (uint32_t)type};
-
-	return type < 0 ? -ENOENT : opened(perf_open(&attr));
-}
-
-static int try_breakpoint(void)
-{
-	struct perf_event_attr attr = {.type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_X, .bp_addr = region_address(0), .bp_len = sizeof(long),
-				       .sample_period = 1};
-
-	return opened(perf_open(&attr));
 }
 
 static long load_program(const struct bpf_insn *code, uint32_t count)
@@ -360,11 +323,6 @@ int machine_attempt_here(enum machine_attempt what)
 		[TRY_MEMFD] = try_memfd,
 		[TRY_REGION] = try_region,
 		[TRY_PERF] = try_perf,
-		[TRY_PERF_CYCLES] = try_cycles,
-		[TRY_PERF_LBR] = try_lbr,
-		[TRY_PERF_BTS] = try_bts,
-		[TRY_PERF_PT] = try_pt,
-		[TRY_PERF_BREAKPOINT] = try_breakpoint,
 		[TRY_BPF] = try_bpf,
 		[TRY_SNAPSHOT] = try_snapshot,
 		[TRY_SINGLE_BLOCK] = try_single_block,

@@ -197,7 +197,8 @@ void probe_memlock(struct doctor *d, struct verdict *v)
 	if (hard != UINT64_MAX)
 		snprintf(own, sizeof own, "%" PRIu64 " KiB", hard / 1024);
 	verdict_set(v, hard / 1024 + (uint64_t)shared >= RING_KB ? DOCTOR_YES : DOCTOR_PARTLY,
-		    "%lld KiB a processor for all of a user's buffers (kernel.perf_event_mlock_kb), then %s (RLIMIT_MEMLOCK)", shared, own);
+		    "%lld KiB a processor for all of a user's buffers (kernel.perf_event_mlock_kb), then %s (RLIMIT_MEMLOCK)", shared,
+		    own);
 	if (v->answer == DOCTOR_PARTLY)
 		verdict_change(v, "sudo sysctl kernel.perf_event_mlock_kb=%d", RING_KB + 4);
 }

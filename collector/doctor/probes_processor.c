@@ -63,7 +63,9 @@ void probe_kernel(struct doctor *d, struct verdict *v)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		size_t len = strlen(lacks);
 
-		if (!doctor_kernel_from(d, rows[i].major, rows[i].minor) && ((rows[i].intel && doctor_is_intel(d)) || (rows[i].amd && doctor_is_amd(d))))
+		if (doctor_kernel_from(d, rows[i].major, rows[i].minor))
+			continue;
+		if ((rows[i].intel && doctor_is_intel(d)) || (rows[i].amd && doctor_is_amd(d)))
 			snprintf(lacks + len, sizeof lacks - len, "%s%s", len ? ", " : "", rows[i].lacks);
 	}
 	if (*lacks) {
@@ -85,11 +87,12 @@ void probe_pmu(struct doctor *d, struct verdict *v)
 		verdict_change(v, "%s", perf->change);
 		return;
 	}
-	rc = doctor_try(d, TRY_PERF_CYCLES);
+	rc = doctor_open_event(d, DOCTOR_EVENT_CYCLES);
 	if (rc >= 0) {
 		file_of_pmu(d, "caps/pmu_name", name, sizeof name);
 		file_of_pmu(d, "caps/branches", depth, sizeof depth);
-		verdict_set(v, DOCTOR_YES, "counts cycles%s%s%s%s%s", *name ? "; " : "", name, *depth ? "; branch records " : "", depth, *depth ? " deep" : "");
+		verdict_set(v, DOCTOR_YES, "counts cycles%s%s%s%s%s", *name ? "; " : "", name, *depth ? "; branch records " : "",
+			    depth, *depth ? " deep" : "");
 	} else if ((rc == -ENOENT || rc == -EOPNOTSUPP) && doctor_hypervisor(d, hypervisor)) {
 		verdict_set(v, DOCTOR_NO, "no PMU: the hypervisor (%s) shows none", hypervisor);
 		verdict_change(v, "the host must give the machine one (libvirt: <pmu state='on'/>; clouds: a bare-metal instance)");
@@ -132,14 +135,18 @@ void probe_snapshot(struct doctor *d, struct verdict *v)
 void probe_breakpoint(struct doctor *d, struct verdict *v)
 {
 	const struct verdict *perf = doctor_ask(d, DOCTOR_PERF);
-	int rc = doctor_try(d, TRY_PERF_BREAKPOINT);
+	int rc;
 
-	if (rc >= 0) {
-		verdict_set(v, DOCTOR_YES, "as perf events");
-	} else {
-		verdict_set(v, DOCTOR_NO, "%s", perf->answer == DOCTOR_NO ? perf->why : strerror(-rc));
+	if (perf->answer == DOCTOR_NO) {
+		verdict_set(v, DOCTOR_NO, "%s", perf->why);
 		verdict_change(v, "%s", perf->change);
+		return;
 	}
+	rc = doctor_open_event(d, DOCTOR_EVENT_BREAKPOINT);
+	if (rc >= 0)
+		verdict_set(v, DOCTOR_YES, "as perf events");
+	else
+		verdict_set(v, DOCTOR_NO, "perf_event_open: %s", strerror(-rc));
 }
 
 void probe_blocks(struct doctor *d, struct verdict *v)

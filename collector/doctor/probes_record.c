@@ -36,8 +36,9 @@ static void tell_no_room(const struct doctor *d, struct verdict *v)
 	uint64_t soft, hard;
 
 	if (doctor_limit(d, "Max address space", &soft, &hard) && hard != UINT64_MAX) {
-		verdict_set(v, DOCTOR_PARTLY, "%u MiB more than a program has may not fit under RLIMIT_AS, %" PRIu64 " MiB: else it is stepped, slowly", region_mb,
-			    hard >> 20);
+		verdict_set(v, DOCTOR_PARTLY,
+			    "%u MiB more than a program has may not fit under RLIMIT_AS, %" PRIu64 " MiB: else it is stepped, slowly",
+			    region_mb, hard >> 20);
 		verdict_change(v, "ulimit -v unlimited (a hard limit: as root)");
 		return;
 	}
@@ -105,7 +106,7 @@ static void ask_source(const struct doctor *d, struct verdict *v, const char *na
 	struct pmu pmu = {.kernel = d->machine.perf, .source = branch_source_find(name)};
 	struct bt_error err;
 
-	if (!pmu.kernel || v->answer == DOCTOR_NO)
+	if (!d->machine.sources || v->answer == DOCTOR_NO)
 		return;
 	if (!pmu.source) {
 		verdict_set(v, DOCTOR_NO, "the machine has it, this btrec cannot use it yet");
@@ -127,7 +128,7 @@ static void look_for_lbr(struct doctor *d, struct verdict *v)
 
 	if (!has_pmu(d, v))
 		return;
-	rc = doctor_try(d, TRY_PERF_LBR);
+	rc = doctor_open_event(d, DOCTOR_EVENT_LBR);
 	if (rc == -EINVAL && doctor_is_amd(d)) {
 		verdict_set(v, DOCTOR_NO, "AMD's before Zen 4 have no branch records that could be used");
 		return;
@@ -138,7 +139,8 @@ static void look_for_lbr(struct doctor *d, struct verdict *v)
 		set_refused(v, rc, doctor_hypervisor(d, hypervisor) ? "the hypervisor shows no branch records" : "this processor has no branch records");
 		return;
 	}
-	depth = machine_number(&d->machine, PMU_DEVICES "/cpu/caps/branches", machine_number(&d->machine, PMU_DEVICES "/cpu_core/caps/branches", 0));
+	depth = machine_number(&d->machine, PMU_DEVICES "/cpu_core/caps/branches", 0);
+	depth = machine_number(&d->machine, PMU_DEVICES "/cpu/caps/branches", depth);
 	snapshot = doctor_ask(d, DOCTOR_SNAPSHOT);
 	if (snapshot->answer == DOCTOR_YES && depth)
 		verdict_set(v, DOCTOR_YES, "the last %lld branches before a fault", depth);
@@ -160,6 +162,15 @@ static bool has_erratum(const struct doctor *d)
 	    !machine_field(&d->machine, "/proc/cpuinfo", "model", model, sizeof model) || strcmp(family, "6") != 0)
 		return false;
 	return memchr(models, atoi(model), sizeof models) != NULL;
+}
+
+/* With isolated page tables there is no PMU intel_bts (bts_init in arch/x86/events/intel/bts.c). */
+static bool is_isolated(const struct doctor *d)
+{
+	char text[128];
+
+	return d->machine.ops->read(d->machine.state, "/sys/devices/system/cpu/vulnerabilities/meltdown", text, sizeof text) > 0 &&
+	       strstr(text, "PTI");
 }
 
 static void look_for_bts(struct doctor *d, struct verdict *v)
@@ -184,13 +195,14 @@ static void look_for_bts(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_NO, doctor_hypervisor(d, hypervisor) ? "the hypervisor does not show it" : "this processor has none");
 		return;
 	}
-	rc = doctor_try(d, TRY_PERF_BTS);
+	rc = doctor_open_event(d, DOCTOR_EVENT_BTS);
 	if (rc < 0) {
 		set_refused(v, rc, "the kernel has no BTS for this processor");
 		return;
 	}
 	own_pmu = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0 && strstr(devices, " intel_bts");
-	verdict_set(v, DOCTOR_YES, "an event of every branch%s", own_pmu ? "" : " (intel_bts is off, by page-table isolation: not needed)");
+	verdict_set(v, DOCTOR_YES, "an event of every branch%s",
+		    !own_pmu && is_isolated(d) ? " (intel_bts is off, by page-table isolation: not needed)" : "");
 }
 
 static void look_for_pt(struct doctor *d, struct verdict *v)
@@ -199,6 +211,7 @@ static void look_for_pt(struct doctor *d, struct verdict *v)
 		const char *file, *name;
 	} caps[] = {{"psb_cyc", "cyc"}, {"mtc", "mtc"}, {"ip_filtering", "filters"}, {"ptwrite", "ptwrite"}};
 	char hypervisor[32], found[64] = "", path[128];
+	const struct verdict *perf;
 	int rc;
 
 	if (!doctor_is_intel(d)) {
@@ -211,15 +224,15 @@ static void look_for_pt(struct doctor *d, struct verdict *v)
 	}
 	if (!can_trace(d, v))
 		return;
-	rc = doctor_try(d, TRY_PERF_PT);
+	perf = doctor_ask(d, DOCTOR_PERF);
+	if (perf->answer == DOCTOR_NO) {
+		verdict_set(v, DOCTOR_NO, "%s", perf->why);
+		verdict_change(v, "%s", perf->change);
+		return;
+	}
+	rc = doctor_open_event(d, DOCTOR_EVENT_PT);
 	if (rc < 0) {
-		const struct verdict *perf = doctor_ask(d, DOCTOR_PERF);
-
 		set_refused(v, rc, "the kernel has no Intel PT for this processor");
-		if (perf->answer == DOCTOR_NO) {
-			verdict_set(v, DOCTOR_NO, "%s", perf->why);
-			verdict_change(v, "%s", perf->change);
-		}
 		return;
 	}
 	for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {

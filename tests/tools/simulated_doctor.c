@@ -20,6 +20,10 @@
 #endif
 
 #define ALL_CAPABILITIES 0x1ffffffffffull
+enum {
+	PT_TYPE = 8,
+};
+
 #define DEVICES "/sys/bus/event_source/devices"
 
 struct simulated {
@@ -34,7 +38,7 @@ struct simulated {
 	uint64_t capabilities;
 	int paranoid;
 	int yama;	 /* -1: not in the kernel */
-	unsigned filter; /* attempts that a seccomp filter refuses, bits */
+	unsigned filter; /* attempts that a seccomp filter refuses, bits; TRY_PERF: all events */
 	int filter_errno; /* 0: it kills */
 	bool bts_in_use;
 	uint64_t as_limit_mb, memlock_kb;
@@ -47,37 +51,36 @@ struct simulated {
 
 #define INTEL .vendor = "GenuineIntel", .family = 6
 #define SKYLAKE INTEL, .model = 0x5e, .flags = "fpu vme ds bts intel_pt", .pmu = "skylake", .depth = 32, .bts = true, .pt = true
-#define PERF_CALLS \
-	(1u << TRY_PERF | 1u << TRY_PERF_CYCLES | 1u << TRY_PERF_LBR | 1u << TRY_PERF_BTS | 1u << TRY_PERF_PT | 1u << TRY_PERF_BREAKPOINT)
-#define DOCKER (PERF_CALLS | 1u << TRY_PTRACE | 1u << TRY_SINGLE_BLOCK | 1u << TRY_VM_READ | 1u << TRY_BPF | 1u << TRY_SNAPSHOT)
+#define LINUX(x, y) .major = x, .minor = y
+#define USUAL .paranoid = 2, .yama = 1
+#define ROOT .capabilities = ALL_CAPABILITIES
+#define ZEN .vendor = "AuthenticAMD", .family = 25, .flags = "fpu vme", .pmu = "", .depth = 16
+#define DOCKER (1u << TRY_PERF | 1u << TRY_PTRACE | 1u << TRY_SINGLE_BLOCK | 1u << TRY_VM_READ | 1u << TRY_BPF | 1u << TRY_SNAPSHOT)
 
 static const struct simulated machines[] = {
-	{.name = "skylake-user", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 1},
-	{.name = "skylake-root", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 1, .capabilities = ALL_CAPABILITIES},
-	{.name = "skylake-paranoid-4", SKYLAKE, .major = 6, .minor = 1, .paranoid = 4, .yama = 1},
-	{.name = "skylake-pti-root", SKYLAKE, .pti = true, .major = 5, .minor = 15, .paranoid = 2, .yama = 1, .capabilities = ALL_CAPABILITIES},
-	{.name = "skylake-bts-in-use", SKYLAKE, .bts_in_use = true, .major = 6, .minor = 1, .paranoid = 2, .yama = 1},
-	{.name = "skylake-yama-2", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 2},
-	{.name = "skylake-yama-3-root", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 3, .capabilities = ALL_CAPABILITIES},
-	{.name = "skylake-container", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 1, .capabilities = 0xa80425fb, .filter = DOCKER, .filter_errno = EPERM},
-	{.name = "skylake-killing-filter", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 1, .capabilities = ALL_CAPABILITIES, .filter = PERF_CALLS},
-	{.name = "nehalem-root", INTEL, .model = 0x1a, .flags = "fpu vme ds bts", .pmu = "nehalem", .depth = 16, .bts = true, .major = 6, .minor = 1, .paranoid = 2,
-	 .yama = -1, .capabilities = ALL_CAPABILITIES},
-	{.name = "raptor-lake-root", INTEL, .hybrid = true, .model = 0xb7, .flags = "fpu ds bts intel_pt", .pmu = "alderlake_hybrid", .depth = 32, .bts = true, .pt = true,
-	 .major = 6, .minor = 8, .paranoid = 2, .yama = 1, .capabilities = ALL_CAPABILITIES},
-	{.name = "zen4-linux-6.1-root", .vendor = "AuthenticAMD", .family = 25, .model = 0x61, .flags = "fpu vme", .pmu = "", .depth = 16, .major = 6, .minor = 1,
-	 .paranoid = 2, .yama = 1, .capabilities = ALL_CAPABILITIES},
-	{.name = "zen4-linux-6.10-root", .vendor = "AuthenticAMD", .family = 25, .model = 0x61, .flags = "fpu vme", .pmu = "", .depth = 16, .major = 6, .minor = 10,
-	 .paranoid = 2, .yama = 1, .capabilities = ALL_CAPABILITIES},
-	{.name = "zen3-root", .vendor = "AuthenticAMD", .family = 25, .model = 0x21, .flags = "fpu vme", .pmu = "", .depth = 16, .brs = true, .major = 6, .minor = 1,
-	 .paranoid = 2, .yama = 1, .capabilities = ALL_CAPABILITIES},
-	{.name = "cloud-vm", INTEL, .model = 0x6a, .flags = "fpu vme hypervisor", .hypervisor = "KVMKVMKVM", .major = 5, .minor = 10, .paranoid = 2, .yama = 1,
-	 .file_system = 0x01021994, .core_pattern = "|/usr/lib/systemd/systemd-coredump %P %u", .urls = "https://debuginfod.example.org", .debuginfod = true},
-	{.name = "small-limits", INTEL, .model = 0x6a, .flags = "fpu", .hypervisor = "Microsoft Hv", .major = 5, .minor = 15, .paranoid = 2, .yama = 1, .as_limit_mb = 50,
-	 .memlock_kb = 64, .overcommit = 2},
-	{.name = "no-executable-memory", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 1, .no_execmem = true},
-	{.name = "no-proc", SKYLAKE, .major = 6, .minor = 1, .paranoid = 2, .yama = 1, .proc = "other", .urls = "https://debuginfod.example.org"},
-	{.name = "old-kernel", SKYLAKE, .major = 4, .minor = 19, .paranoid = 2, .yama = 1},
+	{.name = "skylake-user", SKYLAKE, LINUX(6, 1), USUAL},
+	{.name = "skylake-root", SKYLAKE, LINUX(6, 1), USUAL, ROOT},
+	{.name = "skylake-paranoid-4", SKYLAKE, LINUX(6, 1), .paranoid = 4, .yama = 1},
+	{.name = "skylake-pti-root", SKYLAKE, .pti = true, LINUX(5, 15), USUAL, ROOT},
+	{.name = "skylake-bts-in-use", SKYLAKE, .bts_in_use = true, LINUX(6, 1), USUAL},
+	{.name = "skylake-yama-2", SKYLAKE, LINUX(6, 1), .paranoid = 2, .yama = 2},
+	{.name = "skylake-yama-3-root", SKYLAKE, LINUX(6, 1), .paranoid = 2, .yama = 3, ROOT},
+	{.name = "skylake-container", SKYLAKE, LINUX(6, 1), USUAL, .capabilities = 0xa80425fb, .filter = DOCKER, .filter_errno = EPERM},
+	{.name = "skylake-killing-filter", SKYLAKE, LINUX(6, 1), USUAL, ROOT, .filter = 1u << TRY_PERF},
+	{.name = "nehalem-root", INTEL, .model = 0x1a, .flags = "fpu vme ds bts", .pmu = "nehalem", .depth = 16, .bts = true,
+	 LINUX(6, 1), .paranoid = 2, .yama = -1, ROOT},
+	{.name = "raptor-lake-root", INTEL, .hybrid = true, .model = 0xb7, .flags = "fpu ds bts intel_pt",
+	 .pmu = "alderlake_hybrid", .depth = 32, .bts = true, .pt = true, LINUX(6, 8), USUAL, ROOT},
+	{.name = "zen4-linux-6.1-root", ZEN, .model = 0x61, LINUX(6, 1), USUAL, ROOT},
+	{.name = "zen4-linux-6.10-root", ZEN, .model = 0x61, LINUX(6, 10), USUAL, ROOT},
+	{.name = "zen3-root", ZEN, .model = 0x21, .brs = true, LINUX(6, 1), USUAL, ROOT},
+	{.name = "cloud-vm", INTEL, .model = 0x6a, .flags = "fpu vme hypervisor", .hypervisor = "KVMKVMKVM", LINUX(5, 10),
+	 USUAL, .file_system = 0x01021994, .core_pattern = "|/usr/lib/systemd/systemd-coredump %P %u", .urls = "https://debuginfod.example.org", .debuginfod = true},
+	{.name = "small-limits", INTEL, .model = 0x6a, .flags = "fpu", .hypervisor = "Microsoft Hv", LINUX(5, 15), USUAL,
+	 .as_limit_mb = 50, .memlock_kb = 64, .overcommit = 2},
+	{.name = "no-executable-memory", SKYLAKE, LINUX(6, 1), USUAL, .no_execmem = true},
+	{.name = "no-proc", SKYLAKE, LINUX(6, 1), USUAL, .proc = "other", .urls = "https://debuginfod.example.org"},
+	{.name = "old-kernel", SKYLAKE, LINUX(4, 19), USUAL},
 };
 
 static bool has(const struct simulated *s, int capability)
@@ -140,8 +143,9 @@ static int simulated_read(void *state, const char *path, char *out, size_t size)
 	const struct simulated *s = state;
 
 	if (!strcmp(path, "/proc/cpuinfo"))
-		return put(out, size, "processor\t: 0\nvendor_id\t: %s\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: of the tests\nflags\t\t: %s\n\n", s->vendor,
-			   s->family, s->model, s->flags);
+		return put(out, size,
+			   "processor\t: 0\nvendor_id\t: %s\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: of the tests\nflags\t\t: %s\n\n",
+			   s->vendor, s->family, s->model, s->flags);
 	if (!strcmp(path, "/proc/self/status"))
 		return put(out, size, "Name:\tbtrec\nTracerPid:\t0\nCapEff:\t%016" PRIx64 "\nSeccomp:\t%d\nSeccomp_filters:\t%d\n", s->capabilities,
 			   s->filter ? 2 : 0, s->filter != 0);
@@ -160,11 +164,13 @@ static int simulated_read(void *state, const char *path, char *out, size_t size)
 	if (!strcmp(path, "/proc/sys/vm/overcommit_memory"))
 		return put_number(out, size, true, s->overcommit);
 	if (!strcmp(path, DEVICES "/intel_pt/type") || !strcmp(path, DEVICES "/intel_pt/caps/mtc") || !strcmp(path, DEVICES "/intel_pt/caps/psb_cyc"))
-		return put_number(out, size, s->pt, 8);
+		return put_number(out, size, s->pt, PT_TYPE);
 	if (!strcmp(path, s->hybrid ? DEVICES "/cpu_core/caps/branches" : DEVICES "/cpu/caps/branches"))
 		return put_number(out, size, s->depth && from(s, 5, 12), s->depth);
 	if (!strcmp(path, s->hybrid ? DEVICES "/cpu_core/caps/pmu_name" : DEVICES "/cpu/caps/pmu_name"))
 		return s->pmu && *s->pmu ? put(out, size, "%s\n", s->pmu) : -ENOENT;
+	if (!strcmp(path, "/sys/devices/system/cpu/vulnerabilities/meltdown"))
+		return put(out, size, s->pti ? "Mitigation: PTI\n" : "Not affected\n");
 	if (!strcmp(path, "/usr/lib64/libdebuginfod.so.1"))
 		return s->debuginfod ? put(out, size, "\177ELF") : -ENOENT;
 	if (!strcmp(path, "/etc/os-release"))
@@ -179,7 +185,8 @@ static int simulated_list(void *state, const char *path, char *out, size_t size)
 	if (strcmp(path, DEVICES) != 0)
 		return -ENOENT;
 	/* bts_init refuses where the kernel's page tables are isolated. */
-	return put(out, size, " breakpoint%s%s%s msr software tracepoint", !s->pmu ? "" : s->hybrid ? " cpu_atom cpu_core" : " cpu", s->bts && !s->pti ? " intel_bts" : "", s->pt ? " intel_pt" : "");
+	return put(out, size, " breakpoint%s%s%s msr software tracepoint",
+		   !s->pmu ? "" : s->hybrid ? " cpu_atom cpu_core" : " cpu", s->bts && !s->pti ? " intel_bts" : "", s->pt ? " intel_pt" : "");
 }
 
 static void simulated_cpuid(void *state, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
@@ -203,7 +210,8 @@ static int simulated_directory(void *state, struct machine_directory *out)
 {
 	const struct simulated *s = state;
 
-	*out = (struct machine_directory){.path = "/home/user/.local/share/btrec", .type = s->file_system ? s->file_system : 0xef53, .room = 40ull << 30, .writable = true};
+	*out = (struct machine_directory){.path = "/home/user/.local/share/btrec", .room = 40ull << 30, .writable = true,
+					  .type = s->file_system ? s->file_system : 0xef53};
 	return 0;
 }
 
@@ -214,21 +222,62 @@ static int try_ptrace(const struct simulated *s)
 	return s->yama == 3 || (s->yama == 2 && !has(s, CAP_SYS_PTRACE)) ? -EPERM : 0;
 }
 
-static int try_perf(const struct simulated *s, enum machine_attempt what)
+static int refused(const struct simulated *s)
 {
-	if (s->paranoid > 2 && !perfmon(s))
+	return s->filter_errno ? -s->filter_errno : -MACHINE_KILLED;
+}
+
+/* perf_event_open(2): what may be measured, then whose the event is. */
+static int simulated_open(void *arg, const struct perf_event_attr *attr, pid_t tid, int cpu, int group, unsigned long flags)
+{
+	const struct simulated *s = arg;
+	bool branches = attr->sample_type & PERF_SAMPLE_BRANCH_STACK, intel = !strcmp(s->vendor, "GenuineIntel");
+
+	(void)tid;
+	(void)cpu;
+	(void)group;
+	(void)flags;
+	if (s->filter >> TRY_PERF & 1)
+		abort(); /* it would kill who asks */
+	if ((s->paranoid > 2 || !attr->exclude_kernel) && !perfmon(s))
 		return -EACCES;
-	if (what == TRY_PERF || what == TRY_PERF_BREAKPOINT)
-		return 0;
-	if (what == TRY_PERF_PT)
-		return s->pt ? 0 : -ENOENT;
-	if (!s->pmu)
+	if (attr->type == PERF_TYPE_BREAKPOINT || attr->type == PERF_TYPE_SOFTWARE)
+		return 3;
+	if (attr->type == PT_TYPE)
+		return s->pt ? 3 : -ENOENT;
+	if (!s->pmu || attr->type != PERF_TYPE_HARDWARE)
 		return -ENOENT;
-	if (what == TRY_PERF_LBR)
-		return s->brs ? -EINVAL : !s->depth ? -EOPNOTSUPP : s->bts_in_use ? -EBUSY : 0;
-	if (what == TRY_PERF_BTS)
-		return s->bts || strcmp(s->vendor, "GenuineIntel") != 0 ? 0 : -EOPNOTSUPP;
-	return 0;
+	if (branches)
+		return s->brs ? -EINVAL : !s->depth ? -EOPNOTSUPP : s->bts_in_use ? -EBUSY : 3;
+	if (intel && attr->config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS && attr->sample_period == 1)
+		return s->bts ? 3 : -EOPNOTSUPP;
+	return 3;
+}
+
+static void simulated_close(void *arg, int fd)
+{
+	(void)arg;
+	if (fd != 3)
+		abort();
+}
+
+static ssize_t simulated_file(void *arg, const char *path, char *out, size_t size)
+{
+	return simulated_read(arg, path, out, size);
+}
+
+static const struct perf_ops simulated_perf = {
+	.open = simulated_open,
+	.close = simulated_close,
+	.file = simulated_file,
+};
+
+static int try_perf(const struct simulated *s)
+{
+	const struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1};
+	int fd = simulated_open((void *)(uintptr_t)s, &attr, 0, -1, -1, 0);
+
+	return fd < 0 ? fd : 0;
 }
 
 static int try_snapshot(const struct simulated *s)
@@ -247,7 +296,7 @@ static int simulated_attempt(void *state, enum machine_attempt what)
 	const struct simulated *s = state;
 
 	if (s->filter >> what & 1)
-		return s->filter_errno ? -s->filter_errno : -MACHINE_KILLED;
+		return refused(s);
 	switch (what) {
 	case TRY_PROC:
 		return !s->proc ? 0 : strcmp(s->proc, "other") ? -ENOENT : -EXDEV;
@@ -268,8 +317,10 @@ static int simulated_attempt(void *state, enum machine_attempt what)
 	case TRY_VM_READ:
 	case TRY_MEMFD:
 		return 0;
+	case TRY_PERF:
+		return try_perf(s);
 	default:
-		return try_perf(s, what);
+		abort();
 	}
 }
 
@@ -293,6 +344,7 @@ static const struct simulated *find(const char *name)
 int main(int argc, char **argv)
 {
 	const struct simulated *s = find(argv[argc - 1]);
+	struct perf_kernel kernel = {.ops = &simulated_perf, .arg = (void *)(uintptr_t)s};
 	struct doctor doctor;
 	struct bt_error err;
 	int rc;
@@ -304,7 +356,7 @@ int main(int argc, char **argv)
 	}
 	if (!s)
 		return 99;
-	doctor_init(&doctor, (struct machine){.ops = &simulated_ops, .state = (void *)(uintptr_t)s});
+	doctor_init(&doctor, (struct machine){.ops = &simulated_ops, .state = (void *)(uintptr_t)s, .perf = &kernel});
 	rc = argc == 3 ? doctor_print_json(stdout, &doctor, &err) : doctor_print_text(stdout, &doctor);
 	return rc < 0 ? 99 : rc ? 0 : bt_error_exit_status(BT_E_NO_HARDWARE);
 }

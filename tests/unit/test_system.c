@@ -36,12 +36,14 @@ static int teardown(void **state)
 /* cpu: its number, -1 unknown; position: -1 unknown. */
 static void sched(struct fixture *f, uint32_t task, uint64_t time, int cpu, enum bt_sched what, int position)
 {
-	maker_add(&f->t->k, 1, SCHED, sched, .task = task, .time = time, .cpu = (uint32_t)(cpu + 1), .what = (uint8_t)what, .position = (uint64_t)(position + 1));
+	maker_add(&f->t->k, 1, SCHED, sched, .task = task, .time = time, .cpu = (uint32_t)(cpu + 1), .what = (uint8_t)what,
+		  .position = (uint64_t)(position + 1));
 }
 
 static void sample(struct fixture *f, uint32_t task, uint64_t time, int cpu, uint64_t position)
 {
-	maker_add(&f->t->k, 1, SNAPSHOT, snapshot, .task = task, .time = time, .cpu = (uint32_t)(cpu + 1), .position = position, .kind = BT_SNAPSHOT_IMPORT);
+	maker_add(&f->t->k, 1, SNAPSHOT, snapshot, .task = task, .time = time, .cpu = (uint32_t)(cpu + 1), .position = position,
+		  .kind = BT_SNAPSHOT_IMPORT);
 }
 
 static void build(struct fixture *f)
@@ -82,10 +84,14 @@ static void streams_are_merged_by_cpu_and_time(void **state)
 	sched(f, 1, 180, 1, BT_SCHED_OUT, 41);
 	build(f);
 	assert_int_equal(f->v.count, 4);
-	expect_stretch(f, 0, (struct system_stretch){.task = 2, .cpu = 1, .start = 110, .end = 120, .first = 0, .last = 7, .how = SYSTEM_BLOCKED});
-	expect_stretch(f, 1, (struct system_stretch){.task = 1, .cpu = 1, .start = 160, .end = 180, .first = 40, .last = 41, .how = SYSTEM_BLOCKED});
-	expect_stretch(f, 2, (struct system_stretch){.task = 1, .cpu = 3, .start = 100, .end = 150, .first = 0, .last = 40, .how = SYSTEM_PREEMPTED});
-	expect_stretch(f, 3, (struct system_stretch){.task = 2, .cpu = 3, .start = 151, .end = 170, .first = 7, .last = 9, .how = SYSTEM_BLOCKED});
+	expect_stretch(f, 0, (struct system_stretch){.task = 2, .cpu = 1, .start = 110, .end = 120,
+						     .first = 0, .last = 7, .how = SYSTEM_BLOCKED});
+	expect_stretch(f, 1, (struct system_stretch){.task = 1, .cpu = 1, .start = 160, .end = 180,
+						     .first = 40, .last = 41, .how = SYSTEM_BLOCKED});
+	expect_stretch(f, 2, (struct system_stretch){.task = 1, .cpu = 3, .start = 100, .end = 150,
+						     .first = 0, .last = 40, .how = SYSTEM_PREEMPTED});
+	expect_stretch(f, 3, (struct system_stretch){.task = 2, .cpu = 3, .start = 151, .end = 170,
+						     .first = 7, .last = 9, .how = SYSTEM_BLOCKED});
 	assert_int_equal(system_cpu_end(&f->v, 0), 2);
 	assert_int_equal(system_cpu_end(&f->v, 2), 4);
 }
@@ -102,8 +108,10 @@ static void samples_say_how_far_a_task_had_come(void **state)
 	sample(f, 2, 150, 1, 6);
 	build(f);
 	assert_int_equal(f->v.count, 3);
-	expect_stretch(f, 0, (struct system_stretch){.task = 1, .cpu = 0, .start = 100, .end = 130, .last = 9, .samples = 2, .how = SYSTEM_BLOCKED});
-	expect_stretch(f, 1, (struct system_stretch){.task = 2, .cpu = 0, .start = SYSTEM_UNKNOWN, .end = 140, .last = 3, .samples = 1, .how = SYSTEM_SAMPLED});
+	expect_stretch(f, 0, (struct system_stretch){.task = 1, .cpu = 0, .start = 100, .end = 130,
+						     .last = 9, .samples = 2, .how = SYSTEM_BLOCKED});
+	expect_stretch(f, 1, (struct system_stretch){.task = 2, .cpu = 0, .start = SYSTEM_UNKNOWN, .end = 140,
+						     .last = 3, .samples = 1, .how = SYSTEM_SAMPLED});
 	expect_stretch(f, 2, (struct system_stretch){.task = 2, .cpu = 1, .start = SYSTEM_UNKNOWN, .end = 150, .first = 3, .last = 6, .samples = 1,
 						     .how = SYSTEM_SAMPLED});
 }
@@ -119,12 +127,16 @@ static void what_is_lost_is_unknown(void **state)
 	sched(f, 2, 400, 5, BT_SCHED_IN, 2); /* and never departs */
 	build(f);
 	assert_int_equal(f->v.count, 5);
-	expect_stretch(f, 0, (struct system_stretch){.task = 1, .cpu = 0, .start = SYSTEM_UNKNOWN, .end = 100, .last = 4, .how = SYSTEM_BLOCKED});
-	expect_stretch(f, 1, (struct system_stretch){.task = 1, .cpu = 1, .start = 200, .end = SYSTEM_UNKNOWN, .first = 6, .last = 6, .how = SYSTEM_LOST});
-	expect_stretch(f, 2, (struct system_stretch){.task = 1, .cpu = 2, .start = 300, .end = SYSTEM_UNKNOWN, .first = 8, .last = 8, .how = SYSTEM_LOST});
+	expect_stretch(f, 0, (struct system_stretch){.task = 1, .cpu = 0, .start = SYSTEM_UNKNOWN, .end = 100,
+						     .last = 4, .how = SYSTEM_BLOCKED});
+	expect_stretch(f, 1, (struct system_stretch){.task = 1, .cpu = 1, .start = 200, .end = SYSTEM_UNKNOWN,
+						     .first = 6, .last = 6, .how = SYSTEM_LOST});
+	expect_stretch(f, 2, (struct system_stretch){.task = 1, .cpu = 2, .start = 300, .end = SYSTEM_UNKNOWN,
+						     .first = 8, .last = 8, .how = SYSTEM_LOST});
 	expect_stretch(f, 3, (struct system_stretch){.task = 1, .cpu = 3, .start = SYSTEM_UNKNOWN, .end = 350, .first = 8, .last = 9, .samples = 1,
 						     .how = SYSTEM_SAMPLED});
-	expect_stretch(f, 4, (struct system_stretch){.task = 2, .cpu = 5, .start = 400, .end = SYSTEM_UNKNOWN, .first = 2, .last = UINT64_MAX, .how = SYSTEM_LOST});
+	expect_stretch(f, 4, (struct system_stretch){.task = 2, .cpu = 5, .start = 400, .end = SYSTEM_UNKNOWN,
+						     .first = 2, .last = UINT64_MAX, .how = SYSTEM_LOST});
 }
 
 static void unknown_cpus_come_last(void **state)
@@ -138,7 +150,8 @@ static void unknown_cpus_come_last(void **state)
 	build(f);
 	assert_int_equal(f->v.count, 2);
 	expect_stretch(f, 0, (struct system_stretch){.task = 2, .cpu = 4, .start = 300, .end = 400, .last = 1, .how = SYSTEM_BLOCKED});
-	expect_stretch(f, 1, (struct system_stretch){.task = 1, .cpu = SYSTEM_UNKNOWN_CPU, .start = 100, .end = 200, .last = 1, .how = SYSTEM_BLOCKED});
+	expect_stretch(f, 1, (struct system_stretch){.task = 1, .cpu = SYSTEM_UNKNOWN_CPU, .start = 100, .end = 200,
+						     .last = 1, .how = SYSTEM_BLOCKED});
 }
 
 static void an_end_is_a_departure(void **state)
@@ -150,7 +163,8 @@ static void an_end_is_a_departure(void **state)
 	maker_add(&f->t->k, 1, EXIT, exit, .task = 1, .time = 120);
 	build(f);
 	assert_int_equal(f->v.count, 1);
-	expect_stretch(f, 0, (struct system_stretch){.task = 1, .cpu = 2, .start = 100, .end = 120, .last = 6, .samples = 1, .how = SYSTEM_EXITED});
+	expect_stretch(f, 0, (struct system_stretch){.task = 1, .cpu = 2, .start = 100, .end = 120,
+						     .last = 6, .samples = 1, .how = SYSTEM_EXITED});
 }
 
 static void without_times_and_cpus_there_is_nothing(void **state)
@@ -168,8 +182,12 @@ static void without_times_and_cpus_there_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SYSTEM_TEST(streams_are_merged_by_cpu_and_time), SYSTEM_TEST(samples_say_how_far_a_task_had_come), SYSTEM_TEST(what_is_lost_is_unknown),
-		SYSTEM_TEST(unknown_cpus_come_last),		 SYSTEM_TEST(an_end_is_a_departure),	       SYSTEM_TEST(without_times_and_cpus_there_is_nothing),
+		SYSTEM_TEST(streams_are_merged_by_cpu_and_time),
+		SYSTEM_TEST(samples_say_how_far_a_task_had_come),
+		SYSTEM_TEST(what_is_lost_is_unknown),
+		SYSTEM_TEST(unknown_cpus_come_last),
+		SYSTEM_TEST(an_end_is_a_departure),
+		SYSTEM_TEST(without_times_and_cpus_there_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
