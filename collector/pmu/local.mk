@@ -1,9 +1,23 @@
 collector_libcollector_a_SOURCES += \
 	collector/pmu/branch_source.h \
+	collector/pmu/lbr.c collector/pmu/lbr_private.h \
 	collector/pmu/lbr_bpf.c collector/pmu/lbr_bpf.h \
+	collector/pmu/lbr_samples.c \
+	collector/pmu/lbr_stack.c collector/pmu/lbr_stack.h \
 	collector/pmu/lbr_window.h \
 	collector/pmu/native.c \
 	collector/pmu/perf_kernel.c collector/pmu/perf_ops.h \
 	collector/pmu/pmu.c collector/pmu/pmu.h \
 	collector/pmu/source.c
 EXTRA_DIST += collector/pmu/README.md
+
+# The programs for the kernel, part of lbr_bpf.o.
+COLLECTOR_SYSTEM_LIBS = $(LIBBPF_LIBS)
+EXTRA_DIST += collector/pmu/snapshot.bpf.c
+if HAVE_BPF
+CLEANFILES += collector/pmu/snapshot.bpf.o
+collector/pmu/snapshot.bpf.o: collector/pmu/snapshot.bpf.c collector/pmu/lbr_window.h collector/pmu/$(am__dirstamp)
+	$(AM_V_GEN)$(BPF_CLANG) -target bpf -O2 -g -Wall -Wextra -I$(top_srcdir) $(BPF_CPPFLAGS) $(LIBBPF_CFLAGS) \
+		-c $(srcdir)/collector/pmu/snapshot.bpf.c -o $@
+collector/pmu/lbr_bpf.$(OBJEXT): collector/pmu/snapshot.bpf.o
+endif

@@ -11,21 +11,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/pmu/lbr_window.h"
 #include "lib/error.h"
-
-struct lbr_window; /* lbr_window.h */
 
 enum {
 	PERF_FILE_MAX = 4096,
 };
 
-/* What the BPF programs have kept of a task since it was last asked (lbr_bpf.h says of what). */
+/* What the BPF programs have kept of a task since it was last asked. Valid until the task runs. */
 struct snap_read {
-	uint64_t lost;	/* windows that were overwritten before they were read, before the first of these */
-	size_t count;	/* windows, oldest first */
-	struct lbr_window *windows; /* LBR_WINDOWS of them, the caller's */
-	bool fault_kept;	    /* *fault was filled: the window as it was when the last synchronous signal was raised */
-	struct lbr_window *fault;
+	uint64_t lost; /* windows that were overwritten before they were read, before the first of these */
+	size_t count;
+	const struct lbr_window *windows[LBR_WINDOWS]; /* oldest first */
+	const struct lbr_window *fault; /* the record as it was when the last synchronous signal was raised; number 0: never yet */
+};
+
+struct snap_info {
+	long helper;  /* what bpf_get_branch_snapshot() gave when it was called for a try: bytes, or a negative errno (-ENOENT: the processor has no record) */
+	bool counted; /* windows tell how many entries are valid, and whether the record was in use */
 };
 
 struct perf_ops {
@@ -45,9 +48,8 @@ struct perf_ops {
 	/* Soft RLIMIT_MEMLOCK in bytes. */
 	uint64_t (*memlock)(void *arg);
 
-	/* The BPF programs that keep branch records (lbr_bpf.h). open loads and attaches them: 0, or an error with what is lacking; *helper is what
-	 * bpf_get_branch_snapshot() gave when it was called for a try: bytes, or a negative errno (-ENOENT: the processor has no record). */
-	int (*snap_open)(void *arg, void **snap, long *helper, struct bt_error *err);
+	/* The BPF programs that keep branch records (lbr_bpf.h). open loads and attaches them: 0, or an error with what is lacking. */
+	int (*snap_open)(void *arg, void **snap, struct snap_info *info, struct bt_error *err);
 	/* From now on, or no longer, windows of this task are kept. 0 or -errno. */
 	int (*snap_watch)(void *arg, void *snap, pid_t tid);
 	void (*snap_forget)(void *arg, void *snap, pid_t tid);

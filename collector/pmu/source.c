@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "collector/pmu/lbr_private.h"
 #include "collector/recorder.h"
 
 const struct branch_source_ops *const branch_sources[] = {
+	&lbr_source,
 	NULL,
 };
 
