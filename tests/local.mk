@@ -223,7 +223,7 @@ tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 # The doctor on machines that are not here.
 check_PROGRAMS += tests/tools/simulated_doctor
-tests_tools_simulated_doctor_LDADD = collector/libcollector.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_tools_simulated_doctor_LDADD = collector/libcollector.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
 PYTHON_TESTS = \
@@ -249,6 +249,7 @@ PYTHON_TESTS = \
 	tests/e2e/hints.py \
 	tests/e2e/by_cpu.py \
 	tests/e2e/doctor.py \
+	tests/e2e/pmu.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_aux.py \
 	tests/e2e/import_made.py \

@@ -315,12 +315,27 @@ static bool leads(void *arg, uint64_t start, uint64_t end)
 	return pc <= end;
 }
 
-static void enter(const struct reading *r, const struct lbr_run *run)
+/* Whether code leads from the last entry of the history to this one; true where that is a gap. */
+static bool follows(const struct reading *r, const struct lbr_entry *e)
 {
-	if (!run->complete)
+	const struct bt_branch *last = branch_ring_newest(&r->task->ring);
+
+	return !last || !bt_branch_is_branch(last) || leads((void *)(uintptr_t)r, last->to, e->from);
+}
+
+/* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between: another's filter may be in force (QUIRK(lbr-last-filter)),
+ * or the kernel's have closed up an empty slot (QUIRK(lbr-zero)). */
+static void enter(const struct reading *r, const struct lbr_run *run, int users)
+{
+	if (!run->complete || users > 1)
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
-	for (size_t i = 0; i < run->count; i++)
-		pmu_branch(r->p, r->task, run->entries[i].from, run->entries[i].to, run->entries[i].flags);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct lbr_entry *e = &run->entries[i];
+
+		if (!follows(r, e))
+			pmu_gap(r->task, BT_GAP_UNSAMPLED);
+		pmu_branch(r->p, r->task, e->from, e->to, e->flags);
+	}
 }
 
 static void take_sample(void *arg, const struct lbr_entry *entries, size_t count)
@@ -329,7 +344,7 @@ static void take_sample(void *arg, const struct lbr_entry *entries, size_t count
 	struct lbr_run run;
 
 	lbr_run_of_sample(&run, entries, count, leads, arg);
-	enter(r, &run);
+	enter(r, &run, -1);
 	pmu_gap(r->task, BT_GAP_UNSAMPLED); /* it was an interruption, and the program went on */
 }
 
@@ -364,7 +379,7 @@ static void take_window(const struct reading *r, const struct lbr_window *w)
 		return;
 	}
 	lbr_run_of_snapshot(&run, w->entries, (size_t)w->bytes, w->valid, &r->l->machine, leads, (void *)(uintptr_t)r);
-	enter(r, &run);
+	enter(r, &run, w->users);
 }
 
 static void capture_windows(const struct reading *r, struct lbr_events *e)

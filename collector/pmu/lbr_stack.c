@@ -34,7 +34,7 @@ static size_t without_repeats(const struct lbr_entry *e, size_t n)
 	return n;
 }
 
-/* QUIRK(lbr-zero): empty slots, and those that the filter cleared, have no `from`. What lies behind the first one is not believed. */
+/* Empty slots, and those that the filter cleared, have no `from`. What lies behind the first one is not believed. */
 static size_t until_zero(const struct lbr_entry *e, size_t n)
 {
 	size_t i = 0;

@@ -181,30 +181,40 @@ static void filter(struct cpu *c)
 	}
 }
 
+/* What the slots hold, newest first, with what processors make of it. */
+static void read_slots(const struct sim *s, const struct record *r, struct lbr_entry *slots)
+{
+	size_t depth = s->o.depth;
+
+	memcpy(slots, r->stack, depth * sizeof *slots);
+	if (every(s->o.dup0, r->reads) && slots[0].from)
+		memmove(slots + 1, slots, (depth - 1) * sizeof *slots);
+	if (every(s->o.zero, r->reads))
+		slots[depth / 2] = (struct lbr_entry){0};
+	/* An abort stands there twice, the newer entry without its flag. */
+	if (every(s->o.aborts, r->reads) && depth > 4 && slots[3].from) {
+		memmove(slots + 4, slots + 3, (depth - 4) * sizeof *slots);
+		slots[4].flags |= FLAG_ABORT;
+	}
+}
+
 /* intel_pmu_lbr_read_64, or amd_pmu_lbr_read: that one leaves out empty slots, and what was behind stays there. */
 static void read_record(struct sim *s, struct record *r)
 {
 	struct cpu *c = cpu_of(s);
-	int out = 0, depth = (int)s->o.depth;
-	bool twice;
+	struct lbr_entry slots[LBR_DEPTH_MAX];
+	int out = 0;
 
 	if (!r->in_use)
 		return;
 	r->reads++;
-	twice = every(s->o.dup0, r->reads) && r->stack[0].from;
-	for (int i = 0; i < depth; i++) {
-		struct lbr_entry e = r->stack[twice && i ? i - 1 : i];
-
-		if (every(s->o.zero, r->reads) && i == depth / 2)
-			e = (struct lbr_entry){0};
-		if (every(s->o.aborts, r->reads) && i == 3) {
-			/* lbr_double_abort: the entry before the abort's is taken back. */
-			e.flags |= FLAG_ABORT;
+	read_slots(s, r, slots);
+	for (size_t i = 0; i < s->o.depth; i++) {
+		if (slots[i].flags & FLAG_ABORT && out > 0) /* lbr_double_abort */
 			out--;
-		}
-		if (s->o.amd && !e.from && !e.to)
+		if (s->o.amd && !slots[i].from && !slots[i].to)
 			continue;
-		c->entries[out++] = e;
+		c->entries[out++] = slots[i];
 	}
 	c->nr = out;
 	filter(c);
@@ -228,7 +238,7 @@ static void snapshot(struct sim *s, struct record *r, struct lbr_window *w)
 {
 	w->bytes = helper(s, r, w->entries, sizeof w->entries);
 	w->valid = s->o.counted ? cpu_of(s)->nr : -1;
-	w->users = s->o.counted ? r->in_use : -1;
+	w->users = s->o.counted ? r->in_use + (s->o.other_filter != 0) : -1;
 }
 
 /* ---- Switches and signals ---- */

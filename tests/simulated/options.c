@@ -23,7 +23,7 @@ static uint64_t *find(struct sim_options *o, const char *name, size_t len)
 int sim_options_parse(struct sim_options *o, const char *text, struct bt_error *err)
 {
 	*o = defaults;
-	while (*text) {
+	while (*(text += strspn(text, ","))) {
 		size_t len = strcspn(text, "=,");
 		uint64_t *value = find(o, text, len);
 		char *end;
@@ -31,7 +31,7 @@ int sim_options_parse(struct sim_options *o, const char *text, struct bt_error *
 		if (!value || text[len] != '=')
 			return bt_fail(err, BT_E_MISUSE, 0, "BTREC_SIMULATED: %.40s", text);
 		*value = strtoull(text + len + 1, &end, 0);
-		text = end + (*end == ',');
+		text = end;
 	}
 	return 0;
 }

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: MIT
+# The pmu backend: natively with no branches, here; with the processor's branch record over a simulated kernel and processor (tests/simulated), whose
+# branches are the stepper's: what comes out is compared with a recording by the stepper itself, entry by entry.
+import bisect
+
+from e2e import *
+
+SIMULATED = os.path.join(BUILD, "tests/simulated/btrec_simulated")
+KEEP = ["--deterministic", "--snap-exit", "always"]
+WINDOW_ENDS = ("syscall", "async")
+
+
+def simulated(argv, machine, options=("--source", "lbr"), **kw):
+    """Runs argv under btrec run on a machine of the simulation."""
+    trace = fresh("trace")
+    env = dict(os.environ, BTREC_SIMULATED=machine)
+    result = execute([SIMULATED, "run", "-o", trace, *options, "--", *argv], cwd=TMP, env=env, **kw)
+    result.trace = trace
+    check(result.status == 125 or os.path.isdir(trace), "no trace: status %d: %s" % (result.status, result.err.decode(errors="replace")))
+    return result
+
+
+stepped = {}
+
+
+def truth(argv):
+    """All branches of the program as the stepper records them."""
+    key = tuple(argv)
+    if key not in stepped:
+        stepped[key] = branches(record(argv, ["--backend", "step", *KEEP, "--history", "4194304"]).trace)
+    return stepped[key]
+
+
+def windows(rows, task):
+    """What the processor sees between two switches: taken branches that end in user code. Beside them the branches that only a tracer knows of."""
+    window, out = [], []
+    for row in rows:
+        if row[0] != task:
+            continue
+        if row[2] in WINDOW_ENDS:
+            out.append(window)
+            window = []
+            strange = row[2] == "async" or row[5] not in (row[4], row[4] + 2)
+            if strange:
+                out.append((row[2], row[4], row[5]))
+        elif row[3]:
+            window.append((row[2], row[4], row[5]))
+    out.append(window)
+    return out
+
+
+def expected(rows, task, depth, joined=True):
+    """The history that a record this deep gives: lists of consecutive entries. One slot goes to the return from the kernel that begins a window;
+    the last slot is empty only when there are two fewer branches than slots."""
+    runs, run = [], []
+    for window in windows(rows, task):
+        if isinstance(window, tuple):
+            run.append(window)
+            continue
+        if window and not (joined and len(window) <= depth - 2):
+            runs.append(run)
+            run = []
+        run += window[-depth:]
+    runs.append(run)
+    return [run for run in runs if run]
+
+
+def recorded(trace, task):
+    runs, run = [], []
+    for row in branches(trace):
+        if row[0] != task:
+            continue
+        if row[2] == "gap":
+            runs.append(run)
+            run = []
+        else:
+            equal(row[3], 1, "taken")
+            equal(row[1], -1, "tick")
+            run.append((row[2], row[4], row[5]))
+    runs.append(run)
+    return [run for run in runs if run]
+
+
+def compare(argv, machine, depth, joined=True, tasks=(1,)):
+    result = simulated(argv, "%s,depth=%d" % (machine, depth), ["--source", "lbr", *KEEP])
+    for task in tasks:
+        want, got = expected(truth(argv), task, depth, joined), recorded(result.trace, task)
+        for i, (a, b) in enumerate(zip(want, got)):
+            equal(b, a, "%s, depth %d, task %d: run %d of %d" % (machine, depth, task, i, len(want)))
+        equal(len(got), len(want), "%s, depth %d, task %d: runs" % (machine, depth, task))
+    return result
+
+
+def find_in_order(runs, whole):
+    """The first run that does not stand in the list of all taken branches, one entry after the other and behind the runs before it; None: all do."""
+    index = {}
+    for i, entry in enumerate(whole):
+        index.setdefault(entry, []).append(i)
+    at = 0
+    for run in runs:
+        places = index.get(run[0], [])
+        for place in places[bisect.bisect_left(places, at):]:
+            if whole[place:place + len(run)] == run:
+                at = place + len(run)
+                break
+        else:
+            return run
+    return None
+
+
+def taken(rows, task):
+    """All that a record could have of a task."""
+    return [(r[2], r[4], r[5]) for r in rows if r[0] == task and r[3] and (r[2] != "syscall" or r[5] not in (r[4], r[4] + 2))]
+
+
+def only_truth(argv, machine, depth, least=20):
+    """Weaker than compare, for machines whose gaps nobody can foresee: every run happened, in order and with nothing left out. Returns the runs."""
+    result = simulated(argv, "%s,depth=%d" % (machine, depth), ["--source", "lbr", *KEEP])
+    total = []
+    for task in sorted({row[0] for row in truth(argv)}):
+        runs = recorded(result.trace, task)
+        wrong = find_in_order(runs, taken(truth(argv), task))
+        check(wrong is None, "%s, depth %d, task %d: this never happened: %s" % (machine, depth, task, short(wrong)))
+        total += runs
+    check(sum(map(len, total)) > least, "%s: hardly anything was recorded: %d" % (machine, sum(map(len, total))))
+    return total
+
+
+def fault(name):
+    return [build("faults.c", *STATIC), name]
+
+
+def crash():
+    return fault("null-write")
+
+
+def bare(source):
+    return [build(source, *BARE)]
+
+
+# Natively, here --------------------------------------------------------------------------------------------------------------
+
+@case("natively, without branches: as natively, whatever it does")
+def _():
+    for argv in (["/bin/sh", "-c", "echo a; ls / | sort | wc -l; exit 3"], [build("torture.c", "-pthread")] , crash()):
+        alone, got = same_as_native(argv, ["--backend", "pmu", "--source", "none"])
+    seen = report(got.trace)
+    equal((seen["trace"]["backend"], seen["trace"]["source"]), ("pmu", "none"), "backend and source")
+    equal(seen["fault"]["signal"], "SIGSEGV", "signal")
+    equal(seen["fault"]["ticks"], None, "ticks")
+
+
+@case("without a PMU: one line, what is lacking, 125")
+def _():
+    if os.path.exists("/sys/bus/event_source/devices/cpu") or os.path.exists("/sys/bus/event_source/devices/cpu_core"):
+        raise Skip("this machine has a PMU")
+    result = record(["/bin/echo", "ran"], ["--source", "lbr"])
+    equal(result.status, 125, "status")
+    equal(result.out, b"", "stdout")
+    equal(result.err.count(b"\n"), 1, "lines")
+    check(b"no performance counters (PMU) here" in result.err and b"use the engine" in result.err, result.err)
+    check(not os.path.exists(result.trace), "there is a trace")
+
+
+# Modes -----------------------------------------------------------------------------------------------------------------------
+
+@case("what does not go together is said")
+def _():
+    for options, words in ((["--backend", "engine", "--source", "lbr"], "its sources are bits, none"),
+                           (["--backend", "step", "--source", "pt"], "its sources are bits, none"),
+                           (["--backend", "pmu", "--source", "bits"], "its sources are lbr, bts, pt, none"),
+                           (["--history", "off", "--source", "lbr"], "--history off"),
+                           (["--source", "nothing"], "is none of auto"),
+                           (["--backend", "nothing"], "is none of auto")):
+        result = record(["/bin/true"], options)
+        equal(result.status, 125, "status of " + " ".join(options))
+        check(words in result.own_err, "%s: %s" % (options, result.own_err))
+
+
+@case("a source named means its backend")
+def _():
+    for options, backend, source in ((["--source", "none"], "engine", "none"), (["--source", "bits"], "engine", "bits"),
+                                     (["--backend", "step", "--history", "off"], "step", "none"),
+                                     (["--backend", "pmu", "--history", "off", "--no-replay"], "pmu", "none")):
+        header = report(record(bare("status.S"), [*options, "--snap-exit", "always"]).trace)["trace"]
+        equal((header["backend"], header["source"]), (backend, source), " ".join(options))
+
+
+# The simulated processor -----------------------------------------------------------------------------------------------------
+
+@case("each depth: the stepper's taken branches, window by window")
+def _():
+    for argv in (crash(), bare("handlers.S"), bare("transfers.S"), bare("conditionals.S")):
+        for depth in (4, 8, 16, 32):
+            compare(argv, "kernel=618", depth)
+
+
+@case("without the kernel's counts: the same, but for loops of one branch")
+def _():
+    for depth in (4, 8, 16, 32):
+        only_truth(crash(), "counted=0", depth, 40)
+
+
+@case("two PMUs")
+def _():
+    compare(crash(), "hybrid=1", 32)
+
+
+@case("the fault: its record comes last, and code leads from it to the fault")
+def _():
+    result = simulated(crash(), "depth=16", ["--source", "lbr", *KEEP])
+    equal(result.status, -signal.SIGSEGV, "status")
+    seen = report(result.trace)
+    equal((seen["trace"]["backend"], seen["trace"]["source"]), ("pmu", "lbr"), "backend and source")
+    equal(seen["fault"]["ticks"], None, "ticks")
+    last = expected(truth(crash()), 1, 16)[-1]
+    got = [branch for branch in seen["branches"]][-len(last):]
+    equal([branch["kind"] for branch in got], [entry[0] for entry in last], "the last branches")
+    check("LBR: the last 16 taken branches at each fault and each switch" in execute([BTREC, "info", result.trace]).out.decode(), "btrec info does not say how")
+    walked = execute([BRANCHES, "-i", result.trace]).out.decode().splitlines()
+    before = walked[[i for i, line in enumerate(walked) if " gap " in line][-1]:]
+    check("i ?" not in before[2:], "the code does not lead from the last gap to the fault: " + short(before))
+
+
+@case("nested faults: each is kept, the outermost marked, and the handler's branches cost it nothing")
+def _():
+    for depth in (4, 32):
+        result = compare(fault("fault-in-fault-handler"), "", depth)
+        lines = [line for line in execute([BTREC, "dump", result.trace]).out.decode().splitlines() if line.startswith("SNAPSHOT ")]
+        depths = [int(re.search(r" depth=(\d+)", line).group(1)) for line in lines]
+        equal(depths, [0, 1], "handlers active at each snapshot")
+        positions = [int(re.search(r" position=(0x)?([0-9a-f]+)", line).group(2), 16) for line in lines]
+        check(0 < positions[0] < positions[1], "positions %s" % positions)
+    compare(fault("handled-then-fatal"), "", 16)
+
+
+@case("returns from the kernel, counted or not")
+def _():
+    for counted in (1, 0):
+        for returns in (1, 2, 3, 5, 13):
+            for depth in (4, 16):
+                only_truth(crash(), "counted=%d,returns=%d" % (counted, returns), depth)
+
+
+@case("preempted: windows that did not overflow follow each other")
+def _():
+    for every in (3, 7, 13, 30): # counted with those that are not taken
+        runs = only_truth(crash(), "preempt=%d" % every, 16)
+        longest = max(map(len, runs))
+        check(longest > (16 if every == 30 else 2 * every), "with a switch every %d the longest run has %d" % (every, longest))
+    only_truth(crash(), "preempt=1", 16) # more switches between two stops than are kept
+
+
+@case("the newest entry twice")
+def _():
+    for machine in ("dup0=1", "dup0=1,counted=0", "dup0=3"):
+        for depth in (4, 16, 32):
+            only_truth(crash(), machine, depth)
+
+
+@case("AMD: speculative entries, a tail of another time")
+def _():
+    compare(crash(), "amd=1", 16, joined=False)
+    only_truth(crash(), "amd=1,speculative=3", 16)
+    only_truth(crash(), "amd=1,speculative=1,returns=4", 16)
+
+
+@case("an empty slot")
+def _():
+    for machine in ("zero=2", "zero=1,counted=0", "zero=1,amd=1"):
+        result = simulated(crash(), machine + ",depth=16", ["--source", "lbr", *KEEP])
+        rest = iter(taken(truth(crash()), 1))
+        for entry in (entry for run in recorded(result.trace, 1) for entry in run):
+            check(any(entry == other for other in rest), "%s: this never happened, or not then: %s" % (machine, entry))
+
+
+@case("aborted transactions")
+def _():
+    for counted in (0, 1):
+        for depth in (8, 16, 32):
+            only_truth(crash(), "aborts=2,counted=%d" % counted, depth)
+
+
+@case("no counter for a while: nothing of another time is believed")
+def _():
+    for counted in (0, 1):
+        for every in (3, 5, 7):
+            only_truth(crash(), "idle=%d,counted=%d" % (every, counted), 16)
+
+
+@case("somebody else's filter: what the code does not connect has a gap")
+def _():
+    for counted in (0, 1):
+        result = simulated(crash(), "other_filter=1,counted=%d,depth=16" % counted, ["--source", "lbr", *KEEP])
+        runs = recorded(result.trace, 1)
+        happened = set(taken(truth(crash()), 1))
+        check(all(entry in happened for run in runs for entry in run), "branches that never were")
+        check(not {entry[0] for run in runs for entry in run} & {"call", "ret", "icall"}, "the filter is not in force")
+        walked = execute([BRANCHES, "-i", result.trace]).out.decode().splitlines()
+        broken = [i for i, line in enumerate(walked) if line == "i ?" and 0 < i < len(walked) - 1 and " gap " not in walked[i - 1] + walked[i + 1]]
+        check(not broken, "entries that the code does not connect: line %s" % broken)
+
+
+@case("everything at once")
+def _():
+    for counted in (0, 1):
+        only_truth(crash(), "counted=%d,returns=5,preempt=50,dup0=2,idle=7,aborts=9" % counted, 16)
+    only_truth(bare("handlers.S"), "amd=1,speculative=4,returns=5,preempt=50,idle=7", 16)
+
+
+@case("threads and children: each its own")
+def _():
+    result = simulated([build("branchy.c", "-pthread", *STATIC), "3", "300"], "depth=16", ["--source", "lbr", "--snap-exit", "always"])
+    equal(result.status, -signal.SIGSEGV, "status")
+    tasks = {row[0] for row in branches(result.trace) if row[2] == "jcc"}
+    equal(tasks, {1, 2, 3}, "tasks with branches")
+    result = simulated([build("tree.c", *STATIC), "fork-crash"], "depth=16", ["--source", "lbr", "--snap-exit", "always"])
+    check(len({row[0] for row in branches(result.trace) if row[2] != "gap"}) > 1, "the child has no branches: " + result.own_err)
+
+
+@case("without the capabilities for BPF: samples, and a word")
+def _():
+    for machine in ("", "dup0=1", "returns=7", "amd=1"):
+        only_truth(crash(), "capabilities=0,period=211," + machine, 16)
+    result = simulated(crash(), "capabilities=0,period=5,depth=32")
+    check("no branches at faults, only samples" in result.own_err and "BPF and PERFMON" in result.own_err, result.own_err)
+    rows = branches(result.trace)
+    equal(rows[-1][2], "gap", "the last entry: nobody knows what came behind the last sample")
+    check("samples of the last 32 taken branches" in execute([BTREC, "info", result.trace]).out.decode(), "btrec info does not say how")
+    equal(simulated(crash(), "capabilities=0,memlock=0,depth=32").status, -signal.SIGSEGV, "status with little memory to lock")
+
+
+# Facilities ------------------------------------------------------------------------------------------------------------------
+
+@case("facilities: what is lacking, each in its own words")
+def _():
+    program = bare("status.S")
+    for machine, words in (("pmu=0", "no performance counters"), ("depth=0", "no last branch record"),
+                           ("paranoid=3,capabilities=0", "perf_event_paranoid is 3"), ("seccomp=1", "seccomp filter"),
+                           ("nosys=1", "no perf_event_open"), ("busy=1", "busy: somebody records with BTS"),
+                           ("amd=1,kernel=600", "AMD before Zen 4")):
+        result = simulated([*program, "x"], machine)
+        equal(result.status, 125, machine)
+        equal(result.err.count(b"\n"), 1, "lines of " + machine)
+        check(words in result.own_err, "%s: %s" % (machine, result.own_err))
+        check(not os.path.exists(result.trace), machine + ": there is a trace")
+    for machine, words in (("built=0", "built without BPF"), ("capabilities=0", "BPF and PERFMON"), ("kernel=515", "Linux 5.16"),
+                           ("amd=1,kernel=609", "finds no branch record"), ("amd=1,counted=0", "which entries are valid"), ("kernel=618", None)):
+        result = simulated([*program, "x"], machine)
+        equal(result.status, 1, machine)
+        said = result.own_err.splitlines()
+        equal(len(said), 2 if words else 1, "lines of " + machine)
+        check(not words or (words in said[0] and "only samples" in said[0]), "%s: %s" % (machine, said))
+
+
+if __name__ == "__main__":
+    if not os.access(SIMULATED, os.X_OK):
+        print("FAIL %s is not built" % SIMULATED)
+        sys.exit(1)
+    main()
