@@ -598,6 +598,17 @@ const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_wr
 	return code_pages_find(s->pages, page);
 }
 
+const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr)
+{
+	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
+	const struct code_page *p;
+
+	if (!s->page_slots || address_space_code_kind(s, page) != CODE_FIXED)
+		return NULL;
+	p = page_slot(s, page);
+	return p->addr == page ? p->bytes : NULL;
+}
+
 /* The bytes of one page, from its copy where that cannot be out of date. */
 static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t page, size_t at, uint8_t *bytes, size_t n)
 {

@@ -81,6 +81,9 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
  * mapping goes. */
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr);
 
+/* The copy of the page at addr where it is CODE_FIXED and has been read already, else NULL. Valid until the mapping goes. */
+const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr);
+
 /* Code has been made from the n bytes at offset `at` of a page, which are as in bytes[4096] and do not change without a word: makes sure that
  * the trace holds them, as above. */
 void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n);

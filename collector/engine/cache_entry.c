@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "collector/engine/chain_template.h"
 #include "collector/engine/watch.h"
-#include "collector/engine/translator.h"
 #include "collector/tracee.h"
 
 enum {
@@ -15,6 +15,9 @@ enum {
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 1024, /* stops of a process that become hints */
 	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
+	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
+	HINTS_MOST = 1024,
+	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
 };
 
 struct source {
@@ -83,11 +86,30 @@ static uint32_t chain_there(struct source *s, uint64_t pc)
 	return code_cache_find(s->es->cache, pc);
 }
 
+/* The chain at pc as an earlier recording left it, or CHAIN_NONE. */
+static uint32_t chain_kept(struct code_cache *c, const struct code_source *source, uint64_t pc)
+{
+	struct source *s = source->arg;
+	size_t i = c->ticks ? HINT_NONE : cache_hints_find(s->es, s->task->process->space, pc);
+	struct slice bytes = i == HINT_NONE ? slice_of(NULL, 0) : hints_template(s->es->hints, i);
+	uint32_t chain;
+	bool half;
+
+	if (!bytes.len)
+		return CHAIN_NONE;
+	chain = template_add(c, source, pc, bytes, &half);
+	if (half)
+		code_cache_clear(c);
+	return chain;
+}
+
 /* The chain at pc, made if need be. CHAIN_NONE as translator_translate(); the cache may have been cleared then. */
 static uint32_t chain_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
 {
 	uint32_t chain = chain_there(source->arg, pc);
 
+	if (chain == CHAIN_NONE)
+		chain = chain_kept(c, source, pc);
 	if (chain == CHAIN_NONE)
 		return translator_translate(c, source, pc, indirect);
 	if (!indirect || c->chains[chain].indirect)
@@ -133,51 +155,27 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 	}
 }
 
-/* What the program's earlier processes came to in the mapping is translated. */
-static void follow_hints(const struct code_source *source, const struct engine_space *es, const struct mapping *m)
+/* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are: the more of them, the longer
+ * that holds. So what a long run left behind costs a short one no more than what it comes to. */
+static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first)
 {
-	int file = hints_file(es->hints, m);
-	bool exact = hints_are_exact(es->hints);
+	const struct source *s = source->arg;
+	const struct address_space *space = s->task->process->space;
+	bool exact = hints_are_exact(es->hints), goes_on = first >= es->hints_end && first - es->hints_end < HINTS_GAP;
 	uint32_t clears = es->cache->clears, chain;
-	uint64_t pc;
-	bool indirect;
 
-	for (size_t i = 0; file >= 0 && i < hints_count(es->hints); i++) {
-		if (!hints_get(es->hints, i, file, m, &pc, &indirect))
+	es->hints_ahead = !goes_on || !es->hints_ahead ? HINTS_FIRST : es->hints_ahead < HINTS_MOST ? 2 * es->hints_ahead : HINTS_MOST;
+	es->hints_end = hints_count(es->hints) - first > es->hints_ahead ? first + es->hints_ahead : hints_count(es->hints);
+	for (size_t i = first + 1; i < es->hints_end; i++) {
+		uint64_t pc = cache_hints_address(es, space, i);
+
+		if (!pc)
 			continue;
-		chain = chain_at(es->cache, source, pc, indirect);
+		chain = chain_at(es->cache, source, pc, hints_get(es->hints, i).indirect);
 		if (!exact && chain != CHAIN_NONE && chain + 1 == es->cache->chain_count)
 			translate_ahead(es->cache, source, chain);
-		if (es->cache->clears != clears || ((const struct source *)source->arg)->interrupted)
+		if (es->cache->clears != clears || s->interrupted)
 			return;
-	}
-}
-
-static bool was_hinted(const struct engine_space *es, const struct mapping *m)
-{
-	for (size_t i = 0; i < es->hinted_count; i++)
-		if (es->hinted_maps[i] == m->start)
-			return true;
-	return false;
-}
-
-/* The same for the mappings of code that are new. */
-static void look_for_hints(struct source *src)
-{
-	struct code_source source = {read_code, fixed_page, is_mutable, src};
-	const struct address_space *space = src->task->process->space;
-	struct engine_space *es = src->es;
-
-	if (!es->hints || es->hinted == space->epoch)
-		return;
-	es->hinted = space->epoch;
-	for (size_t i = 0; i < space->map_count && es->hinted_count < sizeof es->hinted_maps / sizeof es->hinted_maps[0]; i++) {
-		const struct mapping *m = &space->maps[i];
-
-		if (m->ino && address_space_code_kind(space, m->start) == CODE_FIXED && !was_hinted(es, m)) {
-			es->hinted_maps[es->hinted_count++] = m->start;
-			follow_hints(&source, es, m);
-		}
 	}
 }
 
@@ -187,8 +185,11 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 	const struct address_space *space = src->task->process->space;
 	const struct mapping *m = address_space_map_at(space, pc);
 
-	if (src->es->hints && src->es->noted++ < HINTS_NOTED && m && address_space_code_kind(space, pc) == CODE_FIXED)
-		hints_add(src->es->hints, m, pc, indirect);
+	if (!src->es->hints || src->es->noted >= HINTS_NOTED || !m || address_space_code_kind(space, pc) != CODE_FIXED)
+		return;
+	src->es->noted++;
+	hints_add(src->es->hints, m, pc, indirect);
+	src->es->hinted = 0; /* the file may be new */
 }
 
 /* The chain at pc, made if need be, with some that lie ahead of it. */
@@ -196,11 +197,17 @@ static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 {
 	struct code_source source = {read_code, fixed_page, is_mutable, src};
 	struct code_cache *c = src->es->cache;
-	uint32_t chain = chain_at(c, &source, pc, indirect), clears = c->clears;
+	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
+	size_t hint = HINT_NONE;
 
-	if (chain != CHAIN_NONE && chain + 1 == c->chain_count) {
-		note_hint(src, pc, indirect);
-		translate_ahead(c, &source, chain);
+	if (chain != CHAIN_NONE && chain + 1 == c->chain_count && before != c->chain_count) {
+		hint = cache_hints_find(src->es, src->task->process->space, pc);
+		if (hint == HINT_NONE)
+			note_hint(src, pc, indirect);
+		if (hint == HINT_NONE || !hints_are_exact(src->es->hints))
+			translate_ahead(c, &source, chain);
+		if (hint != HINT_NONE && c->clears == clears)
+			follow_hints(&source, src->es, hint);
 	}
 	/* What lies ahead may have been found to have changed, and the chain to reach into it. */
 	if (c->clears == clears && (chain == CHAIN_NONE || code_cache_find(c, pc) == chain))
@@ -248,10 +255,11 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	}
 	if (es) {
 		src.es = es;
+		if (cache_learns_now(task, es))
+			cache_learn(task);
 		engine_space_join(es, task);
 		engine_space_collect(es);
 		watch_sweep(b, es);
-		look_for_hints(&src);
 		chain = chain_for(&src, task->regs.rip, indirect);
 	}
 	if (src.interrupted)

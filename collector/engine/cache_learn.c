@@ -1,56 +1,144 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program's branches say of the chains that it needs. */
+/* What a program's branches say of the chains that it needs; and those chains, for the next process. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "collector/engine/chain_template.h"
 #include "collector/engine/engine_private.h"
 
 enum {
 	LEARN_MAX = 1 << 16, /* chains */
+	LEARN_TIMES = 8,
+	PAGE = 4096,
 };
-
-/* Which chains are known to have been run, and whether they were come to by an indirect branch. */
-enum run { RUN_NOT, RUN_DIRECT, RUN_INDIRECT };
 
 static bool is_indirect(const struct bt_branch *b)
 {
 	return b->kind == BT_BRANCH_RET || b->kind == BT_BRANCH_IJMP || b->kind == BT_BRANCH_ICALL;
 }
 
-static bool mark(const struct code_cache *c, const struct branch_ring *ring, uint8_t *runs)
+struct learner {
+	const struct address_space *space;
+	const struct code_cache *cache;
+	struct hint_program *hints;
+	uint8_t *run; /* by chain: 1 come to, 2 by an indirect branch */
+};
+
+static void add(const struct learner *l, uint32_t chain, bool indirect)
+{
+	const struct mapping *m = address_space_map_at(l->space, l->cache->chains[chain].pc);
+
+	if (l->run[chain] > indirect)
+		return;
+	l->run[chain] = 1 + indirect;
+	if (m && address_space_code_kind(l->space, m->start) == CODE_FIXED)
+		hints_add(l->hints, m, l->cache->chains[chain].pc, indirect);
+}
+
+/* Where the chain's end leads, CHAIN_NONE: to nothing, or by an indirect branch. There may be no branch to tell of it. */
+static uint32_t behind(const struct code_cache *c, uint32_t chain)
+{
+	uint32_t end = chain + 1 < c->chain_count ? c->chains[chain + 1].exit_first : c->exit_count;
+
+	while (end > c->chains[chain].exit_first)
+		if (c->exits[--end].kind == EXIT_LINK)
+			return code_cache_find(c, c->exits[end].target);
+	return CHAIN_NONE;
+}
+
+/* In the order in which execution came to them. */
+static bool add_run(const struct learner *l, const struct branch_ring *ring, uint64_t from)
 {
 	bool any = false;
 
-	for (uint64_t i = ring->oldest; i < ring->next; i++) {
+	for (uint64_t i = ring->oldest > from ? ring->oldest : from; i < ring->next; i++) {
 		const struct bt_branch *b = &ring->entries[i & (ring->cap - 1)];
-		uint32_t chain = bt_branch_is_branch(b) ? code_cache_find(c, b->to) : CHAIN_NONE;
-		uint8_t run = is_indirect(b) ? RUN_INDIRECT : RUN_DIRECT;
+		uint32_t chain = bt_branch_is_branch(b) ? code_cache_find(l->cache, b->to) : CHAIN_NONE;
 
-		if (chain != CHAIN_NONE && runs[chain] < run)
-			runs[chain] = run;
-		any |= chain != CHAIN_NONE;
+		if (chain == CHAIN_NONE || l->run[chain] > is_indirect(b))
+			continue;
+		any = true;
+		add(l, chain, is_indirect(b));
+		while ((chain = behind(l->cache, chain)) != CHAIN_NONE && !l->run[chain])
+			add(l, chain, false);
 	}
 	return any;
+}
+
+bool cache_learns_now(const struct task *task, const struct engine_space *es)
+{
+	uint64_t tick = es->learns && task->log ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
+
+	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > task->history / 2;
 }
 
 void cache_learn(struct task *task)
 {
 	struct engine_space *es = task->process && task->process->space ? task->process->space->extension : NULL;
-	const struct mapping *m;
-	uint8_t *runs;
+	struct learner l = {0};
 
-	/* Of a long run the next one may need next to nothing. */
-	if (!es || !es->learns || !es->cache->chain_count || es->cache->chain_count > LEARN_MAX)
+	if (!es || !es->learns || !es->cache->chain_count || es->cache->chain_count > LEARN_MAX || (hints_are_exact(es->hints) && !es->learned))
 		return;
-	runs = calloc(es->cache->chain_count, 1);
-	if (!runs)
+	l = (struct learner){task->process->space, es->cache, es->hints, calloc(es->cache->chain_count, 1)};
+	if (!l.run || (!es->learned && !hints_begin(es->hints))) {
+		free(l.run);
 		return;
-	task_settle(task);
-	if (mark(es->cache, &task->ring, runs))
-		hints_set_exact(es->hints);
-	for (uint32_t i = 0; i < es->cache->chain_count; i++) {
-		m = runs[i] ? address_space_map_at(task->process->space, es->cache->chains[i].pc) : NULL;
-		if (m && address_space_code_kind(task->process->space, m->start) == CODE_FIXED)
-			hints_add(es->hints, m, es->cache->chains[i].pc, runs[i] == RUN_INDIRECT);
 	}
-	free(runs);
+	task_settle(task);
+	if (add_run(&l, &task->ring, es->learned_to))
+		hints_set_exact(es->hints);
+	if (!es->learned)
+		hints_end(es->hints);
+	es->learned_to = task->ring.next;
+	es->learned_tick = task->log ? branch_log_tick(task->log) : 0;
+	es->learns = ++es->learned < LEARN_TIMES && hints_are_exact(es->hints);
+	free(l.run);
+}
+
+/* Of what has been read of the space: the process may be gone. */
+static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		const uint8_t *page = address_space_kept_page(arg, addr + done);
+		size_t at = (addr + done) % PAGE, here = PAGE - at < n - done ? PAGE - at : n - done;
+
+		if (!page)
+			break;
+		memcpy(bytes + done, page + at, here);
+		done += here;
+	}
+	return done;
+}
+
+static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
+{
+	const struct code_source source = {.read = read_kept, .arg = s};
+	struct template_maker *maker = NULL;
+	struct buf bytes = {0};
+
+	for (size_t i = 0; i < hints_count(es->hints); i++) {
+		uint64_t pc = hints_wants_template(es->hints, i) ? cache_hints_address(es, s, i) : 0;
+
+		if (!pc || !address_space_kept_page(s, pc))
+			continue;
+		if (!maker && !(maker = template_maker_new(&b->processor)))
+			return;
+		buf_reset(&bytes);
+		template_make(maker, &source, pc, hints_get(es->hints, i).indirect, &bytes);
+		hints_put_template(es->hints, i, slice_of(bytes.data, bytes.len));
+	}
+	buf_release(&bytes);
+	template_maker_free(maker);
+}
+
+void cache_keep(const struct backend *b, struct task *task)
+{
+	struct address_space *s = task->process ? task->process->space : NULL;
+	struct engine_space *es = s ? s->extension : NULL;
+
+	cache_learn(task);
+	if (es && es->hints && hints_are_exact(es->hints) && hints_are_worth_keeping(es->hints) && !es->cache->ticks)
+		make_templates(b, es, s);
 }

@@ -17,7 +17,7 @@
 #include "collector/tracee.h"
 
 enum {
-	PATCH_GAP = 512,     /* writing so much more costs less than another call */
+	PATCH_GAP = 2048,    /* writing so much more costs less than another call */
 	FIRST_BUCKETS = 1 << 10,
 };
 

@@ -258,7 +258,7 @@ static void engine_task_release(struct backend *b, struct task *task)
 
 	if (!et)
 		return;
-	cache_learn(task);
+	cache_keep(b, task);
 	calls_forget_task(task);
 	watch_forget_task(task);
 	engine_space_leave(task);
@@ -308,7 +308,7 @@ static void engine_execed(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
 
-	cache_learn(task);
+	cache_keep(b, task);
 	watch_forget_task(task);
 	engine_space_leave(task);
 	task->backend = et->step;

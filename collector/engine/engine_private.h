@@ -39,15 +39,24 @@ struct call_note {
 };
 _Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note ends at their end");
 
+/* Code of a file that has hints, mapped here. */
+struct hint_map {
+	uint64_t start, end, offset;
+	int file;
+};
+
 /* What the engine keeps for an address space. */
 struct engine_space {
 	struct code_cache *cache;
 	struct hint_program *hints; /* of its program, NULL: none */
 	bool learns;		    /* they become exact with this process */
-	uint32_t hinted;	    /* epoch in which they have been followed */
-	uint64_t hinted_maps[64];   /* where those mappings begin for which they have been */
-	size_t hinted_count;
-	uint32_t noted; /* stops that were looked at for hints */
+	uint8_t learned;	    /* how often it has been looked at */
+	uint64_t learned_tick, learned_to; /* when last, and the ring's next entry then */
+	uint32_t hinted;	    /* epoch of: */
+	struct hint_map hint_maps[32]; /* where its files are mapped */
+	size_t hint_map_count;
+	size_t hints_end, hints_ahead; /* what was made ahead ended there; so many were made */
+	uint32_t noted; /* stops that became hints */
 	struct window window;
 	bool mapped;
 	bool refused; /* there is no room for the region: everything is stepped */
@@ -122,8 +131,22 @@ void engine_space_collect(struct engine_space *es);
 
 /* ---- cache_learn.c ---- */
 
-/* The task will run no more in its address space: what its branches tell goes into the program's hints. */
+/* In a program's second process what its branches tell is looked at, before they are forgotten, for some millions of them; and when its task runs no more there. */
 void cache_learn(struct task *task);
+
+/* Whether that is now. */
+bool cache_learns_now(const struct task *task, const struct engine_space *es);
+
+/* The task will run no more in its address space: cache_learn(), and chains are kept for the next process. */
+void cache_keep(const struct backend *b, struct task *task);
+
+/* ---- cache_hints.c ---- */
+
+/* The number of the hint at pc, HINT_NONE. */
+size_t cache_hints_find(struct engine_space *es, const struct address_space *s, uint64_t pc);
+
+/* The address of hint i in this space, 0: its file is not mapped. */
+uint64_t cache_hints_address(struct engine_space *es, const struct address_space *s, size_t i);
 
 /* ---- cache_entry.c ---- */
 

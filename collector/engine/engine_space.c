@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/engine/chain_template.h"
 #include "collector/engine/engine_private.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
@@ -168,7 +169,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	}
 	if (!es->refused && !es->mapped) {
 		if (!b->shared)
-			b->shared = hints_new(b->cache);
+			b->shared = hints_new(b->cache, b->cache ? template_stamp(&b->processor) : 0);
 		es->hints = b->shared ? hints_of(b->shared, task->process->pid, s) : NULL;
 		es->learns = es->hints && hints_count(es->hints) && !hints_are_exact(es->hints);
 	}

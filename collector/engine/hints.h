@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs went, by program and by file. The next process that runs the same program has it translated before it comes there. First that is the
+/* Where programs went, by program and by file, in the order in which they came there; and the chains that were made of it (chain_template.h). First that is the
  * places at which a task stopped because nothing was translated there; what lies ahead of them is translated with them. From the branches of the second
- * run one learns exactly which chains there were. Hints, never more: a wrong one makes a chain that nobody runs.
+ * run one learns exactly which chains there were at the beginning. Hints, never more: a wrong one makes a chain that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id; what has no build-id is forgotten. A file that
- * is not ours alone to write, or damaged, is not read. */
+ * is not ours alone to write, or damaged, is not read; templates of another btrec or processor are not used. */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 
@@ -14,12 +14,15 @@
 #include <sys/types.h>
 
 #include "collector/address_space.h"
+#include "lib/slice.h"
 
 struct hints;	      /* of all programs; opaque */
 struct hint_program;  /* opaque */
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. NULL without memory. */
-struct hints *hints_new(const char *dir);
+#define HINT_NONE SIZE_MAX
+
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. stamp: templates that have another are not used. NULL without memory. */
+struct hints *hints_new(const char *dir, uint64_t stamp);
 /* Keeps what is new; whether that succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
@@ -33,10 +36,30 @@ void hints_set_exact(struct hint_program *p);
 /* A task came to pc, in the mapping m of a file; indirect: by an indirect branch. What is known is not entered again. */
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect);
 
+/* From now on all that is added comes before what is known; until hints_end(). What is known is known all the same when it is added again. */
+bool hints_begin(struct hint_program *p);
+void hints_end(struct hint_program *p);
+
+/* Whether what is new will spare more than keeping it costs: then it is kept when the recording ends. */
+bool hints_are_worth_keeping(const struct hint_program *p);
+
 size_t hints_count(const struct hint_program *p);
 /* The number of m's file in p, -1: it has no hints. */
 int hints_file(const struct hint_program *p, const struct mapping *m);
-/* Whether hint number i lies in the mapping m of the file: then *pc and *indirect. */
-bool hints_get(const struct hint_program *p, size_t i, int file, const struct mapping *m, uint64_t *pc, bool *indirect);
+/* The number of the hint at an offset of a file, HINT_NONE. */
+size_t hints_find(const struct hint_program *p, int file, uint64_t offset);
+
+struct hint {
+	uint64_t offset : 55, file : 8, indirect : 1;
+};
+struct hint hints_get(const struct hint_program *p, size_t i);
+
+/* The template of hint i, valid until one is put; empty: there is none. */
+struct slice hints_template(const struct hint_program *p, size_t i);
+/* It makes no sense. */
+void hints_drop_template(struct hint_program *p, size_t i);
+/* Whether one is to be made; and what was made, empty: none can be. */
+bool hints_wants_template(const struct hint_program *p, size_t i);
+void hints_put_template(struct hint_program *p, size_t i, struct slice bytes);
 
 #endif

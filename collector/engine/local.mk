@@ -5,12 +5,14 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
 	collector/engine/cache_calls.c \
 	collector/engine/cache_entry.c \
+	collector/engine/cache_hints.c \
 	collector/engine/cache_learn.c \
 	collector/engine/cache_stretch.c \
 	collector/engine/calls.c collector/engine/calls.h \
 	collector/engine/chain_check.c \
 	collector/engine/chain_code.c \
 	collector/engine/chain_index.c collector/engine/chain_index.h \
+	collector/engine/chain_template.c collector/engine/chain_template.h \
 	collector/engine/chain_read.c \
 	collector/engine/chain_ticks.c \
 	collector/engine/code_cache.c collector/engine/code_cache.h \

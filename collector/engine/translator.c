@@ -63,6 +63,8 @@ static void emit_chain(struct translation *t, bool indirect)
 		chain_emit_end(t, t->next, EXIT_OUTSIDE);
 	else if (goes_on(&t->steps[t->count - 1]))
 		chain_emit_end(t, behind(&t->steps[t->count - 1]), EXIT_LINK);
+	if (!t->at_pc)
+		t->at_pc = t->pc;
 	chain_place(t, NULL, PLACE_BETWEEN, 0);
 	emit_exits(t);
 }
