@@ -601,12 +601,8 @@ const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_wr
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr)
 {
 	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
-	const struct code_page *p;
 
-	if (!s->page_slots || address_space_code_kind(s, page) != CODE_FIXED)
-		return NULL;
-	p = page_slot(s, page);
-	return p->addr == page ? p->bytes : NULL;
+	return address_space_code_kind(s, page) == CODE_FIXED ? code_pages_find(s->pages, page) : NULL;
 }
 
 /* The bytes of one page, from its copy where that cannot be out of date. */

@@ -693,12 +693,13 @@ uint64_t template_stamp(const struct processor *processor)
 {
 	struct code_cache *c = code_cache_new(processor);
 	struct {
-		uint64_t glue, dev, ino, size, seconds, nanoseconds;
+		uint64_t glue, dev, ino, size, seconds, nanoseconds, fast_pext;
 		uint8_t build_id[BT_BUILD_ID_MAX];
 	} who;
 	struct stat exe;
 
 	memset(&who, 0, sizeof who);
+	who.fast_pext = processor->fast_pext;
 	if (c)
 		who.glue = check_of(c->code, GLUE_SIZE);
 	code_cache_free(c);

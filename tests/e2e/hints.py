@@ -28,6 +28,17 @@ def run():
     return branches(recorded.trace), path
 
 
+def own(source, *flags):
+    """A program of ours, and its build-id."""
+    path = fresh("program")
+    text = path + ".c"
+    with open(text, "w") as file:
+        file.write(source)
+    done = execute(["cc", "-O1", "-o", path, text, *flags])
+    equal(done.status, 0, "status of cc: %s" % done.err.decode())
+    return path
+
+
 def content(path):
     with open(path, "rb") as file:
         return file.read()
@@ -51,8 +62,11 @@ def kept():
 @case("damaged, foreign and linked files are not read, and replaced or left alone")
 def mistrusted():
     expected, path = run()
+    for _ in range(3):
+        record([program()], ["--deterministic"])
     good = content(path)
-    for at in (0, 9, 12, len(good) // 2, len(good) - 1):
+    check(len(good) > 100000, "hardly a chain is kept")
+    for at in (0, 9, 12, 20, 500, 20000, len(good) // 2, len(good) - 1):
         with open(path, "wb") as file:
             file.write(good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:])
         equal(run()[0] == expected, True, "same branches with byte %d damaged" % at)
@@ -72,6 +86,80 @@ def mistrusted():
     os.symlink(victim, path)
     run()
     equal(content(victim), b"mine", "what the link led to")
+
+
+COUNT = """
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned long f(unsigned long n) { return n < 2 ? n : %s; }
+static int by(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(void)
+{
+	int v[500];
+	for (int i = 0; i < 500; i++)
+		v[i] = (int)((unsigned)i * 7919u %% 503);
+	qsort(v, 500, sizeof v[0], by);
+	printf("%%lu %%d\\n", f(12), v[250]);
+	return 0;
+}
+"""
+
+
+@case("what is kept of a program changes no branch: from the first recording to the sixth")
+def warm():
+    programs = [["/bin/ls", "-l", "/usr"], ["/bin/sh", "-c", "for i in 1 2 3; do /bin/true; done; (exit 3); echo $?"], [own(COUNT % "f(n - 1) + f(n - 2)")],
+                [own(COUNT % "f(n - 1) + f(n - 2)", "-static")], [own(COUNT % "f(n - 1) + f(n - 2)", "-no-pie")]]
+    for argv in programs:
+        first = record(argv, ["--deterministic", "--snap-exit", "always"])
+        listing = branches(first.trace)
+        check(len(listing) > 1000, "no branches of %s" % argv)
+        for i in range(3):
+            again = record(argv, ["--deterministic", "--snap-exit", "always"])
+            equal(again.out, first.out, "output of %s" % argv)
+            equal(branches(again.trace) == listing, True, "same branches of %s in recording %d" % (argv, 2 * i + 2))
+            equal(record(argv).out, first.out, "output of %s, wherever it lies" % argv) # what a snapshot has taken away is not learned from
+    check(all(os.stat(os.path.join(PLACE, name)).st_size > 100000 for name in os.listdir(PLACE)), "hardly a chain is kept: %s" % os.listdir(PLACE))
+
+
+@case("another program at the same path with the same build-id is recorded as what it is")
+def changed():
+    path = own(COUNT % "f(n - 1) + f(n - 2) + 3", "-Wl,--build-id=0x00112233445566778899aabbccddeeff00112233")
+    other = own(COUNT % "f(n - 1) + f(n - 2) + 5", "-Wl,--build-id=0x00112233445566778899aabbccddeeff00112233")
+    for _ in range(4):
+        before = record([path]) # what a snapshot has taken away is not learned from
+    expected = execute([other]).out
+    check(expected != before.out, "the two programs do the same")
+    os.replace(other, path)
+    once = record([path], ["--deterministic", "--snap-exit", "always"])
+    equal(once.out, expected, "output")
+    shutil.rmtree(PLACE)
+    cold = record([path], ["--deterministic", "--snap-exit", "always"])
+    equal(branches(once.trace) == branches(cold.trace), True, "same branches as without hints")
+
+
+@case("two recordings of a program at once leave a file that the next one reads")
+def together():
+    argv = [own(COUNT % "f(n - 1) + f(n - 2)")]
+    expected = execute(argv).out
+    for _ in range(3):
+        started = [subprocess.Popen([BTREC, "run", "-q", "-o", fresh("trace"), "--", *argv], stdout=subprocess.PIPE) for _ in range(3)]
+        for process in started:
+            equal(process.communicate()[0], expected, "output")
+            equal(process.returncode, 0, "status")
+    equal(record(argv).out, expected, "output afterwards")
+    check(not [name for name in os.listdir(PLACE) if "." in name], "unfinished files: %s" % os.listdir(PLACE))
+
+
+@case("another user's file is not read")
+def foreign():
+    if os.geteuid():
+        skip("only root can make one")
+    expected, path = run()
+    for _ in range(3):
+        record([program()], ["--deterministic"])
+    os.chown(path, 12345, -1)
+    equal(run()[0] == expected, True, "same branches")
+    equal(os.stat(path).st_uid, os.geteuid(), "owner of the file that took its place")
 
 
 @case("without a place nothing is kept, and recording goes on")

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* Templates of chains: what is put into a cache is, byte for byte, what the translator would have made there. The application is this program's own
+ * code, as if it lay elsewhere. */
+#include "tests/unit/unit.h"
+
+#include <link.h>
+#include <string.h>
+
+#include "collector/engine/chain_template.h"
+#include "collector/engine/x86.h"
+
+enum {
+	PAGE = 4096,
+	CHAINS = 1500,
+	DAMAGED = 40, /* chains of which every byte is damaged once */
+};
+
+#define HERE 0x5555550de000u
+#define THERE 0x7f12345b7000u
+#define LOW 0x00412000u
+
+struct program {
+	uint8_t *bytes; /* whole pages */
+	size_t len;
+	uint64_t at;
+};
+
+struct wanted {
+	uint64_t offset;
+	bool indirect;
+};
+
+static const struct processor processor = {.fast_pext = true, .lzcnt = true};
+
+static size_t read_program(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	const struct program *p = arg;
+
+	if (addr < p->at || addr - p->at >= p->len)
+		return 0;
+	n = n < p->len - (addr - p->at) ? n : p->len - (addr - p->at);
+	memcpy(bytes, p->bytes + (addr - p->at), n);
+	return n;
+}
+
+static const uint8_t *program_page(void *arg, uint64_t addr)
+{
+	const struct program *p = arg;
+
+	return addr < p->at || addr - p->at >= p->len ? NULL : p->bytes + ((addr - p->at) & ~(uint64_t)(PAGE - 1));
+}
+
+static bool is_mutable(void *arg, uint64_t addr)
+{
+	(void)arg;
+	(void)addr;
+	return false;
+}
+
+static struct code_source source_of(struct program *p) { return (struct code_source){read_program, program_page, is_mutable, p}; }
+
+static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct slice *text = arg;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum && !text->len; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
+			*text = slice_of((const uint8_t *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, info->dlpi_phdr[i].p_memsz); /* of the program itself */
+	return 1;
+}
+
+static struct slice own_text(void)
+{
+	struct slice text = {0};
+
+	dl_iterate_phdr(find_text, &text);
+	assert_true(text.len > 10000);
+	return text;
+}
+
+static struct program program_at(uint64_t at)
+{
+	struct slice text = own_text();
+	struct program p = {.len = (text.len + PAGE - 1) & ~(size_t)(PAGE - 1), .at = at};
+
+	p.bytes = calloc(1, p.len);
+	assert_non_null(p.bytes);
+	for (size_t i = 0; i < text.len; i++)
+		p.bytes[i] = text.at[i];
+	return p;
+}
+
+static void want(struct wanted *w, size_t *count, const struct program *p, uint64_t addr, bool indirect)
+{
+	uint64_t offset = addr - p->at;
+
+	if (*count == CHAINS || offset >= p->len)
+		return;
+	for (size_t i = 0; i < *count; i++)
+		if (w[i].offset == offset)
+			return;
+	w[(*count)++] = (struct wanted){offset, indirect};
+}
+
+/* Places that lead to one another, from some functions on. */
+static size_t collect(struct wanted *w, struct program *p)
+{
+	const void *const first[] = {(const void *)translator_translate, (const void *)template_make, (const void *)code_cache_add, (const void *)segment_add,
+				     (const void *)x86_decode};
+	struct code_cache *c = code_cache_new(&processor);
+	struct code_source source = source_of(p);
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+		want(w, &count, p, p->at + (uint64_t)((const uint8_t *)first[i] - own_text().at), i % 2);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t chain = translator_translate(c, &source, p->at + w[i].offset, w[i].indirect);
+
+		assert_int_equal(c->clears, 0);
+		if (chain == CHAIN_NONE)
+			continue;
+		for (uint32_t k = c->chains[chain].exit_first; k < c->exit_count; k++)
+			want(w, &count, p, c->exits[k].target, k % 3 == 0);
+		if (c->chains[chain].returns_to)
+			want(w, &count, p, c->chains[chain].returns_to, true);
+	}
+	code_cache_free(c);
+	return count;
+}
+
+/* A cache that has something else before. */
+static struct code_cache *used_cache(void)
+{
+	struct code_cache *c = code_cache_new(&processor);
+	uint8_t *bytes;
+	uint32_t offset;
+
+	assert_non_null(c);
+	assert_true(code_cache_room(c, 77, &bytes, &offset));
+	memset(bytes, 0, 77);
+	code_cache_add_glue(c, 77);
+	for (uint64_t i = 1; i < 12; i++)
+		segment_add(c->segments, &(struct segment){.pc = i, .from = i, .end = i + 1, .kind = BT_BRANCH_RET});
+	return c;
+}
+
+static void assert_same_chain(const struct chain *a, const struct chain *b)
+{
+	assert_int_equal(a->pc, b->pc);
+	assert_int_equal(a->body, b->body);
+	assert_int_equal(a->indirect, b->indirect);
+	assert_int_equal(a->fresh, b->fresh);
+	assert_int_equal(a->start, b->start);
+	assert_int_equal(a->end, b->end);
+	assert_int_equal(a->segment, b->segment);
+	assert_int_equal(a->place_first, b->place_first);
+	assert_int_equal(a->place_count, b->place_count);
+	assert_int_equal(a->incoming, b->incoming);
+	assert_int_equal(a->span_first, b->span_first);
+	assert_int_equal(a->span_count, b->span_count);
+	assert_int_equal(a->exit_first, b->exit_first);
+	assert_int_equal(a->returns_to, b->returns_to);
+	assert_int_equal(a->slot, b->slot);
+	assert_false(a->dead || b->dead || a->parked || b->parked);
+}
+
+static void assert_same_exit(const struct cache_exit *a, const struct cache_exit *b)
+{
+	assert_int_equal(a->trap, b->trap);
+	assert_int_equal(a->site, b->site);
+	assert_int_equal(a->target, b->target);
+	assert_int_equal(a->linked, b->linked);
+	assert_int_equal(a->next, b->next);
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->flags_lost, b->flags_lost);
+	assert_int_equal(a->fresh, b->fresh);
+}
+
+static void assert_same_cache(const struct code_cache *a, const struct code_cache *b)
+{
+	assert_int_equal(a->chain_count, b->chain_count);
+	for (uint32_t i = 0; i < a->chain_count; i++)
+		assert_same_chain(&a->chains[i], &b->chains[i]);
+	assert_int_equal(a->code_len, b->code_len);
+	assert_memory_equal(a->code, b->code, a->code_len);
+	assert_int_equal(a->exit_count, b->exit_count);
+	for (uint32_t i = 0; i < a->exit_count; i++)
+		assert_same_exit(&a->exits[i], &b->exits[i]);
+	assert_int_equal(a->place_count, b->place_count);
+	assert_memory_equal(a->places, b->places, a->place_count * sizeof *a->places);
+	assert_int_equal(a->span_count, b->span_count);
+	assert_memory_equal(a->spans, b->spans, a->span_count * sizeof *a->spans);
+	assert_int_equal(segment_count(a->segments), segment_count(b->segments));
+	for (uint32_t i = 0; i < segment_count(a->segments); i++) {
+		const struct segment *s = segment_get(a->segments, i), *t = segment_get(b->segments, i);
+
+		assert_true(s->pc == t->pc && s->from == t->from && s->end == t->end && s->to == t->to && s->kind == t->kind && s->tick == t->tick);
+	}
+	assert_int_equal(a->tables.count, b->tables.count);
+	assert_int_equal(a->tables.bits, b->tables.bits);
+	assert_memory_equal(a->tables.pairs, b->tables.pairs, (1u << a->tables.bits) * sizeof *a->tables.pairs);
+}
+
+/* Templates are made of the program at one place, and put into a cache of it at another. */
+static void compare(uint64_t from, uint64_t to)
+{
+	struct program one = program_at(from), other = program_at(to);
+	struct wanted *w = calloc(CHAINS, sizeof *w);
+	size_t count = collect(w, &one), made = 0;
+	struct template_maker *maker = template_maker_new(&processor);
+	struct code_source source = source_of(&one), elsewhere = source_of(&other);
+	struct code_cache *by_template = used_cache(), *by_translator = used_cache();
+	struct buf bytes = {0};
+
+	assert_true(count > 300);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t pc = to + w[i].offset;
+		bool half, fits;
+
+		buf_reset(&bytes);
+		fits = template_make(maker, &source, from + w[i].offset, w[i].indirect, &bytes);
+		if (fits)
+			assert_int_not_equal(template_add(by_template, &elsewhere, pc, slice_of(bytes.data, bytes.len), &half), CHAIN_NONE);
+		else
+			translator_translate(by_template, &elsewhere, pc, w[i].indirect);
+		translator_translate(by_translator, &elsewhere, pc, w[i].indirect);
+		made += fits;
+	}
+	assert_true(made > count / 10 * 9);
+	assert_same_cache(by_template, by_translator);
+	buf_release(&bytes);
+	template_maker_free(maker);
+	code_cache_free(by_template);
+	code_cache_free(by_translator);
+	free(w);
+	free(one.bytes);
+	free(other.bytes);
+}
+
+static void a_template_makes_what_the_translator_makes(void **state)
+{
+	(void)state;
+	compare(HERE, HERE);
+	compare(HERE, THERE);
+	compare(LOW, LOW);
+}
+
+static void assert_refused(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes)
+{
+	bool half;
+
+	assert_int_equal(template_add(c, source, pc, bytes, &half), CHAIN_NONE);
+	assert_false(half);
+	assert_int_equal(c->chain_count, 0);
+}
+
+/* Each byte of what the chain at pc was made of, and of its template, is another one once. */
+static void damage(struct program *p, uint64_t pc, struct buf *bytes)
+{
+	struct code_cache *c = used_cache(), *again = used_cache();
+	struct code_source source = source_of(p);
+	bool half;
+
+	for (size_t i = 0; i < bytes->len; i++) {
+		bytes->data[i] ^= 0x10;
+		assert_refused(c, &source, pc, slice_of(bytes->data, bytes->len));
+		bytes->data[i] ^= 0x10;
+	}
+	for (size_t i = 0; i < bytes->len; i += 8)
+		assert_refused(c, &source, pc, slice_of(bytes->data, i));
+	p->bytes[pc - p->at] ^= 1;
+	assert_refused(c, &source, pc, slice_of(bytes->data, bytes->len));
+	p->bytes[pc - p->at] ^= 1;
+	assert_refused(c, &source, pc + p->len, slice_of(bytes->data, bytes->len)); /* nothing is there */
+	assert_int_not_equal(template_add(again, &source, pc, slice_of(bytes->data, bytes->len), &half), CHAIN_NONE);
+	code_cache_free(c);
+	code_cache_free(again);
+}
+
+static void what_is_damaged_or_was_made_of_something_else_is_refused(void **state)
+{
+	struct program p = program_at(HERE), low = program_at(LOW);
+	struct wanted *w = calloc(CHAINS, sizeof *w);
+	size_t count = collect(w, &p);
+	struct template_maker *maker = template_maker_new(&processor), *low_maker = template_maker_new(&processor);
+	struct code_source source = source_of(&p), low_source = source_of(&low);
+	struct code_cache *c = used_cache();
+
+	(void)state;
+	for (size_t i = 0; i < DAMAGED && i < count; i++) {
+		struct buf bytes = {0}, low_bytes = {0};
+
+		if (template_make(maker, &source, HERE + w[i].offset, w[i].indirect, &bytes)) {
+			damage(&p, HERE + w[i].offset, &bytes);
+			assert_refused(c, &low_source, LOW + w[i].offset, slice_of(bytes.data, bytes.len)); /* addresses are shorter there */
+		}
+		if (template_make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, &low_bytes))
+			assert_refused(c, &source, HERE + w[i].offset, slice_of(low_bytes.data, low_bytes.len));
+		buf_release(&bytes);
+		buf_release(&low_bytes);
+	}
+	code_cache_free(c);
+	template_maker_free(maker);
+	template_maker_free(low_maker);
+	free(w);
+	free(p.bytes);
+	free(low.bytes);
+}
+
+static void the_stamp_knows_the_processor(void **state)
+{
+	const struct processor other = {.fast_pext = false, .lzcnt = true};
+
+	(void)state;
+	assert_int_equal(template_stamp(&processor), template_stamp(&processor));
+	assert_int_not_equal(template_stamp(&processor), 0);
+	assert_int_not_equal(template_stamp(&processor), template_stamp(&other));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_template_makes_what_the_translator_makes),
+		cmocka_unit_test(what_is_damaged_or_was_made_of_something_else_is_refused),
+		cmocka_unit_test(the_stamp_knows_the_processor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
