@@ -9,6 +9,7 @@
 
 #include "decoder/callstack.h"
 #include "decoder/fault.h"
+#include "decoder/json_private.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
 #include "decoder/text.h"
@@ -17,26 +18,6 @@
 
 enum {
 	FRAMES_MAX = 4096, /* of one stack */
-	CACHE_BITS = 13,
-};
-
-struct location_text {
-	uint64_t addr;
-	uint32_t space, epoch;
-	char *text; /* owned; NULL: free */
-};
-
-struct json_report {
-	FILE *to;
-	const struct model *m;
-	struct symbols *s;
-	const struct report_options *o;
-	struct focus focus;
-	size_t branches; /* written so far */
-	struct verdict verdict;
-	size_t reliable; /* branches written that lie before what the verdict is about */
-	bool failed;	 /* memory ran out */
-	struct location_text *cache; /* 2^CACHE_BITS, by hash */
 };
 
 /* JSON has only UTF-8, and many readers have no NUL: a path or an argument may hold anything. */
@@ -54,7 +35,7 @@ static json_t *json_bytes(struct slice bytes)
 	return j;
 }
 
-static json_t *json_text(const char *s)
+json_t *json_text(const char *s)
 {
 	return json_bytes(slice_of(s, strlen(s)));
 }
@@ -159,7 +140,7 @@ static json_t *json_tick_classes(uint32_t classes)
 	return all;
 }
 
-static json_t *json_trace(const struct json_report *r)
+json_t *json_trace(const struct json_report *r)
 {
 	const struct bt_record_header *h = &r->m->trace->header;
 
@@ -312,7 +293,7 @@ static json_t *json_snapshots(const struct json_report *r)
 static const char *location_text(struct json_report *r, uint32_t space, uint32_t epoch, uint64_t addr)
 {
 	uint64_t hash = (addr ^ (uint64_t)epoch << 40 ^ (uint64_t)space << 52) * 0x9e3779b97f4a7c15u;
-	struct location_text *at = &r->cache[hash >> (64 - CACHE_BITS)];
+	struct location_text *at = &r->cache[hash >> (64 - JSON_CACHE_BITS)];
 	json_t *location;
 
 	if (at->text && at->addr == addr && at->space == space && at->epoch == epoch)
@@ -326,9 +307,9 @@ static const char *location_text(struct json_report *r, uint32_t space, uint32_t
 }
 
 /* Names of kinds are words: nothing in them needs an escape. */
-static void put_branch(struct json_report *r, const struct history_entry *e)
+void json_put_branch(struct json_report *r, uint32_t task, const struct history_entry *e)
 {
-	fprintf(r->to, "{\"task\":%" PRIu32 ",\"ticks\":", r->focus.history.task);
+	fprintf(r->to, "{\"task\":%" PRIu32 ",\"ticks\":", task);
 	if (e->tick == BT_TICKS_UNKNOWN)
 		fputs("null", r->to);
 	else
@@ -354,7 +335,7 @@ static size_t first_entry(struct json_report *r)
 }
 
 /* One member of the report, a line; takes the value over. */
-static void put_member(struct json_report *r, const char *name, json_t *value)
+void json_put_member(struct json_report *r, const char *name, json_t *value)
 {
 	if (!value)
 		r->failed = true;
@@ -384,13 +365,13 @@ static void put_branches(struct json_report *r)
 			continue;
 		r->reliable += i < r->verdict.from;
 		fputs(r->branches++ ? ",\n" : "\n", r->to);
-		put_branch(r, e);
+		json_put_branch(r, r->focus.history.task, e);
 	}
 	fputs("]", r->to);
-	put_member(r, "gaps", gaps);
+	json_put_member(r, "gaps", gaps);
 }
 
-static json_t *json_missing(const struct json_report *r)
+json_t *json_missing(const struct json_report *r)
 {
 	static const char *const whats[] = {
 		[MISSING_FILE] = "file", [MISSING_CHANGED] = "changed", [MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug"};
@@ -415,25 +396,39 @@ static json_t *json_verdict(const struct json_report *r)
 static void put_report(struct json_report *r)
 {
 	fputs("{\"schema\": \"btrec-report/1\"", r->to);
-	put_member(r, "trace", json_trace(r));
-	put_member(r, "exit", json_end(r));
-	put_member(r, "fault", json_fault(r, model_final_snapshot(r->m)));
-	put_member(r, "processes", json_processes(r));
-	put_member(r, "threads", json_threads(r));
-	put_member(r, "snapshots", json_snapshots(r));
+	json_put_member(r, "trace", json_trace(r));
+	json_put_member(r, "exit", json_end(r));
+	json_put_member(r, "fault", json_fault(r, model_final_snapshot(r->m)));
+	json_put_member(r, "processes", json_processes(r));
+	json_put_member(r, "threads", json_threads(r));
+	json_put_member(r, "snapshots", json_snapshots(r));
 	put_branches(r);
 	/* what is missing comes last: looking things up finds it */
-	put_member(r, "missing", json_missing(r));
-	put_member(r, "verdict", json_verdict(r));
+	json_put_member(r, "missing", json_missing(r));
+	json_put_member(r, "verdict", json_verdict(r));
 	fputs("}\n", r->to);
+}
+
+bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s, const struct report_options *o)
+{
+	*r = (struct json_report){.to = to, .m = m, .s = s, .o = o, .cache = calloc((size_t)1 << JSON_CACHE_BITS, sizeof *r->cache)};
+	return r->cache;
+}
+
+void json_report_release(struct json_report *r)
+{
+	for (size_t i = 0; r->cache && i < (size_t)1 << JSON_CACHE_BITS; i++)
+		free(r->cache[i].text);
+	free(r->cache);
 }
 
 int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
 {
-	struct json_report r = {.to = to, .m = m, .s = s, .o = o, .cache = calloc((size_t)1 << CACHE_BITS, sizeof *r.cache)};
+	struct json_report r;
+	bool ready = json_report_init(&r, to, m, s, o);
 	int rc = focus_open(&r.focus, m, o, err);
 
-	if (!rc && !r.cache)
+	if (!rc && !ready)
 		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
 	if (!rc)
 		rc = verdict_find(&r.verdict, &r.focus.history, r.focus.end, m, r.focus.thread, err);
@@ -445,8 +440,6 @@ int json_print(FILE *to, const struct model *m, struct symbols *s, const struct 
 			rc = 1;
 	}
 	focus_close(&r.focus);
-	for (size_t i = 0; r.cache && i < (size_t)1 << CACHE_BITS; i++)
-		free(r.cache[i].text);
-	free(r.cache);
+	json_report_release(&r);
 	return rc;
 }

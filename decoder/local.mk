@@ -1,6 +1,7 @@
 noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
 	decoder/arena.c decoder/arena.h \
+	decoder/by_cpu.c decoder/by_cpu.h \
 	decoder/callstack.c decoder/callstack.h \
 	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \
@@ -14,7 +15,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/image.c decoder/image.h \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
-	decoder/json.c decoder/json.h \
+	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_snapshots.c decoder/model_spaces.c decoder/model_tasks.c \
 	decoder/plt.c decoder/plt.h \

@@ -22,7 +22,6 @@ enum view {
 	VIEW_TEXT,
 	VIEW_JSON,
 	VIEW_EXPORT,
-	VIEW_BY_CPU,
 };
 
 enum {
@@ -220,12 +219,12 @@ static int parse(struct arguments *a, int argc, char **argv)
 		fputs("btview: one trace at a time\n", stderr);
 		return usage_error();
 	}
-	if (a->by_cpu && (a->view == VIEW_JSON || a->view == VIEW_EXPORT)) {
-		fputs("btview: --by goes with --stdio\n", stderr);
+	if (a->by_cpu && a->view == VIEW_EXPORT) {
+		fputs("btview: --by goes with --stdio or --json\n", stderr);
 		return usage_error();
 	}
-	if (a->by_cpu)
-		a->view = VIEW_BY_CPU;
+	if (a->by_cpu && a->view == VIEW_TERMINAL)
+		a->view = VIEW_TEXT;
 	a->trace = argv[optind];
 	return -1;
 }
@@ -267,12 +266,10 @@ static int show_as(const struct arguments *a, struct model *m, struct symbols *s
 	if (a->view == VIEW_JSON && !a->count_given)
 		options.count = BRANCHES_JSON;
 	if (a->view == VIEW_JSON)
-		return json_print(stdout, m, s, &options, err);
+		return a->by_cpu ? json_print_by_cpu(stdout, m, s, &options, err) : json_print(stdout, m, s, &options, err);
 	if (!a->count_given)
 		options.count = BRANCHES_SHOWN;
-	if (a->view == VIEW_BY_CPU)
-		return report_print_by_cpu(stdout, m, s, &options, err);
-	return report_print(stdout, m, s, &options, err);
+	return a->by_cpu ? report_print_by_cpu(stdout, m, s, &options, err) : report_print(stdout, m, s, &options, err);
 }
 
 static const char *what_is_missing(const struct arguments *a, const struct model *m)

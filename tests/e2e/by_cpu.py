@@ -159,12 +159,58 @@ def nothing():
         check(b"does not tell when a task ran where" in result.err, result.err.decode())
 
 
+def json_view(trace, *options):
+    result = execute([BTVIEW, "--json", "--by", "cpu", *map(str, options), trace], cwd=TMP)
+    equal(result.status, 0, "status of --json")
+    found = json.loads(result.out)
+    try:
+        import jsonschema
+    except ImportError:
+        raise Skip("python3-jsonschema is missing")
+    with open(os.path.join(HERE, "..", "..", "doc", "cpus.schema.json")) as file:
+        jsonschema.validate(found, json.load(file))
+    return found
+
+
+ENDINGS = {"blocked": BLOCKED, "preempted": PREEMPTED, "sampled": "is sampled", "exited": "ends", "lost": "departs: when is not in the trace"}
+
+
+def of_json(found):
+    """The same form as parse() gives."""
+    tids = {task["task"]: task["tid"] for task in found["tasks"]}
+    time = lambda text: "?" if text is None else seconds(int(text))
+    cpus = {}
+    for cpu in found["cpus"]:
+        name = "unknown" if cpu["cpu"] is None else str(cpu["cpu"])
+        for row in cpu["stretches"]:
+            s = row["stretch"]
+            branches = [(int(b["from"]["addr"], 16), int(b["to"]["addr"], 16)) for b in row["branches"]]
+            start = None if s["start"] is None and s["ending"] == "sampled" else time(s["start"])
+            cpus.setdefault(name, []).append((tids[s["task"]], start, time(s["end"]), ENDINGS[s["ending"]], branches))
+    return cpus
+
+
+@case("the JSON fits its schema and says what the text says")
+def as_json():
+    for seed in range(3):
+        schedule = Schedule(seed)
+        trace = import_bytes(schedule.capture())
+        equal(of_json(json_view(trace)), schedule.expected, "seed %d" % seed)
+        for options in (("-n", 7), ("-n", 100000, "--thread", 101)):
+            equal(of_json(json_view(trace, *options)), parse(view(trace, *options).out.decode())[0], "seed %d, %s" % (seed, options))
+    event = perf.Event(*[f for f in EVENT if f != "cpu"], ids=[1])
+    data = event.switch(True, time=1000) + event.switch(False, tid=101, time=2000) + event.sample(tid=102, time=3000, branches=[(0x10, 0x20, 2)])
+    found = json_view(import_bytes(perf.file_mode([event], data)))
+    equal(of_json(found), {"unknown": [(100, "?", seconds(1000), BLOCKED, []), (101, seconds(2000), "?", ENDINGS["lost"], [])]}, "unknown CPU")
+    equal([(row["task"], row["entries"]) for row in found["rest"]], [(3, 2)], "entries without a CPU")
+
+
 @case("usage")
 def usage():
     trace = import_bytes(Schedule(1, stretches=2).capture())
     equal(execute([BTVIEW, "--by", "cpu", trace]).status, 0, "without --stdio")
     equal(execute([BTVIEW, "--by", "thread", trace]).status, 2, "another word")
-    equal(execute([BTVIEW, "--json", "--by", "cpu", trace]).status, 2, "with --json")
+    equal(execute([BTVIEW, "--export", "perf-script", "--by", "cpu", trace]).status, 2, "with --export")
 
 
 @case("a real capture with switches")

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What the JSON of a report and that by CPU share. */
+#ifndef BT_JSON_PRIVATE_H
+#define BT_JSON_PRIVATE_H
+
+#include <jansson.h>
+
+#include "decoder/json.h"
+#include "decoder/verdict.h"
+
+enum {
+	JSON_CACHE_BITS = 13,
+};
+
+struct location_text {
+	uint64_t addr;
+	uint32_t space, epoch;
+	char *text; /* owned; NULL: free */
+};
+
+struct json_report {
+	FILE *to;
+	const struct model *m;
+	struct symbols *s;
+	const struct report_options *o;
+	struct focus focus;
+	size_t branches; /* written so far */
+	struct verdict verdict;
+	size_t reliable; /* branches written that lie before what the verdict is about */
+	bool failed;	 /* memory ran out */
+	struct location_text *cache; /* 2^JSON_CACHE_BITS, by hash */
+};
+
+/* False without memory. To be released in any case. */
+bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s, const struct report_options *o);
+void json_report_release(struct json_report *r);
+
+/* One member of an object, a line; takes the value over. */
+void json_put_member(struct json_report *r, const char *name, json_t *value);
+
+/* An entry that is a branch, as an object. */
+void json_put_branch(struct json_report *r, uint32_t task, const struct history_entry *e);
+
+/* Text from outside: what is no UTF-8 of it is escaped. */
+json_t *json_text(const char *s);
+
+json_t *json_trace(const struct json_report *r);
+json_t *json_missing(const struct json_report *r);
+
+#endif
