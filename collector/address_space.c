@@ -39,25 +39,30 @@ static bool copy_maps(struct address_space *s, const struct address_space *paren
 	return true;
 }
 
-/* Whether code of it can change without a word: then a copy of it does not stay the same. What is ours does not count. */
+/* Whether code of the program's can be there; what is ours does not count. */
+static bool runs(const struct mapping *m)
+{
+	return m->prot & PROT_EXEC && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE;
+}
+
+/* Whether code of it can change without a word: then a copy of it does not stay the same. */
 static bool may_change_unseen(const struct address_space *s)
 {
-	for (size_t i = 0; i < s->map_count; i++) {
-		const struct mapping *m = &s->maps[i];
-
-		if (m->prot & PROT_EXEC && (m->prot & PROT_WRITE || m->shared) && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
+	for (size_t i = 0; i < s->map_count; i++)
+		if (runs(&s->maps[i]) && (s->maps[i].prot & PROT_WRITE || s->maps[i].shared))
 			return true;
-	}
 	return false;
 }
 
-static bool copy_pages(struct address_space *s, const struct address_space *parent, bool same)
+static bool copy_pages(struct address_space *s, struct address_space *parent, bool same)
 {
 	if (!same) {
 		s->pages = code_pages_copy(parent->pages);
 		return s->pages;
 	}
 	s->pages = code_pages_get(parent->pages);
+	s->next_same = parent->next_same;
+	parent->next_same = s;
 	return true;
 }
 
@@ -89,7 +94,7 @@ static void part(struct address_space *s)
 	s->pages = own;
 }
 
-struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct address_space *parent)
+struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, struct address_space *parent)
 {
 	struct address_space *s = calloc(1, sizeof *s);
 	struct bt_record_space rec = {.space = number};
@@ -416,7 +421,7 @@ static size_t forget(struct address_space *s, uint64_t start, uint64_t end)
 static bool has_code(const struct address_space *s, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < s->map_count; i++)
-		if (s->maps[i].prot & PROT_EXEC && s->maps[i].start < end && start < s->maps[i].end)
+		if (runs(&s->maps[i]) && s->maps[i].start < end && start < s->maps[i].end)
 			return true;
 	return code_pages_touch(s->pages, start, end);
 }
@@ -453,7 +458,7 @@ static void forget_lost(struct address_space *s, const struct mapping *m, const 
 static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping *now, size_t now_count)
 {
 	write_unmap(s, w, m);
-	if (m->prot & PROT_EXEC)
+	if (runs(m))
 		forget_lost(s, m, now, now_count);
 	else if (code_pages_touch(s->pages, m->start, m->end))
 		forget(s, m->start, m->end);
@@ -461,7 +466,7 @@ static void drop_mapping(struct address_space *s, struct trace_writer *w, const 
 
 static void add_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
-	if (m->prot & PROT_EXEC)
+	if (runs(m))
 		part(s);
 	write_map(s, w, m);
 }

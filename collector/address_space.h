@@ -39,6 +39,7 @@ struct address_space {
 	const struct space_extension_ops *extension_ops;
 	void *extension; /* NULL: none */
 	uint32_t number, unit, epoch;
+	bool stale; /* what is known of its mappings may be older than it is */
 	bool watched; /* the backend has write-protected pages of it: a SIGSEGV may be the backend's */
 	unsigned users;
 	struct mapping *maps;
@@ -53,7 +54,7 @@ struct address_space {
 
 /* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages (by reference where it can be). Writes its SPACE record.
  * NULL without memory. */
-struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, const struct address_space *parent);
+struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, struct address_space *parent);
 struct address_space *address_space_get(struct address_space *s);
 void address_space_put(struct address_space *s);
 

@@ -151,6 +151,8 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		process = space ? process_new(child->tid, space) : NULL;
 		if (!process)
 			return false;
+		/* The parent's other threads may be changing mappings, of which we have not heard. */
+		space->stale |= !shares && parent->unit->tasks > 1;
 		process->trap_ignored = parent->process->trap_ignored;
 		process->limits = parent->process->limits;
 		if (!shares && clone_flags(parent, &flags) && flags & CLONE_FILES)
@@ -163,9 +165,14 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 
 static void start_new(struct recorder *r, struct task *child)
 {
+	struct address_space *space = child->process->space;
+
 	write_task(r, child);
 	if (tracee_get_regs(child->tid, &child->regs))
 		return;
+	if (space->stale)
+		address_space_refresh(space, r->writer, child->tid);
+	space->stale = false;
 	recorder_write_start(r, child); /* --from was reached before its first stop was seen */
 	recorder_make_ready(r, child);
 }

@@ -244,6 +244,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine_history.py \
 	tests/e2e/engine_programs.py \
 	tests/e2e/engine_calls.py \
+	tests/e2e/engine_forks.py \
 	tests/e2e/engine_written.py \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
@@ -274,6 +275,6 @@ tests_simulated_btrec_simulated_LDADD = collector/libcollector.a $(FORMAT_LIBS) 
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_generate.py tests/e2e/engine_seeds.py \
-	tests/programs/calls.c tests/programs/calls_signals.c tests/programs/descriptors.c \
+	tests/programs/calls.c tests/programs/calls_signals.c tests/programs/descriptors.c tests/programs/forks.c \
 	tests/programs/changing_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c \
 	tests/programs/written_code.c

@@ -171,8 +171,10 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	}
 	chain_place(t, s, 0, 0);
 	if (s->insn.class == BT_INSN_JCC) {
+		emit_align_link(e, 2);
 		site = emit_jcc(e, s->insn.opcode & 15);
 	} else {
+		emit_align_link(e, 5 + !!(s->insn.traits & X86_ADDRESS32));
 		if (s->insn.traits & X86_ADDRESS32)
 			emit_u8(e, 0x67);
 		EMIT(e, s->insn.opcode, 2, 0xeb, 5);
@@ -277,6 +279,7 @@ static void emit_call(struct translation *t, const struct step *s)
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	chain_count_transfer(t, s);
 	chain_emit_loop_record(t, s);
+	emit_align_link(&t->out, 1);
 	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 	emit_literal(t, behind(s), literal);
 }
@@ -286,6 +289,7 @@ void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	t->at_pc = pc;
 	chain_bring_bits(t, NULL);
 	chain_place(t, NULL, 0, 0);
+	emit_align_link(&t->out, 1);
 	chain_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 /* The indirect entry: is rcx ours, then the record. Ends where the records are full; gives the place of the jump to the body. */
@@ -364,6 +368,7 @@ static void emit_last_jump(struct translation *t, const struct step *s)
 	chain_place(t, s, 0, 0);
 	chain_count_transfer(t, s);
 	chain_emit_loop_record(t, s);
+	emit_align_link(&t->out, 1);
 	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 }
 

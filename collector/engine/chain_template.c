@@ -9,10 +9,10 @@
 #include "lib/build_id.h"
 
 /* How far the second translation is from the first. The lowest byte that can differ does, so that the place of a difference says where the number begins:
- * addresses are moved by whole pages, the others by an odd number. */
+ * addresses are moved by whole pages, the others by less. */
 #define MOVE_ADDRESS 0x102233000u
 enum {
-	MOVE_CODE = 0x15b37,
+	MOVE_CODE = 0x15b38, /* CODE_ALIGN times something */
 	MOVE_SEGMENT = 0x1d,
 	PAGE = 4096,
 	RANGES = 12,	   /* stretches of application code a chain may be made from */
@@ -148,8 +148,8 @@ void template_maker_free(struct template_maker *m)
 {
 	if (!m)
 		return;
-	code_cache_free(m->caches[0]);
-	code_cache_free(m->caches[1]);
+	code_cache_put(m->caches[0]);
+	code_cache_put(m->caches[1]);
 	free(m);
 }
 
@@ -702,7 +702,7 @@ uint64_t template_stamp(const struct processor *processor)
 	who.fast_pext = processor->fast_pext;
 	if (c)
 		who.glue = check_of(c->code, GLUE_SIZE);
-	code_cache_free(c);
+	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;
 		who.ino = exe.st_ino;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/code_cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,12 +14,15 @@
 
 #include "collector/engine/glue.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/memory_file.h"
 #include "collector/processor.h"
 #include "collector/tracee.h"
 
 enum {
 	PATCH_GAP = 2048,    /* writing so much more costs less than another call */
 	FIRST_BUCKETS = 1 << 10,
+	FILE_STEP = 1 << 20, /* the file grows by so much: what locks all memory (mlockall(2)) makes all of it real */
+	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
 };
 
 static uint32_t bucket_of(const struct code_cache *c, uint64_t pc)
@@ -40,6 +44,13 @@ static bool grow(void *array, uint32_t count, uint32_t *cap, size_t size)
 	*at = grown;
 	*cap = wanted;
 	return true;
+}
+
+/* The next piece is aligned, so that what stands in one depends on its place in the piece alone (emit_align_link()). */
+static void end_piece(struct code_cache *c, size_t end)
+{
+	c->code_len = (end + CODE_ALIGN - 1) & ~(size_t)(CODE_ALIGN - 1);
+	memset(c->code + end, 0xcc, c->code_len - end);
 }
 
 static void forget_all(struct code_cache *c)
@@ -76,10 +87,17 @@ static bool ensure_code(struct code_cache *c, size_t n)
 	size_t cap = c->code_cap ? c->code_cap : 1 << 16;
 	uint8_t *grown;
 
+	if (c->code_len + n <= c->code_cap)
+		return true;
+	if (c->shared) {
+		cap = (c->code_len + n + FILE_STEP - 1) / FILE_STEP * FILE_STEP;
+		if (ftruncate(c->file, (off_t)(CODE_AT + cap)))
+			return false;
+		c->code_cap = cap;
+		return true;
+	}
 	while (cap < c->code_len + n)
 		cap *= 2;
-	if (cap == c->code_cap)
-		return true;
 	grown = realloc(c->code, cap);
 	if (!grown)
 		return false;
@@ -88,11 +106,16 @@ static bool ensure_code(struct code_cache *c, size_t n)
 	return true;
 }
 
+/* Written with one store: the code may be running (emit_align_link()). */
+struct displacement {
+	uint32_t value;
+} __attribute__((packed));
+
 /* Writes the displacement or operand at site: in the mirror, and later in the tracee where that has it already. */
 static void patch(struct code_cache *c, uint32_t site, uint32_t value)
 {
-	memcpy(c->code + site, &value, 4);
-	if (site >= c->synced)
+	((volatile struct displacement *)(void *)(c->code + site))->value = value;
+	if (c->shared || site >= c->synced)
 		return;
 	if (grow(&c->patches, c->patch_count, &c->patch_cap, sizeof *c->patches))
 		c->patches[c->patch_count++] = site;
@@ -108,7 +131,8 @@ struct code_cache *code_cache_new(const struct processor *processor)
 
 	if (!c)
 		return NULL;
-	c->mem = -1;
+	c->users = 1;
+	c->mem = c->file = -1;
 	c->fast_pext = processor->fast_pext;
 	chain_index_init(&c->index);
 	c->segments = segment_table_new();
@@ -121,7 +145,7 @@ struct code_cache *code_cache_new(const struct processor *processor)
 	set_mask(c);
 	return c;
 fail:
-	code_cache_free(c);
+	code_cache_put(c);
 	return NULL;
 }
 
@@ -143,7 +167,10 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	if (!n)
 		return NULL;
 	*n = *c;
-	n->mem = -1;
+	n->users = 1;
+	n->mem = n->file = -1;
+	n->placed = c->placed && !c->shared;
+	n->shared = NULL;
 	n->segments = segment_table_copy(c->segments);
 	n->code = copy_of(c->code, c->code_len, c->code_cap, &ok);
 	n->chains = copy_of(c->chains, c->chain_count * sizeof *c->chains, c->chain_cap * sizeof *c->chains, &ok);
@@ -155,20 +182,38 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->exits = copy_of(c->exits, c->exit_count * sizeof *c->exits, c->exit_cap * sizeof *c->exits, &ok);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
 	if (!chain_index_copy(&n->index, &c->index) || !n->segments || !ok) {
-		code_cache_free(n);
+		code_cache_put(n);
 		return NULL;
 	}
 	return n;
 }
 
-void code_cache_free(struct code_cache *c)
+bool code_cache_share(struct code_cache *c, bool running)
 {
-	if (!c)
+	/* What the one process has not been told yet the other cannot be told. */
+	if (!c->shared || c->full || tables_has_changes(&c->tables))
+		return false;
+	if (c->users == 1 && !running) {
+		tables_reserve(&c->tables, SHARED_ROOM);
+		set_mask(c);
+	}
+	c->users++;
+	return true;
+}
+
+void code_cache_put(struct code_cache *c)
+{
+	if (!c || --c->users)
 		return;
 	if (c->mem >= 0)
 		close(c->mem);
+	if (c->file >= 0)
+		close(c->file);
 	segment_table_free(c->segments);
-	free(c->code);
+	if (c->shared)
+		munmap(c->shared, REGION_SIZE - TABLE1_AT);
+	else
+		free(c->code);
 	free(c->chains);
 	free(c->buckets);
 	free(c->waiting);
@@ -219,19 +264,109 @@ static bool write_code(struct code_cache *c)
 	return ok;
 }
 
-int code_cache_map(struct code_cache *c, pid_t tid, bool over)
-{
-	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
-	const uint64_t code[6] = {region_address(CODE_AT), CODE_SIZE, PROT_READ | PROT_EXEC, flags, UINT64_MAX, 0};
-	const uint64_t dump[6] = {region_address(CODE_AT), CODE_SIZE, MADV_DONTDUMP};
-	long rc = tracee_syscall(tid, SYS_mmap, code);
+/* A piece of the region in the tracee. */
+struct piece {
+	uint64_t start, end, prot, flags;
+};
 
-	if (rc != (long)code[0])
-		return rc == -ESRCH ? -BT_E_GONE : -BT_E_NO_MEMORY;
-	if (!tracee_is_filtered(tid)) /* a filter of the program's may end it for that */
-		tracee_syscall(tid, SYS_madvise, dump);
+static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
+{
+	const uint64_t args[6] = {region_address(p->start), p->end - p->start, p->prot, p->flags | flags, fd, fd == UINT64_MAX ? 0 : p->start};
+
+	return tracee_syscall(tid, SYS_mmap, args) == (long)args[0];
+}
+
+/* Both, or nothing new. over: whatever is there gives way. */
+static bool map_pieces(pid_t tid, const struct piece p[2], bool over, uint64_t fd)
+{
+	const uint64_t flags = MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+	const uint64_t first[6] = {region_address(p[0].start), p[0].end - p[0].start};
+
+	if (!map_piece(tid, &p[0], flags, fd))
+		return false;
+	if (map_piece(tid, &p[1], flags, fd))
+		return true;
+	if (!over)
+		tracee_syscall(tid, SYS_munmap, first);
+	return false;
+}
+
+/* The tracer's mapping comes first, and can be written; what is sealed then cannot be by anybody else (Linux 5.1). */
+static uint8_t *map_here(int file)
+{
+	void *bytes = mmap(NULL, REGION_SIZE - TABLE1_AT, PROT_READ | PROT_WRITE, MAP_SHARED, file, TABLE1_AT);
+
+	if (bytes == MAP_FAILED)
+		return NULL;
+	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
+	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_SEAL);
+	return bytes;
+}
+
+/* For code, in the file. */
+static size_t file_room(const struct code_cache *c) { return (c->code_len + FILE_STEP - 1) / FILE_STEP * FILE_STEP; }
+
+/* What has been made so far moves into the file. */
+static void move_into(struct code_cache *c, int file, uint8_t *shared)
+{
+	uint8_t *code = shared + (CODE_AT - TABLE1_AT);
+
+	memcpy(code, c->code, c->code_len);
+	free(c->code);
+	c->code = code;
+	c->code_cap = file_room(c);
+	c->file = file;
+	c->shared = shared;
+	c->patch_count = 0;
+	tables_place(&c->tables, shared);
+}
+
+static bool map_shared(struct code_cache *c, pid_t tid, bool over)
+{
+	static const struct piece pieces[2] = {{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE},
+					       {SHARED_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED}};
+	int file;
+	long fd = memory_file_open(tid, 0, CODE_AT + file_room(c), &file);
+	uint8_t *shared;
+	bool mapped;
+
+	if (fd < 0)
+		return false;
+	shared = map_here(file);
+	mapped = shared && map_pieces(tid, pieces, over, (uint64_t)fd);
+	memory_file_close_there(tid, fd);
+	if (mapped) {
+		move_into(c, file, shared);
+		return true;
+	}
+	if (shared)
+		munmap(shared, REGION_SIZE - TABLE1_AT);
+	close(file);
+	return false;
+}
+
+static bool map_private(struct code_cache *c, pid_t tid, bool over)
+{
+	static const struct piece pieces[2] = {{TABLE1_AT, DATA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
+					       {CODE_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS}};
+
+	tables_place(&c->tables, NULL);
 	c->synced = 0;
-	return open_memory(c, tid) && write_code(c) ? 0 : -BT_E_GONE;
+	return map_pieces(tid, pieces, over, UINT64_MAX) && open_memory(c, tid) && write_code(c);
+}
+
+int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool others)
+{
+	const uint64_t dump[6] = {region_address(TABLE1_AT), REGION_SIZE - TABLE1_AT, MADV_DONTDUMP};
+	bool filtered = tracee_is_filtered(tid);
+
+	c->placed = (!filtered && !others && map_shared(c, tid, over)) || map_private(c, tid, over);
+	if (!c->placed)
+		return -BT_E_NO_MEMORY;
+	if (!filtered) /* a filter of the program's may end it for that */
+		tracee_syscall(tid, SYS_madvise, dump);
+	return 0;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -260,9 +395,9 @@ static bool write_patches(struct code_cache *c)
 
 int code_cache_sync(struct code_cache *c, pid_t tid)
 {
-	bool ok = (c->synced == c->code_len && !c->patch_count) || open_memory(c, tid);
+	bool ok = c->shared || (c->synced == c->code_len && !c->patch_count) || open_memory(c, tid);
 
-	if (ok && c->synced < c->code_len)
+	if (ok && !c->shared && c->synced < c->code_len)
 		ok = write_code(c);
 	if (ok && c->patch_count)
 		ok = write_patches(c);
@@ -282,7 +417,7 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 
 bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset)
 {
-	if (c->full || c->code_len + n > CODE_SIZE || !ensure_code(c, n))
+	if (c->full || c->code_len + n > CODE_SIZE || !ensure_code(c, n + CODE_ALIGN))
 		return false;
 	*bytes = c->code + c->code_len;
 	*offset = (uint32_t)c->code_len;
@@ -338,6 +473,7 @@ bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 	c->exits[exit].next = EXIT_NONE;
 	if (x->kind != EXIT_LINK || !x->site)
 		return true;
+	assert(x->site % 8 <= 4); /* emit_align_link() */
 	chain = code_cache_find(c, x->target);
 	if (chain == CHAIN_NONE)
 		wait_for_chain(c, exit);
@@ -396,12 +532,12 @@ uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 	c->chains[number].next = *bucket;
 	*bucket = number;
 	c->chain_count++;
-	c->code_len = chain->end;
+	end_piece(c, chain->end);
 	link_waiting(c, number);
 	return number;
 }
 
-void code_cache_add_glue(struct code_cache *c, size_t n) { c->code_len += n; }
+void code_cache_add_glue(struct code_cache *c, size_t n) { end_piece(c, c->code_len + n); }
 
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap)
 {
@@ -423,7 +559,7 @@ void code_cache_publish(struct code_cache *c, uint32_t chain)
 	const struct chain *ch = &c->chains[chain];
 	uint32_t mask = tables_mask(&c->tables);
 
-	c->full |= !tables_put(&c->tables, ch->pc, region_address(CODE_AT + ch->indirect));
+	c->full |= !tables_put(&c->tables, ch->pc, region_address(CODE_AT + ch->indirect), c->users > 1);
 	if (mask != tables_mask(&c->tables))
 		set_mask(c);
 }
@@ -493,6 +629,7 @@ static void unlink_chain(struct code_cache *c, uint32_t number)
 
 void code_cache_drop_chain(struct code_cache *c, uint32_t number)
 {
+	assert(c->users == 1);
 	if (!c->chains[number].parked)
 		unlink_chain(c, number);
 	c->chains[number].dead = true;
@@ -525,6 +662,7 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct walk w = {.cache = c, .start = start, .end = end};
 
+	assert(c->users == 1);
 	chain_index_walk(&c->index, start, end, drop_one, &w);
 	segment_kill(c->segments, start, end);
 	return w.any;
@@ -546,6 +684,7 @@ void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct walk w = {.cache = c};
 
+	assert(c->users == 1);
 	chain_index_walk(&c->index, start, end, park_one, &w);
 }
 
@@ -581,11 +720,16 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 {
 	struct walk w = {.cache = c, .blocked = blocked, .arg = arg};
 
+	assert(c->users == 1);
 	chain_index_walk(&c->index, start, end, unpark_one, &w);
 }
 
 void code_cache_clear(struct code_cache *c)
 {
+	if (c->users > 1) {
+		c->full = true;
+		return;
+	}
 	forget_all(c);
 	c->clears++;
 	tables_clear(&c->tables);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The code cache of one address space: chains of translated code by application address, the links between them, and the region of
- * the tracee in which they lie. The tracer alone writes the region's code and tables; changes are collected here and
- * reach the tracee with code_cache_sync(), while its tasks are stopped. */
+/* A code cache: chains of translated code by application address, the links between them, and the memory in which they lie.
+ *
+ * Mostly that is a memory file, which the tracer writes and the tracees can only read and execute: what it writes is there at once. Spaces that a fork made of one
+ * another have one cache (users) as long as what is executable is the same in them, so that what one has translated all have. Tasks of one may be running in it
+ * while another's are stopped and code is made for them: then it only grows, and displacements of jumps change, each with one store. What goes, goes
+ * where there is one user.
+ *
+ * Where a tracee cannot have a memory file, the code is its own private memory, and changes reach it with code_cache_sync(). */
 #ifndef BT_CODE_CACHE_H
 #define BT_CODE_CACHE_H
 
@@ -80,9 +85,13 @@ struct cache_exit {
 };
 
 struct code_cache {
-	int mem; /* /proc/TID/mem of the space, -1: not open */
+	unsigned users; /* spaces */
+	bool placed; /* it lies in the tracee's region, or, after a fork, where the kernel has copied it to */
+	int file; /* the memory file, -1: none, the code is private */
+	uint8_t *shared; /* its mapping from TABLE1_AT on, NULL */
+	int mem; /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
-	uint8_t *code; /* mirror of the tracee's code area, as far as it is used */
+	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
 	size_t code_len, code_cap;
 	struct chain *chains;
 	uint32_t chain_count, chain_cap;
@@ -97,8 +106,8 @@ struct code_cache {
 	struct cache_exit *exits; /* ordered by trap */
 	uint32_t exit_count, exit_cap;
 	struct tables tables;
-	bool full; /* the tables are */
-	/* What the tracee has not got yet. */
+	bool full; /* nothing more is made in it */
+	/* What the tracee has not got yet, where nothing is shared. */
 	size_t synced;	   /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
 	uint32_t patch_count, patch_cap;
@@ -117,13 +126,17 @@ struct code_cache {
 
 /* An empty cache with its glue, for such a processor. NULL without memory. The tracee's region is prepared by code_cache_map(). */
 struct code_cache *code_cache_new(const struct processor *processor);
-/* A copy, for a fork: the tracee's region was copied by the kernel. NULL without memory. */
+/* A copy with one user. Where the code is private, it is for a fork's child: the kernel has copied the region. NULL without memory. */
 struct code_cache *code_cache_copy(const struct code_cache *c);
-void code_cache_free(struct code_cache *c);
 
-/* Maps the region, but for its window, in a stopped task of the space (by system calls made in it) and fills it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when
- * the kernel refuses. over: whatever is mapped there gives way. */
-int code_cache_map(struct code_cache *c, pid_t tid, bool over);
+/* Another space uses it from now on, a fork's child, if that can be: false for a private one. running: tasks may be running in it now. */
+bool code_cache_share(struct code_cache *c, bool running);
+/* A space does not use it any more; the last one frees it. Of NULL: nothing. */
+void code_cache_put(struct code_cache *c);
+
+/* Maps the region, but for its window, in a stopped task of the space whose signals are blocked (by system calls made in it) and fills it. Returns 0, -BT_E_GONE, or
+ * -BT_E_NO_MEMORY when the kernel refuses. over: whatever is mapped there gives way. others: other threads may use descriptors meanwhile. */
+int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool others);
 
 /* Brings the tracee up to date. Returns 0 or -BT_E_GONE. */
 int code_cache_sync(struct code_cache *c, pid_t tid);
@@ -156,7 +169,7 @@ void code_cache_publish(struct code_cache *c, uint32_t chain);
 /* The place in force at an offset of the code area, with *chain; NULL when there is none (glue, entries). */
 const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain);
 
-/* Forgets every chain made from code in [start, end). Returns whether there was one. */
+/* Of a cache with one user: forgets every chain made from code in [start, end). Returns whether there was one. */
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
 
 /* Chains made from code in [start, end) are not to be entered until code_cache_unpark(): somebody may be writing there. */
@@ -168,7 +181,7 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 /* Forgets one chain. */
 void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
 
-/* Forgets everything: the cache is as new (the glue stays). Segments stay. */
+/* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, it is only full from now on. */
 void code_cache_clear(struct code_cache *c);
 
 #endif

@@ -39,6 +39,11 @@ struct call_note {
 };
 _Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note ends at their end");
 
+/* Application code that a cache is to forget. */
+struct lost_code {
+	uint64_t start, end;
+};
+
 /* Code of a file that has hints, mapped here. */
 struct hint_map {
 	uint64_t start, end, offset;
@@ -48,6 +53,9 @@ struct hint_map {
 /* What the engine keeps for an address space. */
 struct engine_space {
 	struct code_cache *cache;
+	bool leaves; /* what is executable here is not what it is for others that use the cache: it is to have its own before it runs again */
+	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
+	size_t lost_count;
 	struct hint_program *hints; /* of its program, NULL: none */
 	bool learns;		    /* they become exact with this process */
 	uint8_t learned;	    /* how often it has been looked at */

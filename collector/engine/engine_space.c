@@ -21,18 +21,38 @@ static void space_release(void *extension)
 
 	window_close(&es->window);
 	watched_release(&es->watch);
-	code_cache_free(es->cache);
+	code_cache_put(es->cache);
 	free(es->records);
 	free(es->notes);
 	free(es);
 }
 
+/* The pieces of code that were to be forgotten are. The cache is this space's alone. */
+static void forget_lost(struct engine_space *es)
+{
+	for (size_t i = 0; i < es->lost_count; i++)
+		code_cache_drop(es->cache, es->lost[i].start, es->lost[i].end);
+	es->lost_count = 0;
+	es->leaves = false;
+}
+
+/* The cache of a fork's child: its parent's, where it can be. */
+static void inherit_cache(struct engine_space *n, struct engine_space *es, bool same)
+{
+	if (same && !es->leaves && code_cache_share(es->cache, es->shared))
+		return;
+	n->cache = code_cache_copy(es->cache);
+	if (!n->cache)
+		return;
+	if (es->shared) /* a private one may be newer in the tracee than what it was copied from */
+		code_cache_clear(n->cache);
+	forget_lost(n);
+}
+
 static void *space_copy(void *extension, bool same)
 {
-	const struct engine_space *es = extension;
-	struct engine_space *n;
+	struct engine_space *es = extension, *n;
 
-	(void)same;
 	if (!es->mapped)
 		return NULL;
 	n = malloc(sizeof *n);
@@ -41,27 +61,38 @@ static void *space_copy(void *extension, bool same)
 	*n = *es;
 	n->shared = false;
 	n->in_calls = n->tasks = NULL;
-	n->window = (struct window){.inherited = es->window.bytes != NULL};
-	n->cache = code_cache_copy(es->cache);
+	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(CALL_NOTES_BYTES);
+	inherit_cache(n, es, same);
 	descriptors_forked(&n->descriptors);
 	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes) {
 		space_release(n);
 		return NULL;
 	}
-	if (es->shared)
-		code_cache_clear(n->cache);
 	return n;
 }
 
-static void space_apart(void *extension) { (void)extension; }
+static void space_apart(void *extension)
+{
+	struct engine_space *es = extension;
+
+	es->leaves |= es->cache->users > 1;
+}
 
 static void space_changed(void *extension, uint64_t start, uint64_t end)
 {
 	struct engine_space *es = extension;
+	struct lost_code *last = &es->lost[es->lost_count - !!es->lost_count];
 
-	code_cache_drop(es->cache, start, end);
+	if (!es->leaves) {
+		code_cache_drop(es->cache, start, end);
+	} else if (es->lost_count < sizeof es->lost / sizeof es->lost[0]) {
+		es->lost[es->lost_count++] = (struct lost_code){start, end};
+	} else {
+		last->start = start < last->start ? start : last->start;
+		last->end = end > last->end ? end : last->end;
+	}
 }
 
 static uint64_t space_watched(void *extension, uint64_t addr, uint64_t end, bool *watched)
@@ -107,19 +138,19 @@ static void note_refusal(const struct backend *b, const struct task *task)
 	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
 }
 
-/* Makes the region, or what a fork's child needs afresh of its copy; signals wait meanwhile. */
+static bool has_region(const struct engine_space *es) { return es->mapped && !es->window.inherited && es->cache->placed; }
+
+/* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh; signals wait meanwhile. */
 static bool make_region(struct engine_space *es, pid_t tid, bool over)
 {
-	const uint64_t rest[6] = {region_address(WINDOW_SIZE), DATA_SIZE + CODE_SIZE - WINDOW_SIZE};
+	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
-	bool cache, made;
+	bool others = es->shared || es->adopted, cache, made;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
-	cache = es->mapped || !code_cache_map(es->cache, tid, over);
-	made = cache && !window_map(&es->window, tid, name, over, es->shared || es->adopted);
-	if (made)
-		tables_renew(&es->cache->tables, es->window.bytes);
+	cache = es->cache->placed || !code_cache_map(es->cache, tid, over, others);
+	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, others));
 	if (cache && !made && !es->mapped) /* a fork's child needs the code to give back pages that are protected */
 		tracee_syscall(tid, SYS_munmap, rest);
 	return !tracee_set_mask(tid, mask) && made;
@@ -128,12 +159,49 @@ static bool make_region(struct engine_space *es, pid_t tid, bool over)
 /* What counts against the program's limits (limits.h): shared memory is nobody's data. */
 static const struct limits_share *share_of(const struct engine_space *es)
 {
-	static const struct limits_share shares[] = {
-		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}},
-		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE - WINDOW_SIZE}},
+	enum {
+		REST = DATA_SIZE - WINDOW_SIZE,
+	};
+	static const struct limits_share shares[2][2] = {
+		{{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = DATA_SIZE}},
+		 {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = REST}}},
+		{{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = WINDOW_SIZE + TABLE1_BYTES}},
+		 {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = TABLE1_BYTES}}},
 	};
 
-	return &shares[es->window.bytes || es->window.inherited];
+	return &shares[es->cache->shared != NULL][es->window.bytes || es->window.inherited];
+}
+
+static bool somebody_is_in_cache(const struct engine_space *es)
+{
+	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
+		if (et->in_cache)
+			return true;
+	return false;
+}
+
+/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. False when that cannot be now. */
+static bool own_cache(const struct backend *b, struct engine_space *es)
+{
+	bool empty = es->cache->full || es->cache->ticks != b->ticks;
+	struct code_cache *own;
+
+	if (es->cache->users == 1 || !(es->leaves || empty)) {
+		if (es->leaves)
+			forget_lost(es);
+		return true;
+	}
+	if (somebody_is_in_cache(es)) /* stopped there: its records are of the old one */
+		return false;
+	own = empty ? code_cache_new(&b->processor) : code_cache_copy(es->cache);
+	if (!own)
+		return false;
+	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
+		task_settle(et->task); /* the old one's segments may go with it */
+	code_cache_put(es->cache);
+	es->cache = own;
+	forget_lost(es);
+	return true;
 }
 
 struct engine_space *engine_space_of(struct backend *b, struct task *task)
@@ -148,11 +216,11 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		if (es && s->from_reached)
 			es->adopted = task->tid;
 	}
-	if (!es || es->refused)
+	if (!es || es->refused || !own_cache(b, es))
 		return NULL;
 	es->shared |= task->unit->tasks > 1;
 	limits_raise(&task->process->limits, task->process->pid, share_of(es));
-	if (es->mapped && !es->window.inherited)
+	if (has_region(es))
 		return es;
 	there = address_space_map_at(s, WORLD_RESERVED_START);
 	/* Over the deterministic start's reservation, never over anything of the program's. */
@@ -217,6 +285,8 @@ void engine_space_collect(struct engine_space *es)
 {
 	struct segment_table *t = es->cache->segments;
 
+	if (es->cache->users > 1) /* nothing dies in it */
+		return;
 	if (segment_dead(t) < DEAD_MIN || segment_dead(t) < es->dead_wanted)
 		return;
 	collect_unreferred(es);

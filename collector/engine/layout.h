@@ -37,7 +37,7 @@ enum {
 	CTX_R10 = 0xc0,	  /* the application's inside an indirect branch: nothing waits for it there, as it would for a result in rax, or for an argument */
 	CTX_SIZE = 0xc8,
 
-	/* The window (window.h), all of the data: the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
+	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
 	DESCRIPTORS_AT = 0x1000,
 	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
@@ -52,18 +52,23 @@ enum {
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
+	WINDOW_SIZE = RECORDS_END,
 	/* tables.h. Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open addressing. */
-	TABLE1_AT = RECORDS_END,
+	TABLE1_AT = WINDOW_SIZE,
 	TABLE1_ENTRIES = 0x10000,
+	TABLE1_BYTES = TABLE1_ENTRIES * 8,
+	/* From here on the same memory in all processes that share a cache (code_cache.h), which none of them can write. */
+	SHARED_AT = TABLE1_AT + TABLE1_BYTES,
 	TABLE2_AT = 0x200000,
 	TABLE2_BITS = 17, /* at most 2^17 pairs: it grows */
 	TABLE2_SHIFT = 11, /* of the hash: leaves index * 16 */
 	DATA_SIZE = 0x400000,
-	WINDOW_SIZE = DATA_SIZE,
 
 	CODE_AT = DATA_SIZE,
 	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
+	CODE_ALIGN = 8,
 	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
+	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 };
 
 #define TABLE2_MULTIPLIER 0x9e3779b1u

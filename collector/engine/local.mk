@@ -23,6 +23,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/glue.c collector/engine/glue.h \
 	collector/engine/hints.c collector/engine/hints.h \
 	collector/engine/layout.h \
+	collector/engine/memory_file.c collector/engine/memory_file.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
 	collector/engine/segment.c collector/engine/segment.h \
 	collector/engine/tables.c collector/engine/tables.h \

@@ -28,7 +28,7 @@ bool tables_init(struct tables *t, uint64_t miss, uint64_t miss_trap)
 bool tables_copy(struct tables *to, const struct tables *from)
 {
 	*to = *from;
-	to->window = NULL;
+	to->shared = NULL;
 	to->pairs = malloc(size_of(from) * sizeof *to->pairs);
 	to->changes = malloc((from->change_cap ? from->change_cap : 1) * sizeof *to->changes);
 	if (!to->pairs || !to->changes)
@@ -40,35 +40,59 @@ bool tables_copy(struct tables *to, const struct tables *from)
 
 void tables_release(struct tables *t)
 {
-	free(t->pairs);
+	if (!t->shared)
+		free(t->pairs);
 	free(t->changes);
 	t->pairs = NULL;
 	t->changes = NULL;
 }
 
-void tables_renew(struct tables *t, uint8_t *bytes)
+/* All of table 1, as it is for the pairs. */
+static void fill_table1(const struct tables *t, uint64_t *table1)
 {
-	t->window = bytes;
-	t->all = true;
-	t->change_count = 0;
+	for (uint32_t i = 0; i < TABLE1_ENTRIES; i++)
+		table1[i] = t->miss;
+	for (uint32_t i = 0; i < size_of(t) && t->count; i++)
+		if (t->pairs[i].pc > NOBODY)
+			table1[t->pairs[i].pc & (TABLE1_ENTRIES - 1)] = t->pairs[i].entry;
 }
+
+static uint64_t *shared_table1(const struct tables *t) { return (uint64_t *)(void *)t->shared; }
+
+static struct table_pair *shared_pairs(const struct tables *t)
+{
+	return (struct table_pair *)(void *)(t->shared + (TABLE2_AT - TABLE1_AT));
+}
+
+void tables_place(struct tables *t, uint8_t *shared)
+{
+	t->change_count = 0;
+	t->all = !shared;
+	if (!shared)
+		return;
+	t->shared = shared;
+	fill_table1(t, shared_table1(t));
+	memcpy(shared_pairs(t), t->pairs, size_of(t) * sizeof *t->pairs);
+	free(t->pairs);
+	t->pairs = shared_pairs(t);
+}
+
+bool tables_has_changes(const struct tables *t) { return t->all || t->change_count; }
 
 void tables_clear(struct tables *t)
 {
 	memset(t->pairs, 0, size_of(t) * sizeof *t->pairs);
 	t->count = t->change_count = 0;
 	t->all = true;
+	if (t->shared)
+		fill_table1(t, shared_table1(t));
 }
 
-/* n bytes at an offset of the region are others now. */
+/* n bytes at an offset of the region are to be others now in the tracee. */
 static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32_t n)
 {
 	if (t->all)
 		return;
-	if (t->window) {
-		memcpy(t->window + at, &pair, n);
-		return;
-	}
 	if (t->change_count == t->change_cap) {
 		uint32_t cap = t->change_cap ? 2 * t->change_cap : 256;
 		struct table_change *grown = realloc(t->changes, cap * sizeof *grown);
@@ -83,9 +107,24 @@ static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32
 	t->changes[t->change_count++] = (struct table_change){at, pair, n};
 }
 
-static void change_table1(struct tables *t, uint64_t pc, uint64_t entry)
+/* What nobody need hear of, if it is shared, is that an entry is there now. */
+static void set_table1(struct tables *t, uint64_t pc, uint64_t entry)
 {
-	change(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8, (struct table_pair){.pc = entry}, 8);
+	uint32_t i = pc & (TABLE1_ENTRIES - 1);
+
+	if (t->shared)
+		__atomic_store_n(&shared_table1(t)[i], entry, __ATOMIC_RELEASE);
+	if (!t->shared || entry == t->miss)
+		change(t, TABLE1_AT + (uint64_t)i * 8, (struct table_pair){.pc = entry}, 8);
+}
+
+/* Whoever searches meanwhile finds the entry with its address, or neither. */
+static void set_pair(struct tables *t, struct table_pair *p, uint64_t pc, uint64_t entry)
+{
+	__atomic_store_n(&p->entry, entry, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->pc, pc, __ATOMIC_RELEASE);
+	if (!t->shared)
+		change(t, TABLE2_AT + (uint64_t)(p - t->pairs) * sizeof *p, *p, sizeof *p);
 }
 
 /* Where pc is, or a place for it. */
@@ -103,16 +142,19 @@ static struct table_pair *find(const struct tables *t, uint64_t pc)
 /* Those that are nobody's stay behind. */
 static bool grow(struct tables *t)
 {
-	struct table_pair *old = t->pairs;
 	uint32_t old_size = size_of(t);
+	struct table_pair *old = t->bits < TABLE2_BITS ? malloc(old_size * sizeof *old) : NULL, *grown;
 
-	if (t->bits == TABLE2_BITS)
+	if (!old)
 		return false;
-	t->pairs = calloc(2 * old_size, sizeof *t->pairs);
-	if (!t->pairs) {
-		t->pairs = old;
+	memcpy(old, t->pairs, old_size * sizeof *old);
+	grown = t->shared ? t->pairs : realloc(t->pairs, 2 * old_size * sizeof *grown);
+	if (!grown) {
+		free(old);
 		return false;
 	}
+	memset(grown, 0, 2 * old_size * sizeof *grown);
+	t->pairs = grown;
 	t->bits++;
 	t->count = 0;
 	for (uint32_t i = 0; i < old_size; i++)
@@ -121,24 +163,29 @@ static bool grow(struct tables *t)
 			t->count++;
 		}
 	free(old);
-	t->all = true;
+	t->all |= !t->shared;
 	return true;
 }
 
-bool tables_put(struct tables *t, uint64_t pc, uint64_t entry)
+void tables_reserve(struct tables *t, unsigned times)
+{
+	while (t->count * times > size_of(t) / 2 && grow(t))
+		;
+}
+
+bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed)
 {
 	struct table_pair *p;
 
 	/* Half empty, so that searches are short, as long as it can grow. */
-	if (t->count >= size_of(t) / 2 && !grow(t) && t->count >= size_of(t) / 4 * 3)
+	if (t->count >= size_of(t) / 2 && (fixed || !grow(t)) && t->count >= size_of(t) / 4 * 3)
 		return false;
 	if (pc <= NOBODY)
 		return true; /* nobody lives there; each branch to it stops */
 	p = find(t, pc);
 	t->count += !p->pc;
-	*p = (struct table_pair){pc, entry};
-	change(t, TABLE2_AT + (uint64_t)(p - t->pairs) * sizeof *p, *p, sizeof *p);
-	change_table1(t, pc, entry);
+	set_pair(t, p, pc, entry);
+	set_table1(t, pc, entry);
 	return true;
 }
 
@@ -146,21 +193,9 @@ void tables_remove(struct tables *t, uint64_t pc)
 {
 	struct table_pair *p = find(t, pc);
 
-	change_table1(t, pc, t->miss);
-	if (p->pc != pc || pc <= NOBODY)
-		return;
-	*p = (struct table_pair){NOBODY, t->miss_trap};
-	change(t, TABLE2_AT + (uint64_t)(p - t->pairs) * sizeof *p, *p, sizeof *p);
-}
-
-/* All of table 1, as it is for the pairs. */
-static void fill_table1(const struct tables *t, uint64_t *table1)
-{
-	for (uint32_t i = 0; i < TABLE1_ENTRIES; i++)
-		table1[i] = t->miss;
-	for (uint32_t i = 0; i < size_of(t) && t->count; i++)
-		if (t->pairs[i].pc > NOBODY)
-			table1[t->pairs[i].pc & (TABLE1_ENTRIES - 1)] = t->pairs[i].entry;
+	set_table1(t, pc, t->miss);
+	if (p->pc == pc && pc > NOBODY)
+		set_pair(t, p, NOBODY, t->miss_trap);
 }
 
 static bool send_all(const struct tables *t, pid_t tid)
@@ -169,17 +204,12 @@ static bool send_all(const struct tables *t, pid_t tid)
 	uint64_t *table1;
 	bool sent;
 
-	if (t->window) {
-		fill_table1(t, (uint64_t *)(void *)(t->window + TABLE1_AT));
-		memcpy(t->window + TABLE2_AT, t->pairs, size2);
-		return true;
-	}
 	table1 = malloc(TABLE1_ENTRIES * sizeof *table1);
 	if (!table1)
 		return false;
 	fill_table1(t, table1);
 	sent = tracee_write(tid, region_address(TABLE1_AT), table1, TABLE1_ENTRIES * sizeof *table1) &&
-	       tracee_write(tid, region_address(TABLE2_AT), t->pairs, size2);
+	       (t->shared || tracee_write(tid, region_address(TABLE2_AT), t->pairs, size2));
 	free(table1);
 	return sent;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where indirect branches find their chains: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of the address
- * (layout.h). They lie in the region's window, so that changes are there at once; where the window is the tracee's alone, they are collected
- * and sent with tables_sync(). Changed while the tasks of the space are stopped. */
+ * (layout.h). Table 2 lies in memory that tracer and tracees share, so that changes are there at once. Of table 1, which the cache's code writes, each process has
+ * a copy, page by page as it is written, of what the tracer has: what is new there need not reach it (a search finds it in table 2), what is gone must. Where
+ * nothing is shared, all changes are collected and sent with tables_sync(). What goes or grows does so while the tasks of the only space that uses them are stopped. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
 
@@ -21,10 +22,10 @@ struct table_change {
 };
 
 struct tables {
-	uint8_t *window;	  /* the tracer's mapping of it, NULL: it has none */
+	uint8_t *shared;	  /* the tracer's mapping of both, from TABLE1_AT on; NULL: it has none */
 	bool all;		  /* nothing in the tracee is as it should be: everything is sent */
 	uint64_t miss, miss_trap; /* addresses of the glue: what a free entry of table 1 leads to; the trap */
-	struct table_pair *pairs; /* table 2; the tracee's may have been scribbled on */
+	struct table_pair *pairs; /* table 2: what is shared, or a mirror of it */
 	uint32_t bits, count;	  /* 2^bits pairs, so many of them not free */
 	struct table_change *changes;
 	uint32_t change_count, change_cap;
@@ -32,19 +33,23 @@ struct tables {
 
 /* Empty ones. False without memory. */
 bool tables_init(struct tables *t, uint64_t miss, uint64_t miss_trap);
-/* A copy, without a window: for a fork. False without memory; *to can be released then, too. */
+/* A copy; nothing of it is shared. For a fork. False without memory; *to can be released then, too. */
 bool tables_copy(struct tables *to, const struct tables *from);
 void tables_release(struct tables *t);
 
 /* What the glue's search masks a hash with: changes when table 2 grows. */
 uint32_t tables_mask(const struct tables *t);
 
-/* The window is mapped afresh (bytes as window.h): everything is sent with the next sync. */
-void tables_renew(struct tables *t, uint8_t *bytes);
+/* They lie in new memory of the tracee's from now on; shared: zero-filled, as above, or NULL. What has to be sent is with the next sync. */
+void tables_place(struct tables *t, uint8_t *shared);
+/* Makes room, as far as there is some, for so many times what there is: they will not grow for a while. */
+void tables_reserve(struct tables *t, unsigned times);
+/* Whether the tracee is to be told something. */
+bool tables_has_changes(const struct tables *t);
 void tables_clear(struct tables *t);
 
-/* False when there is no more room. */
-bool tables_put(struct tables *t, uint64_t pc, uint64_t entry);
+/* False when there is no more room. fixed: others search table 2 meanwhile, it cannot grow. */
+bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed);
 void tables_remove(struct tables *t, uint64_t pc);
 
 /* Brings the tracee up to date. False when it is gone. */

@@ -183,7 +183,8 @@ void watch_sweep(const struct backend *b, struct engine_space *es)
 		return;
 	now = trace_writer_time(b->writer);
 	while ((p = watched_retry(&es->watch, &at, now)))
-		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+		if (es->cache->users == 1) /* else there is no such code any more */
+			code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
 }
 
 /* ---- Opening ---- */

@@ -2,7 +2,6 @@
 #include "collector/engine/window.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,16 +9,9 @@
 #include <unistd.h>
 
 #include "collector/engine/layout.h"
+#include "collector/engine/memory_file.h"
 #include "collector/tracee.h"
 #include "lib/error.h"
-
-static int open_descriptor(pid_t tid, long fd)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)tid, fd);
-	return open(path, O_RDWR | O_CLOEXEC);
-}
 
 /* filtered: a system call that can be left out is. */
 static bool map_at(pid_t tid, uint64_t flags, uint64_t fd, bool filtered)
@@ -34,28 +26,23 @@ static bool map_at(pid_t tid, uint64_t flags, uint64_t fd, bool filtered)
 	return true;
 }
 
-/* The task opens a memory file, and the tracer maps it through /proc. No trace of the descriptor stays. */
 static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
 {
-	const uint64_t create[6] = {name, MFD_CLOEXEC | MFD_ALLOW_SEALING};
-	long fd = tracee_syscall(tid, SYS_memfd_create, create);
-	const uint64_t close_it[6] = {(uint64_t)fd};
 	void *bytes = MAP_FAILED;
 	int own;
+	long fd = memory_file_open(tid, name, WINDOW_SIZE, &own);
 
 	if (fd < 0)
 		return false;
-	own = open_descriptor(tid, fd);
 	/* Sealed: what the tracer has mapped cannot be taken away from it. */
-	if (own >= 0 && !ftruncate(own, WINDOW_SIZE) && !fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
-	if (own >= 0)
-		close(own);
+	close(own);
 	if (bytes != MAP_FAILED && !map_at(tid, MAP_SHARED | fixed, (uint64_t)fd, false)) {
 		munmap(bytes, WINDOW_SIZE);
 		bytes = MAP_FAILED;
 	}
-	tracee_syscall(tid, SYS_close, close_it);
+	memory_file_close_there(tid, fd);
 	if (bytes != MAP_FAILED)
 		w->bytes = bytes;
 	return bytes != MAP_FAILED;
@@ -82,6 +69,8 @@ void window_close(struct window *w)
 
 bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, size_t n)
 {
+	if (w->inherited)
+		return false;
 	if (!w->bytes)
 		return tracee_read(tid, region_address(at), bytes, n) == n;
 	memcpy(bytes, w->bytes + at, n);
@@ -92,6 +81,8 @@ bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *by
 {
 	struct iovec local = {(void *)(uintptr_t)bytes, n}, remote = {(void *)(uintptr_t)region_address(at), n};
 
+	if (w->inherited)
+		return false;
 	if (!w->bytes)
 		return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)n;
 	memcpy(w->bytes + at, bytes, n);

@@ -125,7 +125,7 @@ static size_t collect(struct wanted *w, struct program *p)
 		if (c->chains[chain].returns_to)
 			want(w, &count, p, c->chains[chain].returns_to, true);
 	}
-	code_cache_free(c);
+	code_cache_put(c);
 	return count;
 }
 
@@ -231,8 +231,8 @@ static void compare(uint64_t from, uint64_t to)
 	assert_same_cache(by_template, by_translator);
 	buf_release(&bytes);
 	template_maker_free(maker);
-	code_cache_free(by_template);
-	code_cache_free(by_translator);
+	code_cache_put(by_template);
+	code_cache_put(by_translator);
 	free(w);
 	free(one.bytes);
 	free(other.bytes);
@@ -274,8 +274,8 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 	p->bytes[pc - p->at] ^= 1;
 	assert_refused(c, &source, pc + p->len, slice_of(bytes->data, bytes->len)); /* nothing is there */
 	assert_int_not_equal(template_add(again, &source, pc, slice_of(bytes->data, bytes->len), &half), CHAIN_NONE);
-	code_cache_free(c);
-	code_cache_free(again);
+	code_cache_put(c);
+	code_cache_put(again);
 }
 
 static void what_is_damaged_or_was_made_of_something_else_is_refused(void **state)
@@ -300,7 +300,7 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 		buf_release(&bytes);
 		buf_release(&low_bytes);
 	}
-	code_cache_free(c);
+	code_cache_put(c);
 	template_maker_free(maker);
 	template_maker_free(low_maker);
 	free(w);

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Processes that a fork made of one another have one code cache as long as their code is the same: each runs its own code all the same, and its history can be
+# read. What they cost in memory.
+import re
+
+from e2e import *
+import engine_compare
+
+CASES = [("nested", 40), ("many", 20), ("then-exec", 3), ("libraries", 6), ("written", 6), ("replaced", 0), ("only-there", 0), ("in-handler", 5),
+         ("in-threads", 4), ("orphans", 6)]
+MODES = {"": ("--snap-exit", "always"), ", ticks only": ("--history", "off"), ", history on and off": ("--switch-history",)}
+CHILDREN = 200
+# Of the recorder, a child: its task, its mappings, the pages that differ. (The bound of all is 2 MB.)
+KB_A_CHILD = 300
+
+
+def forks(*flags):
+    return build("forks.c", *flags, "-pthread", "-ldl", name="forks-static" if flags else None)
+
+
+def readable(trace):
+    """All code that ran is in the trace, in the space in which it ran: only before a task's first branch nobody knows. Returns the number of tasks."""
+    tasks, unknown = set(), False
+    for line in execute([BRANCHES, "-i", trace]).out.decode().splitlines():
+        if line.startswith("i "):
+            unknown |= line == "i ?"
+            continue
+        task = line.split()[0]
+        check(not unknown or task not in tasks, "code that cannot be read before " + line)
+        tasks.add(task)
+        unknown = False
+    return len(tasks)
+
+
+def add(name, number, mode, options):
+    @case("forks: " + name + mode)
+    def run():
+        _, recorded = same_as_native([forks(), name, str(number)], ("--backend", "engine", *options))
+        if not mode:
+            check(readable(recorded.trace) > 1, "the history of one task only")
+
+
+for name_, number_ in CASES:
+    for mode_, options_ in MODES.items():
+        add(name_, number_, mode_, options_)
+
+
+@case("a line of forks is as stepped")
+def as_stepped():
+    engine_compare.compare_runs([forks(*STATIC), "nested", "5"])
+
+
+def recorders_peak(recorder):
+    with open("/proc/%d/status" % recorder) as file:
+        return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1))
+
+
+def peak_with(children):
+    process = start([BTREC, "run", "--backend", "engine", "-o", fresh("trace"), "--", forks(), "alive", str(children)],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=TMP)
+    equal(process.stdout.readline(), b"up\n", "what the program says")
+    peak = recorders_peak(recorder_of(process))
+    process.stdin.close()
+    equal(process.wait(60), 0, "end")
+    return peak
+
+
+@case("%d children at once: memory of the recorder" % CHILDREN)
+def memory():
+    more = peak_with(CHILDREN) - peak_with(1)
+    check(more < CHILDREN * KB_A_CHILD, "%d kB for %d children" % (more, CHILDREN))
+
+
+main()
