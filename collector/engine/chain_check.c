@@ -6,9 +6,15 @@
 static void emit_probe(struct translation *t, const struct step *s)
 {
 	struct step probe = *s;
+	int first = t->place_count;
 
 	probe.insn.opcode = probe.bytes[probe.insn.opcode_at] = (uint8_t)chain_probe_opcode(s);
 	chain_emit_plain(t, &probe);
+	for (int i = first; i < t->place_count; i++) /* behind the probe nothing of the instruction itself has run, but the flags are lost */
+		if (t->places[i].pc != (int32_t)(int64_t)(s->pc - t->pc)) {
+			t->places[i].pc = (int32_t)(int64_t)(s->pc - t->pc);
+			t->places[i].state |= PLACE_BETWEEN;
+		}
 }
 
 /* Flags are alive: rcx gets the bits that the mask selects; they are all 0 unless there is something to do. */
