@@ -87,6 +87,10 @@ UNIT_TESTS += tests/unit/test_launch tests/unit/test_limits
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
+UNIT_TESTS += tests/unit/test_lbr_stack tests/unit/test_lbr_bpf
+tests_unit_test_lbr_stack_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_unit_test_lbr_bpf_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+
 UNIT_TESTS += tests/unit/test_import
 tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
 	tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h

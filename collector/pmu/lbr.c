@@ -315,12 +315,12 @@ static bool leads(void *arg, uint64_t start, uint64_t end)
 	return pc <= end;
 }
 
-/* Whether code leads from the last entry of the history to this one; true where that is a gap. */
-static bool follows(const struct reading *r, const struct lbr_entry *e)
+/* Whether code leads from the last entry of the history to an address; true where that entry is a gap. */
+static bool follows(const struct reading *r, uint64_t addr)
 {
 	const struct bt_branch *last = branch_ring_newest(&r->task->ring);
 
-	return !last || !bt_branch_is_branch(last) || leads((void *)(uintptr_t)r, last->to, e->from);
+	return !last || !bt_branch_is_branch(last) || leads((void *)(uintptr_t)r, last->to, addr);
 }
 
 /* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between: another's filter may be in force (QUIRK(lbr-last-filter)),
@@ -332,7 +332,7 @@ static void enter(const struct reading *r, const struct lbr_run *run, int users)
 	for (size_t i = 0; i < run->count; i++) {
 		const struct lbr_entry *e = &run->entries[i];
 
-		if (!follows(r, e))
+		if (!follows(r, e->from))
 			pmu_gap(r->task, BT_GAP_UNSAMPLED);
 		pmu_branch(r->p, r->task, e->from, e->to, e->flags);
 	}
@@ -394,10 +394,13 @@ static void capture_windows(const struct reading *r, struct lbr_events *e)
 	if (idle || read.lost)
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 	for (size_t i = 0; !idle && i < read.count; i++) {
-		bool fault = read.fault->number == read.windows[i]->number;
+		bool fault = read.fault && read.fault->number == read.windows[i]->number;
 
 		take_window(r, fault ? read.fault : read.windows[i]);
 	}
+	/* QUIRK(lbr-null-target): the newest branch may be missing, too. */
+	if (!follows(r, r->task->regs.rip))
+		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 }
 
 static void lbr_capture(struct pmu *p, struct task *task, void *state, enum capture_why why, const siginfo_t *info)

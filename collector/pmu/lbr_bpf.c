@@ -33,6 +33,7 @@ struct lbr_bpf {
 	struct lbr_task *tasks;
 	size_t mapped;
 	uint64_t read[LBR_TASKS]; /* of each slot: windows that were taken, or left behind by the task before */
+	uint64_t forgotten[LBR_TASKS]; /* the fault that the task before left behind */
 	pid_t tid[LBR_TASKS];	  /* 0: free */
 };
 
@@ -188,6 +189,7 @@ int lbr_bpf_watch(void *arg, void *snap, pid_t tid)
 	if (slot < 0)
 		return -ENOSPC;
 	l->read[slot] = l->tasks[slot].kept;
+	l->forgotten[slot] = l->tasks[slot].fault.number;
 	rc = bpf_map_update_elem(l->slots, &key, &value, BPF_ANY);
 	if (!rc)
 		l->tid[slot] = tid;
@@ -216,6 +218,8 @@ int lbr_bpf_read(void *arg, void *snap, pid_t tid, struct snap_read *out)
 	if (slot < 0)
 		return -ESRCH;
 	lbr_task_read(&l->tasks[slot], &l->read[slot], out);
+	if (out->fault && out->fault->number == l->forgotten[slot])
+		out->fault = NULL;
 	return 0;
 }
 
@@ -286,6 +290,6 @@ void lbr_task_read(const struct lbr_task *t, uint64_t *read, struct snap_read *o
 	out->count = 0;
 	for (uint64_t n = first; n < t->kept; n++)
 		out->windows[out->count++] = &t->windows[n & (LBR_WINDOWS - 1)];
-	out->fault = &t->fault;
+	out->fault = t->fault.number ? &t->fault : NULL;
 	*read = t->kept;
 }

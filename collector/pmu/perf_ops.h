@@ -23,7 +23,7 @@ struct snap_read {
 	uint64_t lost; /* windows that were overwritten before they were read, before the first of these */
 	size_t count;
 	const struct lbr_window *windows[LBR_WINDOWS]; /* oldest first */
-	const struct lbr_window *fault; /* the record as it was when the last synchronous signal was raised; number 0: never yet */
+	const struct lbr_window *fault; /* the record as it was when the last synchronous signal was raised; NULL: never yet */
 };
 
 struct snap_info {

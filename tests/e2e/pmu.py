@@ -227,6 +227,17 @@ def _():
     check("i ?" not in before[2:], "the code does not lead from the last gap to the fault: " + short(before))
 
 
+@case("a call of a null pointer is not in the record: a gap says so")
+def _():
+    result = simulated(fault("call-null"), "depth=16", ["--source", "lbr", *KEEP])
+    rows = branches(result.trace)
+    equal(rows[-1][2], "gap", "the last entry")
+    check(("icall", rows[-2][4], 0) not in taken(truth(fault("call-null")), 1), "the call to 0 was recorded")
+    equal([row[2] for row in truth(fault("call-null"))][-1], "icall", "what the stepper saw")
+    rows = branches(simulated(fault("call-unmapped"), "depth=16", ["--source", "lbr", *KEEP]).trace)
+    equal(rows[-1][2], "icall", "the last entry where the target is not 0")
+
+
 @case("nested faults: each is kept, the outermost marked, and the handler's branches cost it nothing")
 def _():
     for depth in (4, 32):
@@ -340,6 +351,18 @@ def _():
 
 
 # Facilities ------------------------------------------------------------------------------------------------------------------
+
+@case("the real BPF programs, where the kernel lets them be loaded: what the helper says here is handled")
+def _():
+    result = simulated([*bare("status.S"), "x"], "real_bpf=1")
+    equal(result.status, 1, "status")
+    said = result.own_err
+    if "built without BPF" in said or "need the capabilities" in said or "does not load" in said or "cannot be loaded" in said:
+        raise Skip(said.splitlines()[0])
+    if os.path.exists("/sys/bus/event_source/devices/cpu") or os.path.exists("/sys/bus/event_source/devices/cpu_core"):
+        raise Skip("this machine has a PMU")
+    check("only samples" in said and "finds no branch record" in said, said)
+
 
 @case("facilities: what is lacking, each in its own words")
 def _():

@@ -16,7 +16,8 @@ int main(int argc, char **argv)
 {
 	const char *text = getenv("BTREC_SIMULATED");
 	struct sim *s = calloc(1, sizeof *s);
-	struct perf_kernel k = {.ops = &sim_perf_ops, .arg = s};
+	struct perf_ops ops = sim_perf_ops;
+	struct perf_kernel k = {.ops = &ops, .arg = s};
 	struct bt_error err;
 	int status;
 
@@ -26,6 +27,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err.text);
 		free(s);
 		return 99;
+	}
+	if (s->o.real_bpf) {
+		ops.snap_open = lbr_bpf_open;
+		ops.snap_watch = lbr_bpf_watch;
+		ops.snap_forget = lbr_bpf_forget;
+		ops.snap_read = lbr_bpf_read;
+		ops.snap_close = lbr_bpf_close;
 	}
 	status = btrec_run_on(argc - 1, argv + 1, &k, &sim_runner_ops);
 	sim_release(s);
