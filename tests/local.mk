@@ -273,9 +273,10 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 
 # btrec run over a simulated kernel and processor.
 check_PROGRAMS += tests/simulated/btrec_simulated
-tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c \
+tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/counter.c tests/simulated/doctor.c \
+	tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c \
 	tests/simulated/options.def tests/simulated/runner.c tests/simulated/simulated.h collector/btrec_run.c collector/btrec_commands.h
-tests_simulated_btrec_simulated_LDADD = collector/libcollector.a $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_simulated_btrec_simulated_LDADD = collector/libcollector.a $(FORMAT_LIBS) $(JANSSON_LIBS) $(FORMAT_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_generate.py tests/e2e/engine_seeds.py \

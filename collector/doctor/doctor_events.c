@@ -21,12 +21,14 @@ int doctor_open_event(const struct doctor *d, enum doctor_event which)
 	};
 	struct perf_event_attr attr = attrs[which];
 	const struct perf_kernel *k = d->machine.perf;
-	long type = which == DOCTOR_EVENT_PT ? perf_pmu_type(k, "intel_pt") : (long)attr.type;
+	long type = which == DOCTOR_EVENT_PT ? perf_pmu_type(k, "intel_pt") : (long)attr.type, larger = perf_pmu_type(k, "cpu_core");
 	int fd;
 
 	if (type < 0)
 		return -ENOENT;
 	attr.type = (uint32_t)type;
+	if (attr.type == PERF_TYPE_HARDWARE && larger > 0)
+		attr.config |= (uint64_t)larger << 32; /* of a hybrid processor's PMUs (PERF_PMU_TYPE_SHIFT, Linux 5.13) */
 	attr.size = sizeof attr;
 	attr.disabled = 1;
 	attr.exclude_kernel = 1;

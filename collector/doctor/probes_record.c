@@ -114,7 +114,7 @@ static void ask_source(const struct doctor *d, struct verdict *v, const char *na
 	} else if (pmu.source->probe(&pmu, &err)) {
 		verdict_set(v, DOCTOR_NO, "%.200s", err.text);
 	} else if (*pmu.lacking) {
-		verdict_set(v, DOCTOR_PARTLY, "%.120s; %.110s", pmu.how, pmu.lacking);
+		verdict_set(v, DOCTOR_PARTLY, "%s", pmu.lacking);
 	} else {
 		verdict_set(v, DOCTOR_YES, "%.200s", pmu.how);
 	}

@@ -12,6 +12,7 @@ import resource
 from e2e import *
 
 SIMULATED = find_tool("SIMULATED_DOCTOR", "tests/tools/simulated_doctor")
+BTREC_SIMULATED = find_tool("BTREC_SIMULATED_TOOL", "tests/simulated/btrec_simulated")
 EXPECTED = os.path.join(HERE, "doctor")
 SCHEMA = os.path.normpath(os.path.join(HERE, "..", "..", "doc", "doctor.schema.json"))
 UNABLE = 69
@@ -260,6 +261,42 @@ def places():
     result = doctor(env=odd)
     check(b"\x1b" not in result.out and b"\\x1b[2J" in result.out, short(result.out))
     json.loads(doctor("--json", env=odd).out)
+
+
+def on(machine, *arguments):
+    return execute([BTREC_SIMULATED, *arguments], cwd=TMP, env=dict(os.environ, BTREC_SIMULATED=machine))
+
+
+# what each simulated machine lets --source lbr do: all of it, samples only, nothing
+MACHINES = {
+    "depth=16": "yes", "depth=32,hybrid=1": "yes", "amd=1,kernel=610": "yes", "amd=1,kernel=605": "partly", "amd=1,kernel=515": "no", "depth=0": "no",
+    "pmu=0": "no", "seccomp=1": "no", "nosys=1": "no", "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "busy=1": "no",
+    "built=0": "partly", "kernel=515": "partly", "amd=1,kernel=610,counted=0": "partly",
+}
+
+
+@case("what is said of lbr is what --source lbr does")
+def agreement():
+    program = build("status.S", *BARE)
+    for machine, wanted in MACHINES.items():
+        found = json.loads(on(machine, "doctor").out)
+        validate(found)
+        row = rows_of_json(found)["lbr"]
+        equal(row["answer"], wanted, "%s: %s" % (machine, row["why"]))
+        trace = fresh("trace")
+        run = on(machine, "run", "--source", "lbr", "-o", trace, "--", program)
+        said = run.own_err.splitlines()
+        if wanted == "no":
+            equal((run.status, len(said), os.path.exists(trace)), (125, 1, False), machine + ": " + run.own_err)
+            continue
+        equal(run.status, native([program]).status, machine + ": " + run.own_err)
+        # a recording that lacks something says so before it begins
+        equal(len(said), 2 if wanted == "partly" else 1, machine + ": " + run.own_err)
+        chosen = re.search(r'^backend .*chosen: "(.*)"$', execute([BTREC, "info", trace]).out.decode(), re.M).group(1)
+        if wanted == "yes":
+            equal(row["why"], chosen, machine)
+        else:
+            check(row["why"][:60] in said[0], "%s: the doctor says %s, run says %s" % (machine, row["why"], said[0]))
 
 
 @case("usage")

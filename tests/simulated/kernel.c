@@ -17,6 +17,7 @@ enum {
 
 const struct sim_device *const sim_devices[] = {
 	&sim_lbr,
+	&sim_counter,
 	NULL,
 };
 

@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec run over a simulated kernel and processor, of the kind that BTREC_SIMULATED names: btrec_simulated run [OPTIONS] PROGRAM... */
+/* btrec run, and btrec doctor --json, over a simulated kernel and processor, of the kind that BTREC_SIMULATED names:
+ * btrec_simulated run [OPTIONS] PROGRAM..., btrec_simulated doctor */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/btrec_commands.h"
+#include "collector/doctor/doctor.h"
 #include "tests/simulated/simulated.h"
 
 int btrec_complain(const struct bt_error *err)
 {
 	fprintf(stderr, "btrec: %s\n", err->text);
 	return bt_error_exit_status(err->code);
+}
+
+static int doctor(struct perf_kernel *k)
+{
+	struct doctor d;
+	struct bt_error err;
+	int rc;
+
+	doctor_init(&d, sim_machine(k));
+	rc = doctor_print_json(stdout, &d, &err);
+	return rc < 0 ? btrec_complain(&err) : rc ? 0 : bt_error_exit_status(BT_E_NO_HARDWARE);
 }
 
 int main(int argc, char **argv)
@@ -35,7 +49,10 @@ int main(int argc, char **argv)
 		ops.snap_read = lbr_bpf_read;
 		ops.snap_close = lbr_bpf_close;
 	}
-	status = btrec_run_on(argc - 1, argv + 1, &k, &sim_runner_ops);
+	if (!strcmp(argv[1], "doctor"))
+		status = doctor(&k);
+	else
+		status = btrec_run_on(argc - 1, argv + 1, &k, &sim_runner_ops);
 	sim_release(s);
 	free(s);
 	return status;

@@ -5,12 +5,15 @@
  *   runner.c   the runner below the pmu backend: steps, tells the devices of branches and switches
  *   lbr.c      a device: the last branch record, bpf_get_branch_snapshot(), the BPF programs' map, samples
  *   options.c  what machine it is: BTREC_SIMULATED="depth=16,vendor=amd,..."
- *   main.c     btrec run over all that
+ *   counter.c  a device: counters that are opened and not read
+ *   doctor.c   what btrec doctor asks of it
+ *   main.c     btrec run and btrec doctor over all that
  * Further devices (BTS, PT) are further rows of sim_devices. */
 #ifndef BT_SIMULATED_H
 #define BT_SIMULATED_H
 
 #include "collector/backend.h"
+#include "collector/doctor/machine.h"
 #include "collector/pmu/lbr_bpf.h"
 #include "collector/pmu/perf_ops.h"
 
@@ -80,6 +83,7 @@ struct sim_device {
 
 extern const struct sim_device *const sim_devices[]; /* a NULL ends them */
 extern const struct sim_device sim_lbr;
+extern const struct sim_device sim_counter;
 
 struct sim {
 	struct sim_options o;
@@ -124,6 +128,11 @@ void sim_snap_close(void *arg, void *snap);
 
 /* A runner's operations carry no argument of their own: the machine is found through the kernel's table (pmu.kernel->arg). */
 extern const struct backend_ops sim_runner_ops;
+
+/* ---- doctor.c ---- */
+
+/* kernel: sim_perf_ops over the machine. */
+struct machine sim_machine(struct perf_kernel *kernel);
 
 /* ---- options.c ---- */
 

@@ -165,6 +165,8 @@ static int simulated_read(void *state, const char *path, char *out, size_t size)
 		return put_number(out, size, true, s->overcommit);
 	if (!strcmp(path, DEVICES "/intel_pt/type") || !strcmp(path, DEVICES "/intel_pt/caps/mtc") || !strcmp(path, DEVICES "/intel_pt/caps/psb_cyc"))
 		return put_number(out, size, s->pt, PT_TYPE);
+	if (!strcmp(path, DEVICES "/cpu_core/type"))
+		return put_number(out, size, s->hybrid, 4);
 	if (!strcmp(path, s->hybrid ? DEVICES "/cpu_core/caps/branches" : DEVICES "/cpu/caps/branches"))
 		return put_number(out, size, s->depth && from(s, 5, 12), s->depth);
 	if (!strcmp(path, s->hybrid ? DEVICES "/cpu_core/caps/pmu_name" : DEVICES "/cpu/caps/pmu_name"))
@@ -245,11 +247,11 @@ static int simulated_open(void *arg, const struct perf_event_attr *attr, pid_t t
 		return 3;
 	if (attr->type == PT_TYPE)
 		return s->pt ? 3 : -ENOENT;
-	if (!s->pmu || attr->type != PERF_TYPE_HARDWARE)
+	if (!s->pmu || attr->type != PERF_TYPE_HARDWARE || (attr->config >> 32 != 0) != s->hybrid)
 		return -ENOENT;
 	if (branches)
 		return s->brs ? -EINVAL : !s->depth ? -EOPNOTSUPP : s->bts_in_use ? -EBUSY : 3;
-	if (intel && attr->config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS && attr->sample_period == 1)
+	if (intel && (uint32_t)attr->config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS && attr->sample_period == 1)
 		return s->bts ? 3 : -EOPNOTSUPP;
 	return 3;
 }
