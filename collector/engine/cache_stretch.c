@@ -53,7 +53,7 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 		r->r11 = s->ctx.r11;
 	}
 	if (p->state & PLACE_SHIFTED)
-		s->bits = c->ticks ? s->bits - 1 : s->bits >> 1;
+		s->bits--;
 	if (p->state & PLACE_CALLED)
 		r->rcx = r->rip;
 	s->called = p->state & PLACE_CALLED;
@@ -87,6 +87,8 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 			return false;
 		s->regs.rip = x->target;
 		s->kind = (enum exit_kind)x->kind;
+		if (x->fresh && !c->ticks)
+			s->bits <<= 1; /* taken */
 		s->flags_lost = x->flags_lost;
 		s->arrival = x->kind == EXIT_LINK ? ARRIVED_DIRECT : ARRIVED_NOWHERE;
 	}

@@ -27,7 +27,7 @@ void chain_place(struct translation *t, const struct step *s, unsigned state, un
 void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
 {
 	if (t->cold_count < COLD_MAX)
-		t->cold[t->cold_count++] = (struct cold){site, target, kind, kind == EXIT_LINK && t->known && !t->transfers};
+		t->cold[t->cold_count++] = (struct cold){site, target, kind, t->cache->ticks && kind == EXIT_LINK && t->known && !t->transfers};
 	else
 		t->out.overflow = true;
 }
@@ -149,13 +149,10 @@ static void emit_literal(struct translation *t, uint64_t addr, size_t site)
 	emit_u64(&t->out, addr);
 }
 
-/* Room for a conditional's bit, or the tick where only those are counted. */
-static void emit_tick(struct translation *t)
+/* Counts the conditional that comes; there is nothing left to do then where it is not taken. */
+static void count_tick(struct translation *t)
 {
-	if (t->cache->ticks)
-		emit_bit_set(&t->out);
-	else
-		emit_bit_shift(&t->out);
+	emit_tick(&t->out);
 	t->shifted = true;
 }
 
@@ -165,9 +162,9 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	size_t site;
 
 	chain_bring_bits(t, s);
-	if (!t->shifted) {
+	if (t->cache->ticks && !t->shifted) {
 		chain_place(t, s, 0, 0);
-		emit_tick(t);
+		count_tick(t);
 	}
 	chain_place(t, s, 0, 0);
 	if (s->insn.class == BT_INSN_JCC) {
@@ -186,8 +183,9 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	chain_add_cold(t, site, target_of(s), EXIT_LINK);
 	t->shifted = false;
 	if (!t->cache->ticks) {
+		t->cold[t->cold_count - 1].fresh = true; /* its bit comes in there */
 		chain_place(t, s, PLACE_BETWEEN, 0);
-		emit_bit_set(e);
+		emit_bit_not_taken(e);
 	}
 	t->at_pc = behind(s);
 	chain_place(t, NULL, 0, 0);
@@ -385,11 +383,11 @@ void chain_emit_step(struct translation *t, int i)
 		chain_emit_checkpoint(t, s);
 	if (i == 0 && t->mutable)
 		chain_emit_comparison(t);
-	/* The bit is shifted before the instruction that sets the flags, not between it and its branch: those two then fuse. */
-	if (s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
+	/* The tick is counted before the instruction that sets the flags, not between it and its branch: those two then fuse. */
+	if (t->cache->ticks && s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
 	    !(s->insn.regs & X86_BIT(X86_R11)) && !(i + 1 == t->check_at)) {
 		chain_place(t, s, i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0, 0);
-		emit_tick(t);
+		count_tick(t);
 	}
 	if (s->insn.class == BT_INSN_JMP) {
 		if (t->cache->ticks)

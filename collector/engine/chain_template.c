@@ -43,7 +43,7 @@ struct template_head {
 	uint64_t returns_to, slot; /* 0: none */
 	uint64_t pc; /* where it must be, 0: anywhere high */
 	uint32_t size;
-	uint16_t code, body, indirect, ranges, segments, exits, places, numbers;
+	uint16_t code, body, fresh, indirect, ranges, segments, exits, places, numbers;
 	bool has_indirect;
 };
 
@@ -234,7 +234,7 @@ static bool take_made(struct made *made, const struct code_cache *c, const struc
 	made->moved = moved;
 	made->len = chain->end - chain->start;
 	made->exits = c->exit_count - chain->exit_first;
-	if (made->len > CODE_MAX || chain->span_count > SEGMENTS || !chain->span_count || chain->fresh || chain->dead || chain->parked)
+	if (made->len > CODE_MAX || chain->span_count > SEGMENTS || !chain->span_count || !chain->fresh || chain->dead || chain->parked)
 		return false;
 	memcpy(made->code, c->code + chain->start, made->len);
 	for (uint32_t i = 0; i < made->exits; i++) {
@@ -346,7 +346,7 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 	const struct chain *x = a->chain, *y = b->chain;
 
 	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->place_count != y->place_count ||
-	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->indirect != !y->indirect ||
+	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || x->fresh + MOVE_CODE != y->fresh || !x->indirect != !y->indirect ||
 	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
 	for (uint32_t i = 0; i < x->place_count; i++)
@@ -463,6 +463,7 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 	h.pc = is_low(c->pc) ? c->pc : 0;
 	h.code = (uint16_t)a->len;
 	h.body = (uint16_t)(c->body - c->start);
+	h.fresh = (uint16_t)(c->fresh - c->start);
 	h.has_indirect = c->indirect != 0;
 	h.indirect = (uint16_t)(c->indirect ? c->indirect - c->start : 0);
 	h.ranges = (uint16_t)m->range_count;
@@ -663,6 +664,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	*half = true;
 	chain.end = chain.start + p.head.code;
 	chain.body = chain.start + p.head.body;
+	chain.fresh = chain.start + p.head.fresh;
 	chain.indirect = p.head.has_indirect ? chain.start + p.head.indirect : 0;
 	chain.returns_to = p.head.returns_to ? pc + p.head.returns_to : 0;
 	chain.slot = p.head.slot ? pc + p.head.slot : 0;

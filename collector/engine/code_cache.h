@@ -28,7 +28,7 @@ struct chain {
 	uint64_t pc;
 	uint32_t body;	   /* offset in the code area */
 	uint32_t indirect; /* 0: none */
-	uint32_t fresh;	   /* way in from a conditional (chain_ticks.c). 0: the body */
+	uint32_t fresh;	   /* way in from a conditional: shifts its bit in (where no history is kept: chain_ticks.c). 0: the body */
 	uint32_t start, end; /* of everything it has */
 	uint32_t segment;
 	uint32_t place_first, place_count;
@@ -45,7 +45,7 @@ struct chain {
 /* What the registers are at a place in the code: the state before the application's instruction at pc. */
 enum place_state {
 	PLACE_R11 = 1,	    /* r11 is the application's, the bits are in the context */
-	PLACE_SHIFTED = 2,  /* the bits have been shifted for the coming conditional */
+	PLACE_SHIFTED = 2,  /* the coming conditional has been counted */
 	PLACE_SPILLED = 4,  /* a register (place.reg) is in CTX_SPILL */
 	PLACE_R10_RCX = 8,  /* r10 and rcx are in the context */
 	PLACE_BETWEEN = 16, /* in the middle of something: step on */
@@ -81,7 +81,7 @@ struct cache_exit {
 	uint32_t next;	 /* exit linked to the same chain, or waiting for a chain in the same bucket */
 	uint8_t kind;
 	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
-	bool fresh;	 /* no transfer lies between the last conditional and here */
+	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
 };
 
 struct code_cache {

@@ -60,8 +60,9 @@ static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value
 	emit_u64(e, value);
 }
 
-static inline void emit_bit_shift(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b); } /* lea r11, [r11+r11] */
-static inline void emit_bit_set(struct emitter *e) { EMIT(e, 0x4d, 0x8d, 0x5b, 0x01); }   /* lea r11, [r11+1] */
+static inline void emit_bit_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b); }	  /* lea r11, [r11+r11] */
+static inline void emit_bit_not_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x5c, 0x1b, 0x01); } /* lea r11, [r11+r11+1] */
+static inline void emit_tick(struct emitter *e) { EMIT(e, 0x4d, 0x8d, 0x5b, 0x01); }	  /* lea r11, [r11+1] */
 static inline void emit_bits_empty(struct emitter *e) { emit_constant(e, X86_R11, 1); }
 
 /* A jump whose 32-bit displacement is filled in later: returns the place of the displacement. */

@@ -63,7 +63,7 @@ struct translation {
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
-	bool shifted;
+	bool shifted; /* the coming conditional has been counted */
 	/* Where no history is kept: */
 	bool known;    /* a conditional has been executed in the chain; since then */
 	int transfers; /* ... so many transfers */

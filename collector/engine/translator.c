@@ -49,9 +49,13 @@ static void emit_chain(struct translation *t, bool indirect)
 		t->chain.indirect = t->chain.start;
 		chain_add_cold(t, emit_jump(e), t->pc, EXIT_STOP); /* the records are full */
 	}
-	if (t->cache->ticks && chain_needs_slot(t)) {
+	if (!t->cache->ticks || chain_needs_slot(t)) {
 		t->chain.fresh = t->chain.start + (uint32_t)e->len;
-		emit_store(e, X86_R11, CTX_SLOTS);
+		chain_place(t, &t->steps[0], PLACE_BETWEEN, 0);
+		if (t->cache->ticks)
+			emit_store(e, X86_R11, CTX_SLOTS);
+		else
+			emit_bit_taken(e);
 	}
 	t->chain.body = t->chain.start + (uint32_t)e->len;
 	for (int i = 0; i < t->count; i++)
