@@ -16,8 +16,8 @@ enum machine_attempt {
 	TRY_PROC,	     /* /proc is that of our PID namespace; -ENOENT: there is none, -EXDEV: another's */
 	TRY_PTRACE,	     /* PTRACE_SEIZE of a child */
 	TRY_VM_READ,	     /* process_vm_readv of our own memory */
-	TRY_MEMFD,	     /* memfd_create */
 	TRY_REGION,	     /* the engine's region in a child, with the room that btrec run makes for it */
+	TRY_MEMFD,	     /* the same with its code in a memory file, which is faster */
 	TRY_PERF,	     /* perf_event_open of an event of the kernel's own, in ring 3 */
 	TRY_BPF,	     /* load of a BPF program for raw tracepoints */
 	TRY_SNAPSHOT,	     /* a call of bpf_get_branch_snapshot by such a program while an LBR event counts us: bytes */

@@ -110,25 +110,43 @@ static int try_vm_read(void)
 	return failed(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
 }
 
-static int try_memfd(void)
+static int map_at(uint64_t offset, size_t size, int protection, int flags, int fd)
 {
-	return opened(memfd_create("btrec", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	void *at = mmap((void *)region_address(offset), size, protection, flags | MAP_FIXED_NOREPLACE, fd, (off_t)(fd < 0 ? 0 : offset));
+
+	return at == MAP_FAILED ? -errno : 0;
 }
 
-/* As code_cache_map and window_map have it done in a program. */
+/* Code in a memory file, as code_cache_map has it in a program. */
+static int map_shared_code(void)
+{
+	int fd = memfd_create("btrec", MFD_CLOEXEC | MFD_ALLOW_SEALING), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = ftruncate(fd, REGION_SIZE) ? -errno : map_at(CODE_AT, CODE_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED, fd);
+	close(fd);
+	return rc;
+}
+
+/* And where there can be none. */
 static int map_region(void)
 {
-	static const struct limits_share share = {.start = WORLD_RESERVED_START,
-						  .bytes = {[LIMITED_AS] = DATA_SIZE + CODE_SIZE, [LIMITED_DATA] = DATA_SIZE}};
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+	static const struct limits_share share = {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = DATA_SIZE}};
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	struct limits limits = {0};
+	int rc;
 
 	limits_raise(&limits, getpid(), &share);
-	if (mmap((void *)region_address(CODE_AT), CODE_SIZE, PROT_READ | PROT_EXEC, flags, -1, 0) == MAP_FAILED)
-		return -errno;
-	if (mmap((void *)region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
-		return -errno;
-	return 0;
+	rc = map_at(0, DATA_SIZE, PROT_READ | PROT_WRITE, flags, -1);
+	if (!rc)
+		rc = map_at(CODE_AT, CODE_SIZE, PROT_READ | PROT_EXEC, flags, -1);
+	return rc == -EACCES || rc == -EPERM ? map_shared_code() : rc;
+}
+
+static int try_memfd(void)
+{
+	return in_child(map_shared_code);
 }
 
 static int try_region(void)

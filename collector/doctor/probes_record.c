@@ -11,7 +11,7 @@
 
 #define PT_FOLDER PMU_DEVICES "/intel_pt"
 
-static const unsigned region_mb = (DATA_SIZE + CODE_SIZE) >> 20;
+static const unsigned region_mb = REGION_SIZE >> 20;
 
 /* Everything rests on these. */
 static bool can_trace(struct doctor *d, struct verdict *v)
@@ -61,7 +61,7 @@ void probe_engine(struct doctor *d, struct verdict *v)
 	} else if (rc < 0) {
 		verdict_set(v, DOCTOR_NO, "its code cache cannot be mapped: %s (a security module that forbids executable memory?)", strerror(-rc));
 	} else if (doctor_try(d, TRY_MEMFD) < 0) {
-		verdict_set(v, DOCTOR_PARTLY, "every branch and exact ticks; slower than it could be, since memfd_create is refused");
+		verdict_set(v, DOCTOR_PARTLY, "every branch and exact ticks; slower than it could be, since its code cannot be in a memory file (memfd_create)");
 		if (doctor_is_filtered(d))
 			verdict_change_filter(v);
 	} else {

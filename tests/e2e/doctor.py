@@ -16,7 +16,7 @@ BTREC_SIMULATED = find_tool("BTREC_SIMULATED_TOOL", "tests/simulated/btrec_simul
 EXPECTED = os.path.join(HERE, "doctor")
 SCHEMA = os.path.normpath(os.path.join(HERE, "..", "..", "doc", "doctor.schema.json"))
 UNABLE = 69
-SYS_PERF_EVENT_OPEN = 298
+SYS_PERF_EVENT_OPEN, SYS_MEMFD_CREATE = 298, 319
 
 
 def validate(found):
@@ -214,6 +214,9 @@ def killing_filter():
     trace = fresh("trace")
     result = execute([outer, "--kill", str(SYS_PERF_EVENT_OPEN), BTREC, "run", "-q", "-o", trace, "--", build("status.S", *BARE)], cwd=TMP)
     equal(result.status, native([build("status.S", *BARE)]).status, "status of the program: " + short(result.err))
+    result = execute([outer, "--kill", str(SYS_MEMFD_CREATE), BTREC, "doctor"], cwd=TMP)
+    rows, _ = rows_of_text(result.out.decode())
+    equal((result.status, rows["engine"][0]), (0, "partly"), "without memory files: " + rows["engine"][1])
 
 
 @case("little address space: the engine may not fit")

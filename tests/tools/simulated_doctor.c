@@ -67,6 +67,7 @@ static const struct simulated machines[] = {
 	{.name = "skylake-yama-3-root", SKYLAKE, LINUX(6, 1), .paranoid = 2, .yama = 3, ROOT},
 	{.name = "skylake-container", SKYLAKE, LINUX(6, 1), USUAL, .capabilities = 0xa80425fb, .filter = DOCKER, .filter_errno = EPERM},
 	{.name = "skylake-killing-filter", SKYLAKE, LINUX(6, 1), USUAL, ROOT, .filter = 1u << TRY_PERF},
+	{.name = "filter-without-memfd", SKYLAKE, LINUX(6, 1), USUAL, .filter = 1u << TRY_MEMFD, .filter_errno = ENOSYS},
 	{.name = "nehalem-root", INTEL, .model = 0x1a, .flags = "fpu vme ds bts", .pmu = "nehalem", .depth = 16, .bts = true,
 	 LINUX(6, 1), .paranoid = 2, .yama = -1, ROOT},
 	{.name = "raptor-lake-root", INTEL, .hybrid = true, .model = 0xb7, .flags = "fpu ds bts intel_pt",
