@@ -8,7 +8,10 @@ collector_libcollector_a_SOURCES += \
 	collector/pmu/native.c \
 	collector/pmu/perf_kernel.c collector/pmu/perf_ops.h \
 	collector/pmu/pmu.c collector/pmu/pmu.h \
-	collector/pmu/source.c
+	collector/pmu/perf_cpu.c collector/pmu/perf_cpu.h \
+	collector/pmu/ring.c collector/pmu/ring.h \
+	collector/pmu/source.c \
+	collector/pmu/source_bts.c collector/pmu/source_bts.h
 EXTRA_DIST += collector/pmu/README.md
 
 # The programs for the kernel, part of lbr_bpf.o.

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "collector/pmu/lbr_private.h"
+#include "collector/pmu/source_bts.h"
 #include "collector/recorder.h"
 
 const struct branch_source_ops *const branch_sources[] = {
 	&lbr_source,
+	&bts_source,
 	NULL,
 };
 

@@ -12,10 +12,13 @@
 
 enum {
 	CAP_PERFMON_BIT = 38,
-	RING_MLOCK = 516 << 10, /* kernel.perf_event_mlock_kb */
 };
 
 const struct sim_device *const sim_devices[] = {
+	/* The order in which they hear of a switch: records of it are written before the other events stop. Of a branch: it is recorded before what
+	 * the LBR's options make of it (preempt). */
+	&sim_switches,
+	&sim_bts,
 	&sim_lbr,
 	&sim_counter,
 	NULL,
@@ -131,12 +134,16 @@ static void put(uint8_t *data, size_t size, uint64_t at, const void *bytes, size
 
 bool sim_ring_write(struct sim_event *e, const void *record, size_t size)
 {
-	struct perf_event_mmap_page *page = (struct perf_event_mmap_page *)e->ring;
-	size_t page_size = (size_t)sysconf(_SC_PAGESIZE), room = e->ring_size - page_size;
+	struct perf_event_mmap_page *page;
+	size_t page_size = (size_t)sysconf(_SC_PAGESIZE), room;
 	uint64_t head;
 
+	if (e->output)
+		e = e->output;
 	if (!e->ring)
 		return false;
+	page = (struct perf_event_mmap_page *)e->ring;
+	room = e->ring_size - page_size;
 	head = page->data_head;
 	if (e->attr.write_backward) {
 		put(e->ring + page_size, room, head - size, record, size);
@@ -221,11 +228,22 @@ static struct sim_event *event_at(struct sim *s, int fd)
 	return &s->events[fd - SIM_FD_BASE];
 }
 
+/* perf_event_set_output: the ring must be there, of the same task, with the same clock and direction. */
+static int set_output(struct sim_event *e, struct sim_event *into)
+{
+	if (e == into || !into->ring || e->tid != into->tid || e->attr.use_clockid != into->attr.use_clockid ||
+	    (e->attr.use_clockid && e->attr.clockid != into->attr.clockid) || e->attr.write_backward != into->attr.write_backward || e->ring)
+		return -EINVAL;
+	e->output = into;
+	return 0;
+}
+
 static int sim_ioctl(void *arg, int fd, unsigned long request, unsigned long value)
 {
 	struct sim_event *e = event_at(arg, fd);
 
-	(void)value;
+	if (request == PERF_EVENT_IOC_SET_OUTPUT)
+		return set_output(e, event_at(arg, (int)value));
 	if (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE) {
 		e->enabled = request == PERF_EVENT_IOC_ENABLE;
 		return 0;
@@ -244,7 +262,7 @@ static void *sim_map(void *arg, int fd, size_t length, int prot, uint64_t offset
 		*error = EINVAL;
 		return NULL;
 	}
-	if (length > RING_MLOCK + s->o.memlock && !(s->o.capabilities >> CAP_IPC_LOCK & 1)) {
+	if (length > s->o.mlock + s->o.memlock && !(s->o.capabilities >> CAP_IPC_LOCK & 1)) {
 		*error = EPERM;
 		return NULL;
 	}
@@ -322,8 +340,13 @@ static const char *own_file(struct sim *s, const char *path)
 		snprintf(s->text, sizeof s->text, "%d\n", (int)s->o.paranoid);
 		return s->text;
 	}
-	if (!strcmp(path, "/proc/cpuinfo"))
-		return s->o.amd ? "processor\t: 0\nvendor_id\t: AuthenticAMD\n" : "processor\t: 0\nvendor_id\t: GenuineIntel\n";
+	if (!strcmp(path, "/proc/cpuinfo")) {
+		snprintf(s->text, sizeof s->text,
+			 "processor\t: 0\nvendor_id\t: %s\ncpu family\t: 6\nmodel\t\t: %u\nmodel name\t: Simulated model 9\nstepping\t: 3\n"
+			 "flags\t\t: fpu%s dtes64 ibts\nbugs\t\t: none\n\n", s->o.amd ? "AuthenticAMD" : "GenuineIntel", (unsigned)s->o.model,
+			 s->o.bts && s->o.pmu && !s->o.amd ? " bts" : "");
+		return s->text;
+	}
 	return NULL;
 }
 

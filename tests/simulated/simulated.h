@@ -4,11 +4,12 @@
  *   kernel.c   perf_ops: descriptors, rules of perf_event_open, files, rings
  *   runner.c   the runner below the pmu backend: steps, tells the devices of branches and switches
  *   lbr.c      a device: the last branch record, bpf_get_branch_snapshot(), the BPF programs' map, samples
+ *   bts.c      two devices: the branch trace store, and the event that writes a task's switches
  *   options.c  what machine it is: BTREC_SIMULATED="depth=16,vendor=amd,..."
  *   counter.c  a device: counters that are opened and not read
  *   doctor.c   what btrec doctor asks of it
  *   main.c     btrec run and btrec doctor over all that
- * Further devices (BTS, PT) are further rows of sim_devices. */
+ * Further devices are further rows of sim_devices. */
 #ifndef BT_SIMULATED_H
 #define BT_SIMULATED_H
 
@@ -58,6 +59,7 @@ struct sim_event {
 	uint8_t *ring;
 	size_t ring_size; /* with page 0 */
 	bool overwrite;   /* mapped read-only */
+	struct sim_event *output; /* whose ring it writes into instead of its own (PERF_EVENT_IOC_SET_OUTPUT) */
 	uint8_t *aux;
 	size_t aux_size;
 	void *own; /* the device's; malloc */
@@ -82,8 +84,7 @@ struct sim_device {
 };
 
 extern const struct sim_device *const sim_devices[]; /* a NULL ends them */
-extern const struct sim_device sim_lbr;
-extern const struct sim_device sim_counter;
+extern const struct sim_device sim_lbr, sim_bts, sim_counter, sim_switches;
 
 struct sim {
 	struct sim_options o;

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The branch trace store as a source: a row of the table (source.c). */
+#ifndef BT_SOURCE_BTS_H
+#define BT_SOURCE_BTS_H
+
+#include "collector/pmu/branch_source.h"
+
+extern const struct branch_source_ops bts_source;
+
+#endif

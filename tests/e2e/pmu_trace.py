@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# The sources bts and pt over a simulated kernel and processor (tests/simulated), whose branches are the stepper's: what comes out is what the
+# stepper records itself, entry by entry. Each way in which the kernel refuses has its message.
+from e2e import *
+
+SIMULATED = os.path.join(BUILD, "tests/simulated/btrec_simulated")
+KEEP = ["--deterministic", "--snap-exit", "always", "--history", "4194304"]
+ALL = 0xffffffffff
+IPC_LOCK = 1 << 14
+PERFMON = 1 << 38 | 1 << 21
+
+
+def simulated(argv, machine, source, status=None):
+    trace = fresh("trace")
+    env = dict(os.environ, BTREC_SIMULATED=machine)
+    result = execute([SIMULATED, "run", "-o", trace, "--source", source, *KEEP, "--", *argv], cwd=TMP, env=env)
+    result.trace = trace
+    if status is not None:
+        equal(result.status, status, "status (%s)" % result.err.decode(errors="replace"))
+    return result
+
+
+stepped = {}
+
+
+def truth(argv):
+    key = tuple(argv)
+    if key not in stepped:
+        stepped[key] = branches(record(argv, ["--backend", "step", *KEEP]).trace)
+    return stepped[key]
+
+
+def tasks_of(rows):
+    return sorted({row[0] for row in rows})
+
+
+def entries(rows, task):
+    return [row[2:] for row in rows if row[0] == task]
+
+
+def taken(rows, task):
+    """What the branch trace store has of a task, and what only a tracer knows of: handlers, and system calls that go on elsewhere."""
+    return [row[2:] for row in rows if row[0] == task and row[3] and (row[2] != "syscall" or row[5] not in (row[4], row[4] + 2))]
+
+
+def same(got, want, what):
+    for number, (a, b) in enumerate(zip(got, want)):
+        equal(a, b, "%s: entry %d" % (what, number))
+    equal(len(got), len(want), "%s: entries" % what)
+
+
+def programs():
+    yield [build("faults.c", *STATIC), "null-write"]
+    yield [build("transfers.S", *BARE)]
+    yield [build("handlers.S", *BARE)]
+    yield [build("conditionals.S", *BARE)]
+    yield [build("threads.c", *STATIC, "-pthread")]
+    yield ["/usr/bin/env", "/bin/true"]
+
+
+def scheds(trace):
+    out = []
+    for line in execute([BTREC, "dump", trace]).out.decode(errors="replace").splitlines():
+        if line.startswith("SCHED "):
+            out.append({k: int(v, 0) for k, v in re.findall(r"(\w+)=(\S+)", line)})
+    return out
+
+
+# The branch trace store ------------------------------------------------------------------------------------------------------
+
+@case("bts: all taken branches, and nothing else")
+def bts_whole():
+    for argv in programs():
+        for machine in ("", "store=7", "preempt=50,returns=3") if argv[0].startswith(TMP) else ("store=100",):
+            result = simulated(argv, machine, "bts")
+            rows = branches(result.trace)
+            equal(tasks_of(rows), tasks_of(truth(argv)), "%s: tasks" % argv)
+            for task in tasks_of(rows):
+                same(entries(rows, task), taken(truth(argv), task), "%s, %s, task %d" % (argv[0], machine, task))
+
+
+@case("bts: the code between two of them is known, with what was not taken")
+def bts_code():
+    result = simulated([build("conditionals.S", *BARE)], "", "bts")
+    lines = execute([BRANCHES, "-i", result.trace]).out.decode().splitlines()
+    unknown = sum(line == "i ?" for line in lines)
+    check(unknown <= 2, "%d places without code" % unknown)
+    equal(report(result.trace)["trace"]["source"], "bts", "source")
+
+
+@case("bts: a ring that is too small is said to be, what was overwritten is a gap, the rest is true")
+def bts_small():
+    argv = [build("faults.c", *STATIC), "null-write"]
+    result = simulated(argv, "capabilities=%d,memlock=0,mlock=20480,store=100" % (ALL & ~IPC_LOCK), "bts")
+    rows = branches(result.trace)
+    whole = taken(truth(argv), 1)
+    runs, run = [], []
+    for entry in entries(rows, 1):
+        if entry[0] == "gap":
+            equal(entry[3], 1, "the gap's reason: overwritten")
+            runs.append(run)
+            run = []
+        else:
+            run.append(entry)
+    runs.append(run)
+    check(len(runs) > 1, "nothing was overwritten")
+    places, at = {}, 0
+    for i in range(len(whole) - 2):
+        places.setdefault(tuple(whole[i:i + 3]), []).append(i)
+    for run in runs:
+        if len(run) < 3:
+            continue
+        some = run[:200]
+        found = next((i for i in places.get(tuple(run[:3]), []) if i >= at and whole[i:i + len(some)] == some), None)
+        check(found is not None, "a run of %d that did not happen: %s" % (len(run), short(run[:3])))
+        at = found + 1
+    check(runs[-1] == whole[len(whole) - len(runs[-1]):], "the newest are there")
+    check(b"perf_event_mlock_kb" in result.err, result.err)
+
+
+@case("bts: arrivals and departures, each at its place in the history")
+def bts_switches():
+    argv = [build("threads.c", *STATIC, "-pthread")]
+    result = simulated(argv, "preempt=40", "bts")
+    rows = scheds(result.trace)
+    check(len(rows) > 20, "%d switches" % len(rows))
+    for task in {row["task"] for row in rows}:
+        own = [row for row in rows if row["task"] == task]
+        check(all(a["position"] <= b["position"] for a, b in zip(own, own[1:])), "positions of task %d" % task)
+        check(all(a["time"] <= b["time"] for a, b in zip(own, own[1:])), "times of task %d" % task)
+        check(all((a["what"] == 0) != (b["what"] == 0) for a, b in zip(own, own[1:])), "task %d arrives and departs in turn" % task)
+    equal({row["cpu"] for row in rows}, {2}, "CPUs")
+    # A kernel without such records: the branches alone.
+    argv = [build("conditionals.S", *BARE)]
+    old = simulated(argv, "kernel=402", "bts")
+    same(entries(branches(old.trace), 1), taken(truth(argv), 1), "an old kernel")
+    equal(scheds(old.trace), [], "switches")
+
+
+@case("bts: why it cannot be had, in one line")
+def bts_refused():
+    argv = ["/bin/true"]
+    for machine, words in (("amd=1", "only Intel"), ("model=0x3a", "AAJ122"), ("model=0x2d", "AAJ122"), ("bts=0", "virtual machine"), ("pmu=0", "virtual machine"),
+                           ("lbr_used=1", "in use by another recorder"), ("nosys=1", "the kernel has no"),
+                           ("paranoid=3,capabilities=%d" % (ALL & ~PERFMON), "perf_event_paranoid")):
+        result = simulated(argv, machine, "bts", 125)
+        equal(result.err.count(b"\n"), 1, "lines of " + result.err.decode())
+        check(words.encode() in result.err, "%s: %s" % (machine, result.err))
+        check(not os.path.exists(result.trace), "there is a trace")
+
+
+main()
