@@ -263,7 +263,7 @@ PYTHON_TESTS = \
 	tests/e2e/pt_decode.py \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
-EXTRA_DIST += tests/e2e/doctor
+EXTRA_DIST += tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/perf_made.py \
 	tests/programs/begin.c tests/programs/branchy.c tests/programs/conditionals.S tests/programs/die.S tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S \
 	tests/programs/faults.c tests/programs/handlers.S tests/programs/jit.S tests/programs/library.c \

@@ -141,7 +141,7 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 	if (!bt_branch_taken(b))
 		return;
 	if (r->in_use && !filtered_by_others(s, b))
-		push(s, r, b->from, b->to, flags_of(s, r));
+		push(s, r, b->from - every(s->o.lies, r->branches), b->to, flags_of(s, r));
 	if (r->in_use && every(s->o.speculative, r->branches))
 		push(s, r, b->to + 1, b->from, 2 | (uint64_t)SPEC_WRONG_PATH << SPEC_SHIFT);
 	if (r->in_use && every(s->o.returns, r->branches))
