@@ -7,8 +7,9 @@
 #include "collector/engine/engine_private.h"
 
 enum {
-	LEARN_MAX = 1 << 16, /* chains */
-	LEARN_TIMES = 8,
+	LEARN_MAX = 1 << 17, /* chains */
+	LEARN_TIMES = 200,
+	LEARN_NEW = 50, /* a look costs as much as so many chains that the next process has to stop for */
 	PAGE = 4096,
 };
 
@@ -69,7 +70,7 @@ bool cache_learns_now(const struct task *task, const struct engine_space *es)
 {
 	uint64_t tick = es->learns && task->log ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
 
-	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > task->history / 2;
+	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > task->history / 2 && es->cache->chain_count >= es->learned_chains + LEARN_NEW;
 }
 
 void cache_learn(struct task *task)
@@ -90,6 +91,7 @@ void cache_learn(struct task *task)
 	if (!es->learned)
 		hints_end(es->hints);
 	es->learned_to = task->ring.next;
+	es->learned_chains = es->cache->chain_count;
 	es->learned_tick = task->log ? branch_log_tick(task->log) : 0;
 	es->learns = ++es->learned < LEARN_TIMES && hints_are_exact(es->hints);
 	free(l.run);

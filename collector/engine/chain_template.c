@@ -357,7 +357,7 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 
 /* ---- Writing ---- */
 
-static uint64_t check_of(const uint8_t *p, size_t n)
+uint64_t template_check(const uint8_t *p, size_t n)
 {
 	uint64_t h[2] = {n, ~(uint64_t)n};
 
@@ -485,7 +485,7 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 		out->data[out->len++] = 0;
 	h.size = (uint32_t)(out->len - start);
 	memcpy(out->data + start, &h, sizeof h);
-	h.check = check_of(out->data + start + sizeof h.check, h.size - sizeof h.check);
+	h.check = template_check(out->data + start + sizeof h.check, h.size - sizeof h.check);
 	memcpy(out->data + start, &h.check, sizeof h.check);
 	return true;
 }
@@ -532,7 +532,7 @@ static bool find_parts(struct slice s, struct parts *p)
 	if (s.len < sizeof p->head || (uintptr_t)s.at % 8)
 		return false;
 	memcpy(&p->head, slice_take(&s, sizeof p->head).at, sizeof p->head);
-	if (p->head.size != all.len || p->head.check != check_of(all.at + sizeof p->head.check, all.len - sizeof p->head.check))
+	if (p->head.size != all.len || p->head.check != template_check(all.at + sizeof p->head.check, all.len - sizeof p->head.check))
 		return false;
 	p->ranges = (const void *)slice_take(&s, p->head.ranges * sizeof *p->ranges).at;
 	p->segments = (const void *)slice_take(&s, p->head.segments * sizeof *p->segments).at;
@@ -703,7 +703,7 @@ uint64_t template_stamp(const struct processor *processor)
 	memset(&who, 0, sizeof who);
 	who.fast_pext = processor->fast_pext;
 	if (c)
-		who.glue = check_of(c->code, GLUE_SIZE);
+		who.glue = template_check(c->code, GLUE_SIZE);
 	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;
@@ -713,5 +713,5 @@ uint64_t template_stamp(const struct processor *processor)
 		who.nanoseconds = (uint64_t)exe.st_mtim.tv_nsec;
 	}
 	bt_build_id(__ehdr_start, PAGE, who.build_id);
-	return check_of((const uint8_t *)&who, sizeof who) | 1;
+	return template_check((const uint8_t *)&who, sizeof who) | 1;
 }

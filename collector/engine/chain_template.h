@@ -25,6 +25,9 @@ bool template_make(struct template_maker *m, const struct code_source *source, u
  * the template makes no sense, or there is no room; *half: the cache is to be cleared. */
 uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool *half);
 
+/* A checksum, in less time than others. */
+uint64_t template_check(const uint8_t *bytes, size_t n);
+
 /* Says for which translator and which processor templates are: others' are not to be used. */
 uint64_t template_stamp(const struct processor *processor);
 

@@ -60,6 +60,7 @@ struct engine_space {
 	bool learns;		    /* they become exact with this process */
 	uint8_t learned;	    /* how often it has been looked at */
 	uint64_t learned_tick, learned_to; /* when last, and the ring's next entry then */
+	uint32_t learned_chains; /* chains then */
 	uint32_t hinted;	    /* epoch of: */
 	struct hint_map hint_maps[32]; /* where its files are mapped */
 	size_t hint_map_count;
@@ -139,7 +140,8 @@ void engine_space_collect(struct engine_space *es);
 
 /* ---- cache_learn.c ---- */
 
-/* In a program's second process what its branches tell is looked at, before they are forgotten, for some millions of them; and when its task runs no more there. */
+/* In a program's second process what its branches tell is looked at, before they are forgotten, as long as there is something new; and when its task runs no more
+ * there. */
 void cache_learn(struct task *task);
 
 /* Whether that is now. */

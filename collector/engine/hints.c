@@ -4,29 +4,27 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "collector/engine/chain_template.h"
 #include "collector/place.h"
 #include "lib/buf.h"
 
 enum {
-	HINTS_MAX = 1 << 15, /* of a program */
-	HEAD_MAX = 1 << 19, /* bytes of a file's head; 32 Ki hints have less */
-	HEAD_FIXED = 16,
+	HINTS_MAX = 1 << 17, /* of a program */
 	STORES_MAX = 512, /* programs */
 	FILES_MAX = 256, /* as many as a hint has numbers for */
 	TEMPLATE_MAX = 1 << 16, /* bytes */
-	TEMPLATES_MAX = 16 << 20, /* of a program */
+	TEMPLATES_MAX = 48 << 20, /* of a program */
 	MADE_MAX = 64 << 20, /* of a recording */
 	STORED_MAX = 256 << 20, /* of all programs */
-	WORTH = 1 << 20, /* bytes that are written in the time that a hint, a stop, spares in some runs */
-	NO_TEMPLATE = 1, /* as a size: none can be made; 0: none was */
+	WORTH = 1 << 18, /* bytes that are written in the time that a hint, a stop, spares in some runs */
 };
 
 struct file {
@@ -45,6 +43,7 @@ struct hint_list {
 	struct place_of_template *templates; /* by hint */
 	size_t count, cap;
 	uint32_t *index; /* of hints, + 1; open addressing, twice cap */
+	bool borrowed;	 /* they lie in the mapped file */
 };
 
 struct hint_program {
@@ -59,7 +58,7 @@ struct hint_program {
 	size_t added;	 /* hints since then */
 	size_t stored;	 /* bytes of the file */
 	char name[2 * 64 + 1]; /* of its file: the build-id; "": none */
-	const uint8_t *mapped; /* the file, NULL: it is not needed. A new one takes its place by rename; nobody writes to it */
+	uint8_t *mapped; /* the file, NULL: none. A new one takes its place by rename; nobody writes to it */
 	struct buf made; /* templates that are not in the file */
 };
 
@@ -70,7 +69,7 @@ struct hints {
 	size_t made; /* bytes of templates */
 };
 
-static const char magic[8] = "btrhint2";
+static const char magic[8] = "btrhint3";
 
 struct hints *hints_new(const char *dir, uint64_t stamp)
 {
@@ -135,30 +134,39 @@ static uint32_t *place_of(const struct hint_list *l, uint64_t file, uint64_t off
 	return &l->index[i];
 }
 
+static void list_release(struct hint_list *l)
+{
+	if (!l->borrowed) {
+		free(l->hints);
+		free(l->templates);
+		free(l->index);
+	}
+	*l = (struct hint_list){0};
+}
+
 static bool make_room(struct hint_list *l)
 {
-	size_t cap = l->cap ? 2 * l->cap : 256;
-	struct hint *hints;
-	struct place_of_template *templates;
-	uint32_t *index;
+	size_t cap = l->count < l->cap ? l->cap : l->cap ? 2 * l->cap : 256; /* in the file there is room for none */
+	struct hint_list grown = {.count = l->count, .cap = cap};
 
-	if (l->count < l->cap)
+	if (l->count < l->cap && !l->borrowed)
 		return true;
-	if (l->count == HINTS_MAX || !(hints = realloc(l->hints, cap * sizeof *hints)))
+	if (l->count == HINTS_MAX)
 		return false;
-	l->hints = hints;
-	templates = realloc(l->templates, cap * sizeof *templates);
-	if (!templates)
+	grown.hints = malloc(cap * sizeof *grown.hints);
+	grown.templates = malloc(cap * sizeof *grown.templates);
+	grown.index = calloc(2 * cap, sizeof *grown.index);
+	if (!grown.hints || !grown.templates || !grown.index) {
+		list_release(&grown);
 		return false;
-	l->templates = templates;
-	index = calloc(2 * cap, sizeof *index);
-	if (!index)
-		return false;
-	free(l->index);
-	l->index = index;
-	l->cap = cap;
-	for (uint32_t i = 0; i < l->count; i++)
-		*place_of(l, hints[i].file, hints[i].offset) = i + 1;
+	}
+	for (uint32_t i = 0; i < l->count; i++) {
+		grown.hints[i] = l->hints[i];
+		grown.templates[i] = l->templates[i];
+		*place_of(&grown, l->hints[i].file, l->hints[i].offset) = i + 1;
+	}
+	list_release(l);
+	*l = grown;
 	return true;
 }
 
@@ -186,14 +194,6 @@ static bool enter(struct hint_list *l, const struct hint *h, const struct place_
 	l->templates[l->count] = *template;
 	*place_of(l, h->file, h->offset) = (uint32_t)++l->count;
 	return true;
-}
-
-static void list_release(struct hint_list *l)
-{
-	free(l->hints);
-	free(l->templates);
-	free(l->index);
-	*l = (struct hint_list){0};
 }
 
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect)
@@ -249,16 +249,16 @@ struct hint hints_get(const struct hint_program *p, size_t i) { return p->list.h
 
 /* ---- Templates ---- */
 
-struct slice hints_template(const struct hint_program *p, size_t i)
+static struct slice template_at(const struct hint_program *p, const struct place_of_template *t)
 {
-	const struct place_of_template *t = &p->list.templates[i];
-
 	if (!t->size)
 		return slice_of(NULL, 0);
 	if (t->made)
 		return slice_of(p->made.data + t->at, t->size);
 	return p->mapped && t->at + t->size <= p->stored ? slice_of(p->mapped + t->at, t->size) : slice_of(NULL, 0);
 }
+
+struct slice hints_template(const struct hint_program *p, size_t i) { return template_at(p, &p->list.templates[i]); }
 
 void hints_drop_template(struct hint_program *p, size_t i)
 {
@@ -287,15 +287,33 @@ void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 	p->all->made += bytes.len;
 }
 
-/* ---- Kept in a file: magic; length and checksum of the head; the head: whether exact, the files' build-ids, the hints, the templates' stamp and sizes; the
- * templates ---- */
+/* ---- Kept in a file: a head, the files, the hints, where their templates are, the index; the templates. As it is in memory, so that it need not be read to be
+ * used: the stamp says for whom ---- */
+
+struct stored {
+	char magic[8];
+	uint64_t check; /* of all that follows but the templates */
+	uint64_t stamp;
+	uint32_t files, hints, cap, templates_at;
+	uint64_t exact;
+};
+
+static size_t up(size_t n) { return (n + 7) & ~(size_t)7; }
+
+/* Where the parts begin; the last one is the end. */
+static void lay_out(const struct stored *st, size_t at[5])
+{
+	at[0] = sizeof *st;
+	at[1] = at[0] + st->files * sizeof(struct file);
+	at[2] = at[1] + st->hints * sizeof(struct hint);
+	at[3] = at[2] + st->hints * sizeof(struct place_of_template);
+	at[4] = up(at[3] + 2 * (size_t)st->cap * sizeof(uint32_t));
+}
 
 static bool path_of(const struct hints *h, const struct hint_program *p, const char *suffix, char path[PATH_MAX])
 {
 	return h->dir && *p->name && snprintf(path, PATH_MAX, "%s/%s%s", h->dir, p->name, suffix) < PATH_MAX;
 }
-
-static uint32_t checksum(const uint8_t *bytes, size_t n) { return (uint32_t)crc32(crc32(0, NULL, 0), bytes, (uInt)n); }
 
 /* A file that nobody else can have written, -1: there is none. */
 static int open_own(const char *path)
@@ -310,128 +328,127 @@ static int open_own(const char *path)
 	return -1;
 }
 
-static bool decode_files(struct hint_program *p, struct slice *s)
+static bool makes_sense(const struct stored *st, size_t size)
 {
-	unsigned files = slice_u8(s);
+	size_t at[5];
 
-	for (unsigned i = 0; i < files; i++) {
-		struct file f = {.build_id_len = slice_u8(s)};
-		struct slice id = slice_take(s, f.build_id_len);
+	if (memcmp(st->magic, magic, sizeof magic) || st->files > FILES_MAX || st->hints > st->cap || st->cap > HINTS_MAX || (st->cap & (st->cap - 1)))
+		return false;
+	lay_out(st, at);
+	return at[4] == st->templates_at && at[4] <= size && st->check == template_check((const uint8_t *)&st->stamp, at[4] - offsetof(struct stored, stamp));
+}
 
-		if (s->bad || !f.build_id_len || f.build_id_len > sizeof f.build_id)
-			return false;
-		memcpy(f.build_id, id.at, f.build_id_len);
-		if (add_file(p, &f) != (int)i)
-			return false;
-	}
+static bool copy_files(struct hint_program *p, const struct file *files, size_t n)
+{
+	p->files = malloc((n + 1) * sizeof *files);
+	if (!p->files)
+		return false;
+	memcpy(p->files, files, n * sizeof *files);
+	p->file_count = n;
 	return true;
 }
 
-/* The templates lie behind one another from `at` on. */
-static void decode(struct hint_program *p, struct slice s, uint32_t at, uint64_t stamp, bool *current)
+/* What stands in the mapped file is used where it stands; what is written there is ours alone. */
+static bool use_mapped(struct hints *h, struct hint_program *p, uint8_t *bytes)
 {
-	bool exact = slice_u8(&s), ours = slice_u64(&s) == stamp;
-	uint64_t last[FILES_MAX] = {0}, count;
+	const struct stored *st = (const void *)bytes;
+	size_t at[5];
 
-	if (!decode_files(p, &s))
-		return;
-	for (count = slice_leb(&s); count && s.len; count--) {
-		uint64_t v = slice_leb(&s), size = slice_leb(&s);
-		struct hint h = {.file = slice_u8(&s), .indirect = v & 1};
-		struct place_of_template t = {.at = at, .size = ours && size != NO_TEMPLATE ? size & 0xffffff : 0, .tried = ours && size};
-
-		if (s.bad || h.file >= p->file_count || size > TEMPLATE_MAX || at > TEMPLATES_MAX + HEAD_MAX)
-			return;
-		last[h.file] += (uint64_t)((int64_t)(v >> 2) ^ -(int64_t)(v >> 1 & 1));
-		h.offset = last[h.file];
-		at += size == NO_TEMPLATE ? 0 : (uint32_t)size;
-		enter(&p->list, &h, &t);
-	}
-	p->exact = exact;
-	*current = ours || !exact;
+	if (p->stored < sizeof *st || !makes_sense(st, p->stored) || st->stamp != h->stamp)
+		return false;
+	lay_out(st, at);
+	if (!copy_files(p, (const void *)(bytes + at[0]), st->files))
+		return false;
+	p->list = (struct hint_list){.hints = (void *)(bytes + at[1]), .templates = (void *)(bytes + at[2]), .index = (void *)(bytes + at[3]), .count = st->hints,
+				     .cap = st->cap, .borrowed = true};
+	p->exact = st->exact;
+	p->mapped = bytes;
+	return true;
 }
-
-static uint32_t templates_at(size_t head) { return (uint32_t)(HEAD_FIXED + head + 7) & ~7u; }
 
 static void load(struct hints *h, struct hint_program *p)
 {
-	uint8_t fixed[HEAD_FIXED], *head = NULL;
-	struct slice s = slice_of(fixed + sizeof magic, sizeof fixed - sizeof magic);
 	char path[PATH_MAX];
-	uint32_t len = 0, crc;
-	bool current = false;
 	struct stat st;
+	void *mapped;
 	int fd = path_of(h, p, "", path) ? open_own(path) : -1;
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st))
+	if (!fstat(fd, &st) && st.st_size > 0 && (uint64_t)st.st_size <= 2 * (uint64_t)TEMPLATES_MAX) {
 		p->stored = (size_t)st.st_size;
-	if (read(fd, fixed, sizeof fixed) == sizeof fixed && !memcmp(fixed, magic, sizeof magic) && (len = slice_u32(&s)) <= HEAD_MAX) {
-		crc = slice_u32(&s);
-		head = malloc(len + 1);
-		if (head && read(fd, head, len) == (ssize_t)len && checksum(head, len) == crc)
-			decode(p, slice_of(head, len), templates_at(len), h->stamp, &current);
-		free(head);
-	}
-	if (current && p->stored > templates_at(len)) {
-		void *mapped = mmap(NULL, p->stored, PROT_READ, MAP_PRIVATE, fd, 0);
-
-		p->mapped = mapped == MAP_FAILED ? NULL : mapped;
+		mapped = mmap(NULL, p->stored, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+		if (mapped != MAP_FAILED && !use_mapped(h, p, mapped)) {
+			munmap(mapped, p->stored);
+			p->changed = true; /* another takes its place */
+		}
 	}
 	close(fd);
-	p->changed = !current;
-	p->added = 0;
 }
 
-static bool is_kept(const struct hint_program *p, const struct hint *h, const uint8_t *files) { return files[h->file] < UINT8_MAX && p->files[h->file].build_id_len; }
-
-/* What has a build-id gets its number in the file. */
-static void encode_files(const struct hint_program *p, uint8_t numbers[FILES_MAX], struct buf *b)
+/* Those of files that have a build-id: others are not known again. */
+static bool keep_list(struct hint_program *p, struct hint_list *kept)
 {
-	size_t start = b->len;
-	uint8_t n = 0;
+	for (size_t i = 0; i < p->list.count; i++)
+		if (p->files[p->list.hints[i].file].build_id_len && !enter(kept, &p->list.hints[i], &p->list.templates[i]))
+			return false;
+	return kept->count;
+}
 
-	buf_u8(b, 0);
-	for (size_t i = 0; i < p->file_count; i++) {
-		numbers[i] = UINT8_MAX;
-		if (!p->files[i].build_id_len || n == UINT8_MAX)
-			continue;
-		numbers[i] = n++;
-		buf_u8(b, p->files[i].build_id_len);
-		buf_put(b, p->files[i].build_id, p->files[i].build_id_len);
+/* The templates of the kept hints behind one another, from `at` of the file on; where they are is entered. */
+static void put_templates(struct hint_program *p, struct hint_list *kept, uint32_t at, struct buf *out)
+{
+	for (size_t i = 0; i < kept->count; i++) {
+		struct place_of_template *t = &kept->templates[i];
+		struct slice bytes = template_at(p, t);
+
+		if (out->len + bytes.len > TEMPLATES_MAX)
+			bytes.len = 0;
+		*t = (struct place_of_template){.at = (uint32_t)(at + out->len), .size = (uint32_t)bytes.len & 0xffffff, .tried = t->tried};
+		buf_put(out, bytes.at, bytes.len);
 	}
-	if (!b->failed)
-		b->data[start] = n;
+}
+
+static void put_aligned(struct buf *b, const void *bytes, size_t n)
+{
+	const char zeros[8] = {0};
+
+	buf_put(b, bytes, n);
+	buf_put(b, zeros, up(b->len) - b->len);
 }
 
 /* The head; and in `templates` what stands behind it. */
-static void encode(struct hint_program *p, uint64_t stamp, struct buf *head, struct buf *templates)
+static bool encode(struct hint_program *p, uint64_t stamp, struct buf *head, struct buf *templates)
 {
-	uint64_t last[FILES_MAX] = {0}, count = 0;
-	uint8_t numbers[FILES_MAX] = {0};
+	struct hint_list kept = {0};
+	struct stored st;
+	size_t at[5];
+	bool ok = keep_list(p, &kept);
 
-	buf_u8(head, p->exact);
-	buf_u64(head, stamp);
-	encode_files(p, numbers, head);
-	for (size_t i = 0; i < p->list.count; i++)
-		count += is_kept(p, &p->list.hints[i], numbers);
-	buf_leb(head, count);
-	for (size_t i = 0; i < p->list.count; i++) {
-		const struct hint *h = &p->list.hints[i];
-		struct slice template = hints_template(p, i);
-		int64_t d = (int64_t)(h->offset - last[h->file]);
-
-		if (!is_kept(p, h, numbers))
-			continue;
-		if (templates->len + template.len > TEMPLATES_MAX)
-			template.len = 0;
-		buf_leb(head, (uint64_t)(d < 0 ? ~d : d) << 2 | (uint64_t)(d < 0) << 1 | h->indirect);
-		buf_leb(head, !template.len && p->list.templates[i].tried ? NO_TEMPLATE : template.len);
-		buf_u8(head, numbers[h->file]);
-		buf_put(templates, template.at, template.len);
-		last[h->file] = h->offset;
+	memset(&st, 0, sizeof st);
+	memcpy(st.magic, magic, sizeof magic);
+	st.stamp = stamp;
+	st.files = (uint32_t)p->file_count;
+	st.hints = (uint32_t)kept.count;
+	st.cap = (uint32_t)kept.cap;
+	st.exact = p->exact;
+	lay_out(&st, at);
+	st.templates_at = (uint32_t)at[4];
+	if (ok) {
+		put_templates(p, &kept, st.templates_at, templates);
+		buf_put(head, &st, sizeof st);
+		buf_put(head, p->files, p->file_count * sizeof *p->files);
+		buf_put(head, kept.hints, kept.count * sizeof *kept.hints);
+		buf_put(head, kept.templates, kept.count * sizeof *kept.templates);
+		put_aligned(head, kept.index, 2 * kept.cap * sizeof *kept.index);
 	}
+	ok = ok && !head->failed && !templates->failed;
+	if (ok) {
+		st.check = template_check(head->data + offsetof(struct stored, stamp), head->len - offsetof(struct stored, stamp));
+		memcpy(head->data + offsetof(struct stored, check), &st.check, sizeof st.check);
+	}
+	list_release(&kept);
+	return ok;
 }
 
 static bool write_all(int fd, const void *bytes, size_t n)
@@ -451,19 +468,11 @@ static bool write_all(int fd, const void *bytes, size_t n)
 
 static bool write_file(struct hint_program *p, uint64_t stamp, int fd)
 {
-	struct buf head = {0}, templates = {0}, fixed = {0};
-	const char zeros[8] = {0};
-	bool ok;
+	struct buf head = {0}, templates = {0};
+	bool ok = encode(p, stamp, &head, &templates) && write_all(fd, head.data, head.len) && write_all(fd, templates.data, templates.len);
 
-	encode(p, stamp, &head, &templates);
-	buf_put(&fixed, magic, sizeof magic);
-	buf_u32(&fixed, (uint32_t)head.len);
-	buf_u32(&fixed, checksum(head.data, head.len));
-	ok = !head.failed && !templates.failed && !fixed.failed && head.len <= HEAD_MAX && write_all(fd, fixed.data, fixed.len) && write_all(fd, head.data, head.len) &&
-	     write_all(fd, zeros, templates_at(head.len) - HEAD_FIXED - head.len) && write_all(fd, templates.data, templates.len);
 	buf_release(&head);
 	buf_release(&templates);
-	buf_release(&fixed);
 	return ok;
 }
 
@@ -523,7 +532,7 @@ void hints_free(struct hints *h)
 		next = p->next;
 		save(h, p);
 		if (p->mapped)
-			munmap((void *)(uintptr_t)p->mapped, p->stored);
+			munmap(p->mapped, p->stored);
 		free(p->files);
 		list_release(&p->list);
 		list_release(&p->before);

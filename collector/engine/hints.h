@@ -4,7 +4,7 @@
  * run one learns exactly which chains there were at the beginning. Hints, never more: a wrong one makes a chain that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id; what has no build-id is forgotten. A file that
- * is not ours alone to write, or damaged, is not read; templates of another btrec or processor are not used. */
+ * is not ours alone to write, or damaged, or another btrec's or processor's, is not used. */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 
@@ -21,7 +21,7 @@ struct hint_program;  /* opaque */
 
 #define HINT_NONE SIZE_MAX
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. stamp: templates that have another are not used. NULL without memory. */
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. stamp: files that have another are not used. NULL without memory. */
 struct hints *hints_new(const char *dir, uint64_t stamp);
 /* Keeps what is new; whether that succeeded is nobody's concern. */
 void hints_free(struct hints *h);

@@ -107,7 +107,7 @@ int main(void)
 
 @case("what is kept of a program changes no branch: from the first recording to the sixth")
 def warm():
-    programs = [["/bin/ls", "-l", "/usr"], ["/bin/sh", "-c", "for i in 1 2 3; do /bin/true; done; (exit 3); echo $?"], [own(COUNT % "f(n - 1) + f(n - 2)")],
+    programs = [["/bin/ls", "-l", "/usr"], ["/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do i=$((i + 1)); done; echo $i"], [own(COUNT % "f(n - 1) + f(n - 2)")],
                 [own(COUNT % "f(n - 1) + f(n - 2)", "-static")], [own(COUNT % "f(n - 1) + f(n - 2)", "-no-pie")]]
     for argv in programs:
         first = record(argv, ["--deterministic", "--snap-exit", "always"])
@@ -118,7 +118,8 @@ def warm():
             equal(again.out, first.out, "output of %s" % argv)
             equal(branches(again.trace) == listing, True, "same branches of %s in recording %d" % (argv, 2 * i + 2))
             equal(record(argv).out, first.out, "output of %s, wherever it lies" % argv) # what a snapshot has taken away is not learned from
-    check(all(os.stat(os.path.join(PLACE, name)).st_size > 100000 for name in os.listdir(PLACE)), "hardly a chain is kept: %s" % os.listdir(PLACE))
+    sizes = [os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE)]
+    check(sum(size > 100000 for size in sizes) >= len(programs), "hardly a chain is kept: %s" % sizes)
 
 
 @case("another program at the same path with the same build-id is recorded as what it is")
