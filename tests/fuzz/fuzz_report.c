@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole trace in memory through symbols, stacks, faults and both reports. Whatever the bytes are, the text has no character
+/* A whole trace in memory through symbols, stacks, faults and all reports. Whatever the bytes are, the text has no character
  * that acts on a terminal and the JSON is JSON. */
 #include "tests/fuzz/fuzz.h"
 
@@ -25,11 +25,11 @@ static char *print(print_report *report, const struct model *m, struct symbols *
 	return text;
 }
 
-static void look_at_text(const struct model *m, struct symbols *s, const struct report_options *o)
+static void look_at_text(print_report *report, const struct model *m, struct symbols *s, const struct report_options *o)
 {
 	size_t len;
 	int rc;
-	char *text = print(report_print, m, s, o, &len, &rc);
+	char *text = print(report, m, s, o, &len, &rc);
 
 	for (size_t i = 0, n; i < len; i += n) {
 		n = text[i] == '\n' ? 1 : bt_printable((const uint8_t *)text + i, len - i);
@@ -38,14 +38,14 @@ static void look_at_text(const struct model *m, struct symbols *s, const struct 
 	free(text);
 }
 
-static void look_at_json(const struct model *m, struct symbols *s, const struct report_options *o)
+static void look_at_json(print_report *report, const struct model *m, struct symbols *s, const struct report_options *o)
 {
 	size_t len;
 	int rc;
-	char *text = print(json_print, m, s, o, &len, &rc);
+	char *text = print(report, m, s, o, &len, &rc);
 	json_t *json = json_loadb(text, len, 0, NULL);
 
-	/* nothing is printed when there is no such thread */
+	/* nothing is printed when there is no such thread, or no CPU */
 	MUST(json ? json_is_object(json) : rc == 1 && !len);
 	json_decref(json);
 	free(text);
@@ -68,8 +68,10 @@ static void look_at_trace(const struct trace_file *files, size_t n)
 	MUST(!model_load(&m, t, &err));
 	MUST(!symbols_open(&s, m, &err));
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-		look_at_text(m, s, &options[i]);
-		look_at_json(m, s, &options[i]);
+		look_at_text(report_print, m, s, &options[i]);
+		look_at_text(report_print_by_cpu, m, s, &options[i]);
+		look_at_json(json_print, m, s, &options[i]);
+		look_at_json(json_print_by_cpu, m, s, &options[i]);
 	}
 	symbols_close(s);
 	model_free(m);
