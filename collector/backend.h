@@ -19,6 +19,7 @@ enum backend_stop {
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
 	BACKEND_SIGNAL,	       /* a signal of the program's own (siginfo) waits to be delivered */
 	BACKEND_HANDLER,       /* at the first instruction of a signal handler */
+	BACKEND_MID_RUN,       /* in the midst of what resume() has begun, which proceed() goes on with; task->regs are those before that */
 	BACKEND_GONE,	       /* the task was killed; its wait status follows */
 };
 
@@ -42,7 +43,7 @@ struct backend_ops {
 	/* Goes on with what resume() had begun when another stop than those for stopped() came in between. Returns as it does. */
 	int (*proceed)(struct backend *b, struct task *task);
 
-	/* Makes a running task give BACKEND_SLICE as soon as it can. */
+	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);
 
 	/* The stopped task is about to be let go: puts back whatever of its state the backend keeps changed. */
@@ -62,7 +63,7 @@ struct backend_ops {
 	/* No task runs under it any more. May be NULL. */
 	void (*close)(struct backend *b);
 
-	/* Makes sense of a WAIT_SYSCALL or WAIT_SIGNAL stop; of native code also of WAIT_INTERRUPT while it ran. info is filled for BACKEND_SIGNAL. */
+	/* Makes sense of a WAIT_SYSCALL, WAIT_SIGNAL or WAIT_INTERRUPT stop. info is filled for BACKEND_SIGNAL. */
 	enum backend_stop (*stopped)(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info);
 };
 

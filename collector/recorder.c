@@ -75,6 +75,10 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 	case BACKEND_SYSCALL_EXIT:
 		recorder_syscall_left(r, task);
 		return;
+	case BACKEND_MID_RUN:
+		task->mid_run = true;
+		recorder_make_ready(r, task);
+		return;
 	case BACKEND_SIGNAL:
 		recorder_signal_arrived(r, task, &info);
 		return;

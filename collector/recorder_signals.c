@@ -123,6 +123,9 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
 	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
+	if (!task->pending_signal)
+		recorder_call_again(task);
+	task->call_cut = false;
 	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; let go, it dies of it. */
 	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
 		task->pending_signal = 0;

@@ -120,11 +120,24 @@ static void redo_interrupted(struct task *task)
 	bool ours = task->interrupted, any;
 
 	task->interrupted = false;
-	if ((int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any) || !(ours || any))
+	/* What sigreturn gives is the result of the call that its handler interrupted. */
+	if (is_call(task, SYS_rt_sigreturn) || (int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any) || !(ours || any))
 		return;
 	task->regs.rax = task->call.nr;
 	task->regs.rip -= 2;
 	tracee_set_regs(task->tid, &task->regs);
+}
+
+/* The same of a call that was made without a stop. */
+void recorder_call_again(struct task *task)
+{
+	bool any;
+
+	if (!task->call_cut || recorder_signal_waits(task, &any))
+		return;
+	tracee_restart(&task->regs);
+	tracee_set_regs(task->tid, &task->regs);
+	task->syscall_restarts = true;
 }
 
 void recorder_write_calls(struct recorder *r, struct task *task)

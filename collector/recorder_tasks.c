@@ -351,12 +351,10 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 		return;
 	if (task->state == TASK_GROUP_STOPPED && task->tid == r->initial_pid && r->notify)
 		r->notify(r->notify_arg, r, SIGCONT);
-	if (task->state == TASK_RUNNING && r->backend.ops->native) {
+	if (task->state == TASK_RUNNING) {
 		recorder_on_backend_stop(r, task, ev);
 		return;
 	}
-	if (task->state == TASK_RUNNING)
-		task->mid_run = true;
 	if (!task->mid_run) {
 		tracee_get_regs(task->tid, &task->regs);
 		if (recorder_from_trap_waits(task)) {

@@ -133,6 +133,8 @@ bool recorder_halt(struct recorder *r, struct task *task)
 			return false;
 		if (recorder_take_event(r, task->tid, r->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL, SIGTRAP, &ev))
 			recorder_on_backend_stop(r, task, &ev);
+		else if (recorder_take_event(r, task->tid, WAIT_INTERRUPT, SIGTRAP, &ev))
+			recorder_on_interrupt(r, task, &ev);
 		else /* the registers from before what it is in the middle of */
 			return !r->backend.ops->native || !tracee_get_regs(task->tid, &task->regs);
 	}

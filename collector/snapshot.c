@@ -115,7 +115,7 @@ static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot
 		.point = task_point(task),
 		.position = task->ring.next,
 		.epoch = task->process->space->epoch,
-		.in_syscall = task->in_syscall,
+		.in_syscall = task->in_syscall || task->syscall_restarts,
 		.regs = task->regs,
 	};
 

@@ -174,6 +174,13 @@ bool stepper_hides_fault(const struct task *task)
 	return st->hidden & MASK_OF(SIGSEGV);
 }
 
+bool stepper_hides_signals(const struct task *task)
+{
+	const struct step_task *st = task->backend;
+
+	return st->hidden || task->process->trap_ignored;
+}
+
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every trap. Ignored it is again whenever
  * the program can ask. */
 static int restore_trap_disposition(struct task *task)
@@ -518,6 +525,8 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	struct step_task *st = task->backend;
 	bool ours = false;
 
+	if (ev->type == WAIT_INTERRUPT)
+		return BACKEND_MID_RUN;
 	if (ev->type == WAIT_SYSCALL)
 		return syscall_stop(task);
 	if (tracee_get_siginfo(task->tid, info))

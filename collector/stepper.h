@@ -19,6 +19,9 @@ bool stepper_keep_trap(struct task *task, siginfo_t *info);
 /* Whether the program blocks SIGSEGV and the kernel does not know. */
 bool stepper_hides_fault(const struct task *task);
 
+/* Whether the kernel has another mask of the task's signals than the program made, or another disposition of SIGTRAP. */
+bool stepper_hides_signals(const struct task *task);
+
 /* The instruction at task->regs.rip has faulted while stepper_hides_fault(): executes it again so that the kernel does what it does to a fault whose
  * signal is blocked. Returns 0 or -BT_E_GONE. */
 int stepper_fault_again(struct backend *b, struct task *task);

@@ -88,6 +88,7 @@ struct task {
 
 	bool in_syscall;
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */
+	bool call_cut;	       /* its last system call was made without a stop and gave EINTR for what stopped it now */
 	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
 	bool mid_run;	       /* it was stopped in what the backend had begun: registers are those before that */
 	bool halted;	       /* for the snapshot that is being taken */

@@ -22,6 +22,7 @@ enum {
 	KERNEL_SIGSET_SIZE = 8,
 	/* Results with which a system call asks the kernel to be restarted (include/linux/errno.h). */
 	ERESTART_FIRST = 512, /* ERESTARTSYS */
+	ERESTART_NO_HANDLER = 514, /* ERESTARTNOHAND: to a handler it is EINTR */
 	ERESTART_LAST = 516,  /* ERESTART_RESTARTBLOCK */
 };
 
@@ -262,6 +263,8 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 
 	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
 }
+
+void tracee_restart(struct bt_regs *regs) { regs->rax = (uint64_t)-ERESTART_NO_HANDLER; }
 
 /* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
 static bool await_syscall_stop(pid_t tid)

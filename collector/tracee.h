@@ -63,6 +63,9 @@ int tracee_signals(pid_t tid, struct tracee_signals *out);
 /* Whether registers are those behind a system call that the kernel will make again if no handler is entered: programs never see its result. */
 bool tracee_wants_restart(const struct bt_regs *regs);
 
+/* The registers are those behind a system call that gave EINTR: the kernel will make it again if no handler is entered. */
+void tracee_restart(struct bt_regs *regs);
+
 /* Executes one system call in the task, which is stopped outside of any system call, in user mode; its registers are put back.
  * The syscall instruction is written over the code at rip for that time. Other stops that come meanwhile are
  * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */

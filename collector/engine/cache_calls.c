@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls in the cache, from the tracer's side: when they may be made there, and what was made. */
+#include <errno.h>
 #include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -59,8 +60,10 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
 		return 0;
-	if (task->unit->tasks > 1) /* a slow file system may be served by another task of the unit */
-		grant &= ~(uint64_t)CALLS_PATHS;
+	if (task->unit->tasks > 1) /* nobody has the turn while the task waits; a slow file system may be served by another task of the unit */
+		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
+	if (engine_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
+		grant &= ~(uint64_t)CALLS_WAIT;
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
 		grant &= ~(uint64_t)CALLS_WRITE;
 	if (!table)
@@ -145,9 +148,14 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 	return 0;
 }
 
-void calls_interrupted(struct task *task, siginfo_t *info)
+void calls_interrupted(struct task *task, const struct stretch *s)
 {
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
+	task->call_cut = s->called && (int64_t)task->regs.rax == -EINTR && (int64_t)task->regs.orig_rax >= 0;
+}
+
+void calls_signalled(const struct task *task, siginfo_t *info)
+{
 	if (info->si_signo == SIGSYS && info->si_code == CODE_SECCOMP && (uint64_t)(uintptr_t)info->si_call_addr - region_address(CODE_AT) < CODE_SIZE)
 		info->si_call_addr = (void *)(uintptr_t)task->regs.rip;
 }

@@ -264,10 +264,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	}
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
-	if (es)
-		ctx.calls = calls_grant(task, es);
 	if (chain == CHAIN_NONE || engine_hide_trap(task))
 		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	ctx.calls = calls_grant(task, es);
 	et->ticks = b->ticks;
 	if (et->ticks)
 		prepare_ticks(&ctx);

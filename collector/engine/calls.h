@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which system calls may run in the cache, without a stop: those that return soon, change nothing that the engine or the recorder keeps
- * track of, and show the program nothing that they hide from it. */
+/* Which system calls may run in the cache, without a stop: those that change nothing that the engine or the recorder keeps track of, and show
+ * the program nothing that they hide from it. Where others of the unit wait for the turn, only those that return soon. */
 #ifndef BT_CALLS_H
 #define BT_CALLS_H
 
@@ -16,23 +16,26 @@ enum calls_need {
 	CALLS_OPERATION = 1 << 4,  /* its second argument is one of calls_operations */
 	CALLS_CLOSE = 1 << 5,	   /* the descriptor is gone behind it */
 	CALLS_COPY = 1 << 6,	   /* it gives a descriptor that is what the first argument is */
-	CALLS_STOP = 1 << 7,	   /* never granted */
-	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY,
+	CALLS_WAIT = 1 << 7,	   /* it may wait: only where nobody else waits for the turn. So may calls of descriptors of which the table says so */
+	CALLS_ANY = 1 << 8,	   /* with CALLS_DESCRIPTORS: where calls may wait, the descriptor may be any */
+	CALLS_GIVES = 1 << 9,	   /* it gives a descriptor whose calls may wait */
+	CALLS_STOP = 1 << 15,	   /* never granted */
+	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
+		    CALLS_GIVES,
 };
 
 enum {
 	CALLS_NUMBERS = 512,
-	CALLS_OPERATIONS = 8,
 };
 
 /* enum calls_need of a system call; CALLS_STOP for those that are not listed. */
-uint8_t calls_class(uint64_t nr);
+uint16_t calls_class(uint64_t nr);
 
-/* A call that runs in the cache with these second arguments only; those in front are CALLS_COPY. */
+/* A second argument with which a call may run in the cache, and what it needs then: CALLS_COPY, CALLS_WAIT or nothing more. Those of a call stand
+ * together. */
 struct calls_operation {
-	uint16_t nr;
-	uint8_t count, copies;
-	uint32_t allowed[CALLS_OPERATIONS];
+	uint16_t nr, need;
+	uint32_t value;
 };
 extern const struct calls_operation calls_operations[];
 extern const size_t calls_operations_count;

@@ -17,9 +17,10 @@
 
 /* What a byte of the table says. */
 enum {
-	UNKNOWN,
+	UNKNOWN = DESCRIPTOR_UNKNOWN,
 	AT_ONCE = DESCRIPTOR_AT_ONCE,
-	OTHER, /* looked at: not such a one */
+	STOPS = DESCRIPTOR_STOPS,
+	WAITS = DESCRIPTOR_WAITS,
 
 	X32_FIRST = 0x40000000, /* numbers of the x32 table (arch/x86/include/uapi/asm/unistd.h) */
 	X32_COUNT = 0x1000,
@@ -27,7 +28,7 @@ enum {
 
 /* ---- What a descriptor is ---- */
 
-/* File systems of this machine's own: their reads and writes wait for nothing but a disk. Not procfs: it shows what stepping changes. */
+/* File systems of this machine's own: their reads and writes wait for nothing but a disk. */
 static bool is_local(const char *type)
 {
 	static const char *const local[] = {"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "ramfs", "rootfs", "devtmpfs", "overlay", "f2fs",
@@ -39,8 +40,16 @@ static bool is_local(const char *type)
 	return false;
 }
 
-/* The type of the file system mounted under this id, as the task sees it (proc_pid_mountinfo(5)). */
-static bool mount_is_local(pid_t tid, uint64_t id)
+/* procfs shows where a call is made, and memory can be written through it. */
+static uint8_t kind_of_files(const char *type)
+{
+	if (!*type || !strcmp(type, "proc"))
+		return STOPS;
+	return is_local(type) ? AT_ONCE : WAITS;
+}
+
+/* Of the file system mounted under this id, as the task sees it (proc_pid_mountinfo(5)). */
+static uint8_t kind_of_mount(pid_t tid, uint64_t id)
 {
 	char path[40], line[8192], type[32] = "";
 	unsigned long long number;
@@ -49,7 +58,7 @@ static bool mount_is_local(pid_t tid, uint64_t id)
 	snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)tid);
 	f = fopen(path, "re");
 	if (!f)
-		return false;
+		return STOPS;
 	while (fgets(line, sizeof line, f)) {
 		const char *dash = strstr(line, " - ");
 
@@ -60,21 +69,21 @@ static bool mount_is_local(pid_t tid, uint64_t id)
 		break;
 	}
 	fclose(f);
-	return is_local(type);
+	return kind_of_files(type);
 }
 
-static bool on_local_mount(struct descriptors *d, pid_t tid, const struct statx *st)
+static uint8_t kind_on_mount(struct descriptors *d, pid_t tid, const struct statx *st)
 {
 	struct mount_kind *m;
 
 	for (unsigned i = 0; i < MOUNT_KINDS; i++) {
 		m = &d->mounts[i];
 		if (m->id == st->stx_mnt_id && m->major == st->stx_dev_major && m->minor == st->stx_dev_minor && m->id)
-			return m->local;
+			return m->kind;
 	}
 	m = &d->mounts[d->mount_next++ % MOUNT_KINDS];
-	*m = (struct mount_kind){st->stx_mnt_id, st->stx_dev_major, st->stx_dev_minor, mount_is_local(tid, st->stx_mnt_id)};
-	return m->local;
+	*m = (struct mount_kind){st->stx_mnt_id, st->stx_dev_major, st->stx_dev_minor, kind_of_mount(tid, st->stx_mnt_id)};
+	return m->kind;
 }
 
 /* null, zero, full, random, urandom (Documentation/admin-guide/devices.txt). */
@@ -88,22 +97,21 @@ static bool is_endless(const struct statx *st)
 	return false;
 }
 
-/* What the table is to say of a descriptor: whether reading and writing return at once. Without asking a file system that may not answer: one of FUSE may be served by the very
- * program that is stopped. */
+/* What the table is to say of a descriptor. Without asking a file system that may not answer: one of FUSE may be served by the very program that is
+ * stopped. */
 static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
 {
 	struct statx st;
 	char path[48];
-	bool at_once;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &st))
 		return UNKNOWN;
 	if (S_ISCHR(st.stx_mode))
-		at_once = is_endless(&st);
-	else
-		at_once = (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)) && st.stx_mask & STATX_MNT_ID && on_local_mount(d, tid, &st);
-	return at_once ? AT_ONCE : OTHER;
+		return is_endless(&st) ? AT_ONCE : WAITS;
+	if (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode))
+		return st.stx_mask & STATX_MNT_ID ? kind_on_mount(d, tid, &st) : (uint8_t)STOPS;
+	return S_ISLNK(st.stx_mode) ? STOPS : WAITS;
 }
 
 /* ---- The table ---- */
@@ -112,7 +120,7 @@ static uint8_t look_up(const struct window *w, pid_t tid, uint32_t fd)
 {
 	uint8_t kind = UNKNOWN;
 
-	return window_read(w, tid, DESCRIPTORS_AT + fd, &kind, 1) ? kind : (uint8_t)OTHER;
+	return window_read(w, tid, DESCRIPTORS_AT + fd, &kind, 1) ? kind : (uint8_t)STOPS;
 }
 
 static void enter(const struct window *w, pid_t tid, uint32_t fd, uint8_t kind)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a process's descriptors: those whose calls return at once are entered in a table in the engine's region (a byte per
- * descriptor), by which the cache's code decides whether a call on them needs a stop.
+/* What is known of a process's descriptors, in a table in the engine's region (a byte per descriptor), by which the cache's code decides whether
+ * a call on them needs a stop: their calls return at once, may wait, or are made at stops.
  *
  * An entry says that the descriptor is open, is such a file, and that nobody is about to close it. The tracer enters it while the task that used the
  * descriptor has its unit's turn, so that nobody closes it meanwhile; a close in the cache or at a stop takes it out before the call is made.
@@ -16,11 +16,11 @@
 #include "collector/engine/window.h"
 #include "collector/tracee.h"
 
-/* Whether a mounted file system is local, so that its files answer at once. */
+/* What the table says of files of a mounted file system. */
 struct mount_kind {
 	uint64_t id;
 	uint32_t major, minor; /* of its files */
-	bool local;
+	uint8_t kind;
 };
 
 enum {

@@ -3,8 +3,10 @@
  * calls, deliveries of signals, faults, instructions that are not for the cache - is done at the application's own addresses by the
  * stepper, an instruction at a time, so that the kernel and the program see only application state. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 #include "collector/engine/watch.h"
 #include "collector/stepper.h"
@@ -80,6 +82,17 @@ static bool hides_fault(struct task *task)
 	return hides;
 }
 
+bool engine_hides_signals(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	bool hides;
+
+	task->backend = et->step;
+	hides = stepper_hides_signals(task);
+	task->backend = et;
+	return hides;
+}
+
 static bool step_keeps(struct task *task, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
@@ -145,11 +158,20 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	struct engine_task *et = task->backend;
 	const uint64_t now[3] = {0, 1, UINT64_MAX}; /* limit, stop, mask */
 	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+	uint64_t calling = 0;
 
 	(void)b;
 	et->stop_wanted = true;
-	if (et->in_cache && es && !window_write(&es->window, task->tid, CTX_LIMIT, now, sizeof now))
+	if (!et->in_cache || !es)
+		return;
+	if (!window_write(&es->window, task->tid, CTX_LIMIT, now, sizeof now)) {
 		et->stop_wanted = false; /* gone */
+		return;
+	}
+	/* The task says that it is about to call before it looks whether a stop is wanted. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (window_read(&es->window, task->tid, CTX_CALLING, &calling, sizeof calling) && calling)
+		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 
 static bool is_fault(const siginfo_t *info)
@@ -184,12 +206,55 @@ static enum backend_stop written(struct backend *b, struct task *task, struct en
 	}
 }
 
+/* Something else was reported before the signal that is held: the kernel has it again, so that nothing waits without it. Where that is not permitted
+ * (the program has changed its user), it stays held. */
+static void post_held(struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	if (et->holds && !tgkill(task->process->pid, task->tid, et->held.si_signo)) {
+		et->holds = false;
+		et->posted = true;
+	}
+}
+
+/* It has come again: it is what it was. */
+static int recognize_posted(struct task *task, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+
+	if (!et->posted || info->si_signo != et->held.si_signo || info->si_code != SI_TKILL || info->si_pid != getpid())
+		return 0;
+	et->posted = false;
+	*info = et->held;
+	return tracee_set_siginfo(task->tid, info);
+}
+
+static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
+{
+	post_held(task);
+	if (signo && watch_before_signal(b, task, action))
+		return -BT_E_GONE;
+	if (signo || task->in_syscall || task->syscall_restarts)
+		return engine_step(b, task, signo, action);
+	return cache_enter(b, task, false);
+}
+
+/* No place was found: to the next trap of the cache's own, unless another stop is to be waited for. */
+static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
+{
+	engine_stop_soon(b, task);
+	return s->far && !tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_RUNS : BACKEND_GONE;
+}
+
 /* A signal while the task was in the cache. A fault is raised again by the instruction itself, at its own address, so that all the
  * kernel tells the program of it is true. */
 static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 
+	if (recognize_posted(task, info))
+		return BACKEND_GONE;
 	s->fault = is_fault(info);
 	if (!stretch_find_state(task, es, s)) {
 		if (is_fault(info)) { /* the region has been damaged: the program gets what there is */
@@ -203,22 +268,50 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		/* Another stop comes first, or the place is far: the signal waits for the next trap of the cache's own. */
 		et->holds = true;
 		et->held = *info;
-		if (s->far) {
-			engine_stop_soon(b, task);
-			return tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_GONE : BACKEND_RUNS;
-		}
-		return BACKEND_GONE;
+		return go_on(b, task, s);
 	}
 	if (stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
 	if (watch_is_fault(es, info))
 		return written(b, task, es, info);
+	calls_interrupted(task, s);
 	if ((info->si_signo == SIGTRAP || info->si_signo == SIGSEGV) && step_keeps(task, info))
-		return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
+		return engine_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (is_fault(info))
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
-	calls_interrupted(task, info);
+	calls_signalled(task, info);
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
+}
+
+/* engine_stop_soon() has interrupted it: it may have been waiting in a system call, which is made again. */
+static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = task->process->space->extension;
+	struct tracee_signals signals;
+	struct stretch s = {0};
+
+	if (tracee_signals(task->tid, &signals) || tracee_get_regs(task->tid, &s.regs))
+		return BACKEND_GONE;
+	/* What waits already comes first: it may be a trap or a fault of the cache's. */
+	if (et->holds || (signals.pending | signals.shared_pending) & ~signals.blocked)
+		return tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_GONE : BACKEND_RUNS;
+	if (!stretch_find_state(task, es, &s))
+		return go_on(b, task, &s);
+	if (stretch_leave(task, es, &s))
+		return BACKEND_GONE;
+	calls_interrupted(task, &s);
+	/* QUIRK(interrupt-eintr) */
+	if (task->call_cut)
+		tracee_restart(&task->regs);
+	task->syscall_restarts |= task->call_cut;
+	task->call_cut = false;
+	if (tracee_set_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	if (s.flags_lost)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	et->stop_wanted = false;
+	return BACKEND_SLICE;
 }
 
 static enum backend_stop cache_stopped(struct backend *b, struct task *task, siginfo_t *info)
@@ -230,6 +323,9 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 		return BACKEND_GONE;
 	if (stretch_is_own_trap(info, &s.regs))
 		return on_trap(b, task, es, &s, info);
+	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
+	if (info->si_signo == SIGTRAP && info->si_code == TRAP_TRACE && stretch_is_in_code(&s.regs))
+		return tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_GONE : BACKEND_RUNS;
 	return on_signal(b, task, es, &s, info);
 }
 
@@ -265,15 +361,6 @@ static void engine_task_release(struct backend *b, struct task *task)
 	task->backend = et->step;
 	stepper_ops.task_release(b, task);
 	free(et);
-}
-
-static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
-{
-	if (signo && watch_before_signal(b, task, action))
-		return -BT_E_GONE;
-	if (signo || task->in_syscall || task->syscall_restarts)
-		return engine_step(b, task, signo, action);
-	return cache_enter(b, task, false);
 }
 
 static int engine_proceed(struct backend *b, struct task *task)
@@ -319,10 +406,12 @@ static void engine_execed(struct backend *b, struct task *task)
 }
 
 /* A signal while the stepper had the task. */
-static enum backend_stop step_signalled(struct backend *b, struct task *task, const siginfo_t *info)
+static enum backend_stop step_signalled(struct backend *b, struct task *task, siginfo_t *info)
 {
 	struct engine_space *es = task->process->space->extension;
 
+	if (recognize_posted(task, info))
+		return BACKEND_GONE;
 	if (es && watch_is_fault(es, info))
 		return written(b, task, es, info);
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && hides_fault(task))
@@ -350,6 +439,8 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	struct engine_task *et = task->backend;
 	enum backend_stop stop;
 
+	if (et->in_cache && ev->type == WAIT_INTERRUPT)
+		return cache_interrupted(b, task);
 	if (et->in_cache)
 		return cache_stopped(b, task, info);
 	stop = step_stopped(b, task, ev, info);

@@ -27,6 +27,7 @@ struct context {
 	uint64_t slots[CTX_SLOT_COUNT];
 	uint64_t from;
 	uint64_t r10;
+	uint64_t calling;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 
@@ -91,6 +92,7 @@ struct engine_task {
 	bool looked_at; /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
+	bool posted; /* sent again, when something else came before it could be reported */
 	siginfo_t held;
 	struct task *task;
 	struct engine_space *space; /* in whose list of tasks it is */
@@ -176,9 +178,11 @@ void calls_left(struct task *task);
 /* The task is gone. */
 void calls_forget_task(struct task *task);
 
-/* A signal waits for the task, which has just left the cache: says whether the kernel will make its call again, and corrects what the signal tells
- * of a call. */
-void calls_interrupted(struct task *task, siginfo_t *info);
+/* The task has just left the cache, where a signal or a stop of ours may have ended its call: says whether the kernel will make that again. */
+void calls_interrupted(struct task *task, const struct stretch *s);
+
+/* Corrects what a signal that the task got in the cache tells of a call. */
+void calls_signalled(const struct task *task, siginfo_t *info);
 
 /* Enters the system calls made in the cache into the task's list, and the records that stand before them into its log. Returns 0 or -BT_E_GONE. */
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
@@ -218,5 +222,8 @@ void engine_prepare(const struct backend *b, struct task *task);
 
 /* Puts away what stepping has changed in the task: the cache's code does not know of it. Returns as stepper_hide_trap() does. */
 int engine_hide_trap(struct task *task);
+
+/* Whether the kernel has other masks or dispositions of the task's signals than the program made. */
+bool engine_hides_signals(struct task *task);
 
 #endif

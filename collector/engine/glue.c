@@ -9,10 +9,11 @@ enum {
 	JE = 0x74,
 	JMP8 = 0xeb,
 	JRCXZ = 0xe3,
-	CC_AE = 3, /* conditions */
+	CC_B = 2, /* conditions */
+	CC_AE = 3,
 	CC_E = 4,
 	CC_NE = 5,
-	CALL_BRANCHES = 32,
+	CALL_BRANCHES = 64,
 };
 
 static size_t short_jump(struct emitter *e, uint8_t opcode)
@@ -147,40 +148,83 @@ static void land_all(struct emitter *e, const struct forward *f)
 		emit_patch(e, f->sites[i], e->base + e->len);
 }
 
-/* The second argument of the calls that have operations. Ends at no; those that may run go to yes, or to copy. */
-static void emit_operations(struct emitter *e, struct forward *yes, struct forward *copy, struct forward *no)
+/* Where a call goes on that has been found to be possible, or not. */
+struct call_ways {
+	struct forward yes, copy, wait, no;
+};
+
+/* The second argument of the calls that have operations. Ends at no; those that may run go to yes, or to what else they need. */
+static void emit_operations(struct emitter *e, struct call_ways *to)
 {
-	for (size_t i = 0; i < calls_operations_count; i++) {
-		const struct calls_operation *o = &calls_operations[i];
+	for (size_t i = 0, end; i < calls_operations_count; i = end) {
 		size_t other;
 
 		EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
 		emit_u32(e, CTX_RAX);
-		emit_u32(e, o->nr);
+		emit_u32(e, calls_operations[i].nr);
 		other = emit_jcc(e, CC_NE);
-		for (int k = 0; k < o->count; k++) {
+		for (end = i; end < calls_operations_count && calls_operations[end].nr == calls_operations[i].nr; end++) {
+			const struct calls_operation *o = &calls_operations[end];
+
 			EMIT(e, 0x81, 0xfe); /* cmp esi, operation */
-			emit_u32(e, o->allowed[k]);
-			jump_if(e, k < o->copies ? copy : yes, CC_E);
+			emit_u32(e, o->value);
+			jump_if(e, o->need & CALLS_COPY ? &to->copy : o->need & CALLS_WAIT ? &to->wait : &to->yes, CC_E);
 		}
 		emit_patch(e, other, e->base + e->len);
 	}
-	no->sites[no->count++] = emit_jump(e);
+	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
-/* The first argument is a descriptor that is in the table; one that is to be closed leaves it. al: enum calls_need of the call, which stays. */
+/* test eax, needs */
+static void emit_test_class(struct emitter *e, uint32_t needs)
+{
+	emit_u8(e, 0xa9);
+	emit_u32(e, needs);
+}
+
+/* test dword gs:[calls], need */
+static void emit_test_grant(struct emitter *e, uint32_t need)
+{
+	EMIT(e, 0x65, 0xf7, 0x04, 0x25);
+	emit_u32(e, CTX_CALLS);
+	emit_u32(e, need);
+}
+
+/* cmp dword gs:[at], 0 */
+static void emit_is_zero(struct emitter *e, uint32_t at)
+{
+	EMIT(e, 0x65, 0x83, 0x3c, 0x25);
+	emit_u32(e, at);
+	emit_u8(e, 0);
+}
+
+/* cmp byte gs:[rcx+table], kind */
+static void emit_compare_kind(struct emitter *e, uint8_t kind)
+{
+	EMIT(e, 0x65, 0x80, 0xb9);
+	emit_u32(e, DESCRIPTORS_AT);
+	emit_u8(e, kind);
+}
+
+/* The first argument is a descriptor of which the table allows it; one that is to be closed leaves it. eax: enum calls_need of the call, which stays. */
 static void emit_descriptor(struct emitter *e, struct forward *no)
 {
-	size_t keep;
+	size_t keep, at_once, any;
 
 	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
 	emit_u32(e, DESCRIPTORS);
 	jump_if(e, no, CC_AE);
-	EMIT(e, 0x65, 0x80, 0xb9); /* cmp byte gs:[rcx+table], at once */
-	emit_u32(e, DESCRIPTORS_AT);
-	emit_u8(e, DESCRIPTOR_AT_ONCE);
-	jump_if(e, no, CC_NE);
-	EMIT(e, 0xa8, CALLS_CLOSE); /* test al, closes */
+	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	at_once = emit_jcc(e, CC_E);
+	emit_test_grant(e, CALLS_WAIT);
+	jump_if(e, no, CC_E);
+	emit_test_class(e, CALLS_ANY);
+	any = emit_jcc(e, CC_NE);
+	emit_compare_kind(e, DESCRIPTOR_WAITS);
+	jump_if(e, no, CC_B);
+	emit_patch(e, at_once, e->base + e->len);
+	emit_patch(e, any, e->base + e->len);
+	emit_test_class(e, CALLS_CLOSE);
 	keep = short_jump(e, JE);
 	EMIT(e, 0x65, 0xc6, 0x81); /* mov byte gs:[rcx+table], 0 */
 	emit_u32(e, DESCRIPTORS_AT);
@@ -226,12 +270,12 @@ static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
  * application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
 static void emit_call(struct code_cache *c, struct emitter *e)
 {
-	struct forward yes = {.count = 0}, copy = {.count = 0}, no = {.count = 0};
+	struct call_ways to = {.yes = {.count = 0}};
 	uint32_t table = (uint32_t)e->len;
-	size_t plain;
+	size_t plain, known;
 
 	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++)
-		emit_u8(e, calls_class(nr));
+		EMIT(e, (uint8_t)calls_class(nr), (uint8_t)(calls_class(nr) >> 8));
 	c->call = (uint32_t)e->len;
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
@@ -239,38 +283,45 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
 	emit_u32(e, CALLS_NUMBERS);
-	jump_if(e, &no, CC_AE);
-	EMIT(e, 0x65, 0x0f, 0xb6, 0x81); /* movzx eax, byte gs:[rcx+table] */
+	jump_if(e, &to.no, CC_AE);
+	EMIT(e, 0x65, 0x0f, 0xb7, 0x04, 0x4d); /* movzx eax, word gs:[rcx*2+table] */
 	emit_u32(e, CODE_AT + table);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[calls] */
 	emit_u32(e, CTX_CALLS);
-	EMIT(e, 0xf7, 0xd1, 0x84, 0xc1); /* not ecx; test cl, al */
-	jump_if(e, &no, CC_NE);
-	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[stop], 0 */
-	emit_u32(e, CTX_STOP);
-	emit_u8(e, 0);
-	jump_if(e, &no, CC_NE);
-	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[call_next], 0 */
-	emit_u32(e, CTX_CALL_NEXT);
-	emit_u8(e, 0);
-	jump_if(e, &no, CC_E);
-	EMIT(e, 0xa8, CALLS_DESCRIPTORS); /* test al */
+	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
+	jump_if(e, &to.no, CC_NE);
+	emit_is_zero(e, CTX_CALL_NEXT);
+	jump_if(e, &to.no, CC_E);
+	emit_test_class(e, CALLS_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
-	emit_descriptor(e, &no);
+	emit_descriptor(e, &to.no);
 	emit_patch(e, plain, e->base + e->len);
 	emit_set(e, CTX_COPY, 0);
-	EMIT(e, 0xa8, CALLS_COPY);
-	jump_if(e, &copy, CC_NE);
-	EMIT(e, 0xa8, CALLS_OPERATION);
-	jump_if(e, &yes, CC_E);
-	emit_operations(e, &yes, &copy, &no);
-	land_all(e, &copy);
-	EMIT(e, 0x65, 0xf6, 0x04, 0x25); /* test byte gs:[calls], copy */
-	emit_u32(e, CTX_CALLS);
-	emit_u8(e, CALLS_COPY);
-	jump_if(e, &no, CC_E);
-	emit_set(e, CTX_COPY, 1);
-	land_all(e, &yes);
+	emit_test_class(e, CALLS_COPY);
+	jump_if(e, &to.copy, CC_NE);
+	emit_test_class(e, CALLS_GIVES);
+	known = emit_jcc(e, CC_E);
+	emit_set(e, CTX_COPY, DESCRIPTOR_WAITS);
+	emit_patch(e, known, e->base + e->len);
+	emit_test_class(e, CALLS_OPERATION);
+	jump_if(e, &to.yes, CC_E);
+	emit_operations(e, &to);
+	land_all(e, &to.copy);
+	emit_test_grant(e, CALLS_COPY);
+	jump_if(e, &to.no, CC_E);
+	EMIT(e, 0x89, 0xf9, 0x65, 0x0f, 0xb6, 0x89); /* mov ecx, edi; movzx ecx, byte gs:[rcx+table] */
+	emit_u32(e, DESCRIPTORS_AT);
+	emit_store(e, X86_RCX, CTX_COPY);
+	to.yes.sites[to.yes.count++] = emit_jump(e);
+	land_all(e, &to.wait);
+	emit_test_grant(e, CALLS_WAIT);
+	jump_if(e, &to.no, CC_E);
+	land_all(e, &to.yes);
+	/* Who asks for a stop looks whether the task is here after that, and interrupts it then: one of the two is seen. */
+	EMIT(e, 0xb9, 1, 0, 0, 0, 0x65, 0x87, 0x0c, 0x25); /* mov ecx, 1; xchg gs:[calling], ecx: a barrier */
+	emit_u32(e, CTX_CALLING);
+	emit_is_zero(e, CTX_STOP);
+	jump_if(e, &to.no, CC_NE);
 	emit_load(e, X86_RCX, CTX_CALL_NEXT);
 	emit_note(e);
 	emit_load(e, X86_RCX, CTX_BACK);
@@ -279,7 +330,8 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_load(e, X86_R11, CTX_R11);
 	emit_back_to_call(e);
-	land_all(e, &no);
+	land_all(e, &to.no);
+	emit_set(e, CTX_CALLING, 0);
 	emit_back_to_call(e);
 }
 
@@ -294,6 +346,7 @@ static void emit_called(struct code_cache *c, struct emitter *e)
 	emit_u32(e, CALL_NOTES_END + NOTE_RESULT);
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
 	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+	emit_set(e, CTX_CALLING, 0);
 	emit_load(e, X86_RCX, CTX_COPY);
 	nothing = short_jump(e, JRCXZ);
 	emit_store(e, X86_RAX, CTX_RAX);
@@ -302,9 +355,10 @@ static void emit_called(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, descriptors */
 	emit_u32(e, DESCRIPTORS);
 	failed = emit_jcc(e, CC_AE);
-	EMIT(e, 0x65, 0xc6, 0x81); /* mov byte gs:[rcx+table], at once */
+	EMIT(e, 0x65, 0x8a, 0x04, 0x25); /* mov al, gs:[kind] */
+	emit_u32(e, CTX_COPY);
+	EMIT(e, 0x65, 0x88, 0x81); /* mov gs:[rcx+table], al */
 	emit_u32(e, DESCRIPTORS_AT);
-	emit_u8(e, DESCRIPTOR_AT_ONCE);
 	emit_patch(e, failed, e->base + e->len);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);

@@ -26,7 +26,7 @@ enum {
 	CTX_BACK = 0x48,   /* where the checkpoint's common part goes back to */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
-	CTX_COPY = CTX_ENTRY, /* of a system call: whether its result is a descriptor like its first argument */
+	CTX_COPY = CTX_ENTRY, /* of a system call: what the table is to say of the descriptor that it gives */
 	CTX_RDX = 0x60,
 	CTX_CALLS = 0x68,  /* enum calls_need: what is granted to system calls in the cache (calls.h) */
 	CTX_CALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */
@@ -35,12 +35,16 @@ enum {
 	CTX_SLOT_COUNT = 8,
 	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
 	CTX_R10 = 0xc0,	  /* the application's inside an indirect branch: nothing waits for it there, as it would for a result in rax, or for an argument */
-	CTX_SIZE = 0xc8,
+	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
+	CTX_SIZE = 0xd0,
 
 	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
 	DESCRIPTORS_AT = 0x1000,
 	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
+	DESCRIPTOR_UNKNOWN = 0,
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
+	DESCRIPTOR_STOPS = 2,	/* calls on it are made at stops */
+	DESCRIPTOR_WAITS = 3,	/* they may wait: from here on */
 	CALL_NOTES_AT = 0x4000,
 	CALL_NOTES_BYTES = 0xc000,
 	CALL_NOTES_END = CALL_NOTES_AT + CALL_NOTES_BYTES,

@@ -10,11 +10,16 @@ import engine_compare
 ENGINE = ["--backend", "engine"]
 SIGNALS = """registers alarms alarms-restart size-limit stops turns filter-trap filter-address filter-child filter-thread user-dispatch filter-before""".split()
 DESCRIPTORS = """dup2 dup3 dupfd open pipe close-range message vfork clone other-process unshare compat fork exec""".split()
+DISTURBED = "nothing handler handler-restart stop ignored stopped-handler fatal kill".split()
 SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
 
 
 def calls():
     return build("calls.c", *STATIC)
+
+
+def waiting():
+    return build("waiting_calls.c", *STATIC)
 
 
 def signals():
@@ -54,10 +59,11 @@ def listed():
 
 @case("every call of the table is made without a stop, and gives what it gives natively")
 def every_call():
+    _, waited = same_as_native([waiting(), "nothing"], ENGINE, cwd=fresh_dir("waiting"))
     _, recorded = same_as_native([calls(), os.path.join(TMP, "calls.file")], ENGINE)
     made, table = numbers(recorded.trace), listed()
     equal(sorted(set(made) - set(table)), [], "calls that are not in the table")
-    equal([table[nr] for nr in sorted(set(table) - set(made))], [], "calls that were made at stops only")
+    equal([table[nr] for nr in sorted(set(table) - set(made) - set(numbers(waited.trace)))], [], "calls that were made at stops only")
     stops, without = counts(recorded.trace)
     equal(without, sum(made.values()), "calls without a stop, as info counts them")
     stops_seen = sum(line.startswith("SYSCALL_ENTER ") for line in engine_compare.dump_of(recorded.trace))
@@ -156,6 +162,44 @@ for name in ("dup2", "vfork", "other-process", "unshare", "fork"):
     add_begun_later(descriptors, name, "pthread_create")
 for name in ("filter-address", "filter-thread", "user-dispatch"):
     add_begun_later(signals, name, "syscall")
+
+
+def add_disturbed(disturbance, backend):
+    @case("calls that wait, %s: %s" % (backend, disturbance))
+    def run():
+        same_as_native([waiting(), disturbance], ["--backend", backend], cwd=fresh_dir("waiting"))
+
+
+for name in DISTURBED:
+    add_disturbed(name, "engine")
+    add_disturbed(name, "step")
+
+
+@case("calls that wait: every disturbance is tried")
+def every_disturbance():
+    names = native([waiting()]).out.decode().split()
+    equal(names[:len(DISTURBED) + 1], DISTURBED + ["outside"], "disturbances")
+
+
+def add_moment(call):
+    @case("a snapshot of one that waits: %s" % call)
+    def run():
+        folder, trace = fresh_dir("waiting"), fresh("trace")
+        expected = native([waiting(), "outside", call], cwd=folder, stdin=b"x").out.decode().split("\n", 1)[1]
+        process = start([BTREC, "run", *ENGINE, "-o", trace, "--", waiting(), "outside", call], cwd=folder, stdin=subprocess.PIPE)
+        said = process.stdout.readline().split()
+        check(said[:1] == [b"waiting"], "the program said %r" % said)
+        taken = execute([BTREC, "snap", said[1].decode()], cwd=TMP)
+        equal(taken.status, 0, "status of snap (%s)" % taken.err.decode(errors="replace"))
+        out, _ = process.communicate(b"x", timeout=60)
+        equal((process.returncode, out.decode()), (0, expected), "end")
+        stack = [line for line in engine_compare.dump_of(trace) if line.startswith(("SNAPSHOT ", "THREAD "))]
+        asked = [k for k, line in enumerate(stack) if " kind=4 " in line]
+        check(len(asked) == 1 and " in_syscall=1 " in stack[asked[0] + 1], "no thread in a call in the snapshot: %s" % stack)
+
+
+for name in "read write ppoll select epoll_wait epoll_pwait nanosleep clock_nanosleep-until sigsuspend sigtimedwait futex flock wait4 recvfrom-until accept semop timerfd terminal".split():
+    add_moment(name)
 
 
 def start_calling(*options):

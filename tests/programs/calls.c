@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that cannot block, each once or more, with what they gave: the same natively and recorded, in whatever order they run. */
+/* System calls that do not block here, each once or more, with what they gave: the same natively and recorded, in whatever order they run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/times.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <termios.h>
@@ -215,13 +221,133 @@ static void of_nowhere(const char *path)
 	unlink(path);
 }
 
+static void of_files(const char *path)
+{
+	char a[300], b[300];
+	struct timespec times[2] = {{1, 2}, {3, 4}};
+	struct stat st;
+	struct statfs fs;
+	int fd;
+
+	snprintf(a, sizeof a, "%s.a", path);
+	snprintf(b, sizeof b, "%s.b", path);
+	say("mkdir", syscall(SYS_mkdir, a, 0700));
+	say("mkdir again", syscall(SYS_mkdir, a, 0700));
+	say("chmod", syscall(SYS_chmod, a, 0750));
+	say("utimensat", syscall(SYS_utimensat, AT_FDCWD, a, times, 0));
+	say("stat", syscall(SYS_stat, a, &st));
+	printf("%o %ld\n", st.st_mode, (long)st.st_mtime);
+	say("statfs", syscall(SYS_statfs, a, &fs));
+	say("rename", syscall(SYS_rename, a, b));
+	fd = open(".", O_RDONLY | O_DIRECTORY);
+	say("chdir", syscall(SYS_chdir, b));
+	say("fchdir", syscall(SYS_fchdir, fd));
+	close(fd);
+	say("rmdir", syscall(SYS_rmdir, b));
+	fd = open(a, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	say("fsync", syscall(SYS_fsync, fd));
+	say("fdatasync", syscall(SYS_fdatasync, fd));
+	say("flock", syscall(SYS_flock, fd, 2));
+	say("fionread", syscall(SYS_ioctl, fd, FIONREAD, &st));
+	close(fd);
+	say("unlinkat", syscall(SYS_unlinkat, AT_FDCWD, a, 0));
+	say("unlink", syscall(SYS_unlink, a));
+}
+
+/* A pipe, in both directions that there are, and what the kernel says of it. */
+static void of_pipes(void)
+{
+	struct message {
+		long type;
+		char text[8];
+	} m = {1, "message"};
+	int ends[2];
+	char c[8] = "";
+	uint64_t set = 0, n = 5;
+	struct itimerspec timer = {{0, 0}, {1000, 0}};
+	struct epoll_event ev = {.events = EPOLLIN};
+	int fd;
+
+	say("pipe", syscall(SYS_pipe, ends));
+	say("write", syscall(SYS_write, ends[1], "hello", 5));
+	say("fionread", syscall(SYS_ioctl, ends[0], FIONREAD, c));
+	say("read", syscall(SYS_read, ends[0], c, 5));
+	say("lseek", syscall(SYS_lseek, ends[0], 0, SEEK_CUR));
+	say("fcntl", syscall(SYS_fcntl, ends[0], F_GETFL));
+	fd = (int)syscall(SYS_dup, ends[1]);
+	say("close", syscall(SYS_close, ends[1]));
+	say("write", syscall(SYS_write, fd, "bye", 3));
+	close(fd);
+	say("read", syscall(SYS_read, ends[0], c, 5));
+	say("read the end", syscall(SYS_read, ends[0], c, 5));
+	close(ends[0]);
+	say("pipe2", syscall(SYS_pipe2, ends, O_NONBLOCK));
+	say("read nothing", syscall(SYS_read, ends[0], c, 5));
+	fd = (int)syscall(SYS_epoll_create1, 0);
+	say("epoll_ctl", syscall(SYS_epoll_ctl, fd, EPOLL_CTL_ADD, ends[0], &ev));
+	say("epoll_wait", syscall(SYS_epoll_wait, fd, &ev, 1, 0));
+	close(ends[0]);
+	say("write to nobody", syscall(SYS_write, ends[1], c, 1));
+	close(ends[1]);
+	close(fd);
+	fd = (int)syscall(SYS_eventfd2, 0, O_NONBLOCK);
+	say("eventfd", syscall(SYS_write, fd, &n, 8));
+	say("eventfd", syscall(SYS_read, fd, &n, 8));
+	say("eventfd", syscall(SYS_read, fd, &n, 8));
+	close(fd);
+	fd = (int)syscall(SYS_timerfd_create, CLOCK_MONOTONIC, O_NONBLOCK);
+	say("timerfd_settime", syscall(SYS_timerfd_settime, fd, 0, &timer, NULL));
+	say("timerfd", syscall(SYS_read, fd, &n, 8));
+	close(fd);
+	say("msgsnd", syscall(SYS_msgsnd, -1, &m, 8, 0));
+	say("msgrcv", syscall(SYS_msgrcv, -1, &m, 8, 0, 0));
+	say("rt_sigpending", syscall(SYS_rt_sigpending, &set, 8));
+	say("sched_yield", syscall(SYS_sched_yield));
+}
+
+static void of_sockets(void)
+{
+	const struct sockaddr_un any = {.sun_family = AF_UNIX};
+	struct sockaddr_un name = {0};
+	socklen_t n = sizeof name, four = 4;
+	int listener = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0), one = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0), other, type = 1;
+	char c[8] = "";
+	struct iovec v = {c, 4};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+	say("bind", syscall(SYS_bind, listener, &any, sizeof any.sun_family));
+	say("listen", syscall(SYS_listen, listener, 3));
+	say("getsockname", syscall(SYS_getsockname, listener, &name, &n));
+	say("connect", syscall(SYS_connect, one, &name, n));
+	other = (int)syscall(SYS_accept, listener, NULL, NULL);
+	say("sendto", syscall(SYS_sendto, one, "hello", 5, 0, NULL, 0));
+	say("recvfrom", syscall(SYS_recvfrom, other, c, 3, 0, NULL, NULL));
+	say("recvmsg", syscall(SYS_recvmsg, other, &m, 0));
+	say("sendmsg", syscall(SYS_sendmsg, other, &m, 0));
+	say("read", syscall(SYS_read, one, c, 8));
+	say("setsockopt", syscall(SYS_setsockopt, one, SOL_SOCKET, SO_RCVBUF, &(int){1 << 16}, 4));
+	say("getsockopt", syscall(SYS_getsockopt, one, SOL_SOCKET, SO_TYPE, &type, &four));
+	say("type", type);
+	n = sizeof name;
+	say("getpeername", syscall(SYS_getpeername, one, &name, &n));
+	say("shutdown", syscall(SYS_shutdown, one, SHUT_WR));
+	say("read the end", syscall(SYS_read, other, c, 8));
+	close(one);
+	close(other);
+	close(listener);
+}
+
 int main(int argc, char **argv)
 {
+	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16); /* no call of its own until the end */
 	by_number();
 	by_path(argv[0]);
 	by_descriptor(argc > 1 ? argv[1] : "calls.file");
 	of_devices();
 	of_nowhere(argc > 1 ? argv[1] : "calls.file");
+	of_files(argc > 1 ? argv[1] : "calls.file");
+	of_pipes();
+	of_sockets();
 	return 0;
 }

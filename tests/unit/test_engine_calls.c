@@ -18,9 +18,8 @@ static void calls_that_are_kept_track_of_stop(void **state)
 	static const uint16_t stop[] = {
 		SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_shmat, SYS_shmdt, SYS_madvise, SYS_rt_sigaction, SYS_rt_sigprocmask,
 		SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl, SYS_arch_prctl,
-		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_prlimit64, SYS_unshare, SYS_setns, SYS_sched_yield, SYS_dup2,
-		SYS_dup3, SYS_close_range, SYS_openat, SYS_pipe, SYS_socket, SYS_recvmsg, SYS_poll, SYS_nanosleep, SYS_wait4, SYS_pause, SYS_epoll_wait,
-		SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_rt_sigpending, SYS_rt_sigtimedwait, SYS_modify_ldt, SYS_ioperm,
+		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_prlimit64, SYS_unshare, SYS_setns, SYS_dup2, SYS_dup3,
+		SYS_close_range, SYS_openat, SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_modify_ldt, SYS_ioperm,
 	};
 
 	(void)state;
@@ -32,39 +31,54 @@ static void calls_that_are_kept_track_of_stop(void **state)
 	assert_true(calls_class(0x40000000 | SYS_getpid) & CALLS_STOP); /* x32 */
 }
 
+/* Nobody else of the unit would run meanwhile. */
+static void calls_that_may_wait_say_so(void **state)
+{
+	static const uint16_t wait[] = {
+		SYS_pause, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6,
+		SYS_epoll_wait, SYS_epoll_pwait, SYS_wait4, SYS_waitid, SYS_accept, SYS_connect, SYS_sendto, SYS_sendmsg, SYS_recvfrom, SYS_recvmsg,
+		SYS_flock, SYS_fsync, SYS_fdatasync, SYS_semop, SYS_msgsnd, SYS_msgrcv, SYS_sched_yield, SYS_pipe2, SYS_socket, SYS_rt_sigpending,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wait / sizeof wait[0]; i++)
+		if (!(calls_class(wait[i]) & CALLS_WAIT))
+			fail_msg("system call %u would keep the turn", wait[i]);
+}
+
 static void what_a_call_needs_is_granted_as_one(void **state)
 {
 	(void)state;
 	assert_false(CALLS_ALL & CALLS_STOP);
 	for (uint64_t nr = 0; nr < CALLS_NUMBERS; nr++) {
-		uint8_t class = calls_class(nr);
+		uint16_t class = calls_class(nr);
 
 		assert_true(class & (CALLS_CACHE | CALLS_STOP));
 		assert_true(!(class & CALLS_STOP) || class == CALLS_STOP);
-		if (class & (CALLS_CLOSE | CALLS_COPY))
+		if (class & (CALLS_CLOSE | CALLS_COPY | CALLS_ANY))
 			assert_true(class & CALLS_DESCRIPTORS);
 	}
 }
 
 static void operations_belong_to_calls(void **state)
 {
-	size_t with = 0;
+	size_t with = 0, groups = 0;
 
 	(void)state;
 	for (uint64_t nr = 0; nr < CALLS_NUMBERS; nr++)
 		with += !!(calls_class(nr) & CALLS_OPERATION);
-	assert_int_equal(with, calls_operations_count);
 	for (size_t i = 0; i < calls_operations_count; i++) {
 		const struct calls_operation *o = &calls_operations[i];
+		uint32_t futex = o->value & 0x7f;
 
+		groups += !i || o[-1].nr != o->nr;
 		assert_true(calls_class(o->nr) & CALLS_OPERATION);
-		assert_true(o->count && o->count <= CALLS_OPERATIONS && o->copies <= o->count);
-		for (int k = 0; k < o->count; k++) {
-			assert_false(o->nr == SYS_futex && (o->allowed[k] & 0x7f) == FUTEX_WAIT);
-			assert_false(o->nr == SYS_fcntl && o->allowed[k] == F_SETLKW);
-			assert_true(o->nr != SYS_fcntl || (k < o->copies) == (o->allowed[k] == F_DUPFD || o->allowed[k] == F_DUPFD_CLOEXEC));
-		}
+		assert_true(o->need == 0 || o->need == CALLS_COPY || o->need == CALLS_WAIT);
+		assert_true(o->nr != SYS_futex || (o->need == CALLS_WAIT) == (futex == FUTEX_WAIT || futex == FUTEX_WAIT_BITSET));
+		assert_true(o->nr != SYS_fcntl || (o->need == CALLS_COPY) == (o->value == F_DUPFD || o->value == F_DUPFD_CLOEXEC));
+		assert_true(o->nr != SYS_fcntl || o->value != F_SETLKW || o->need == CALLS_WAIT);
 	}
+	assert_int_equal(with, groups);
 }
 
 /* ---- Records ---- */
@@ -274,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_that_are_kept_track_of_stop),
+		cmocka_unit_test(calls_that_may_wait_say_so),
 		cmocka_unit_test(what_a_call_needs_is_granted_as_one),
 		cmocka_unit_test(operations_belong_to_calls),
 		cmocka_unit_test(calls_roundtrip),
