@@ -95,7 +95,7 @@ add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if has_i
 add_constructed("signal handlers", "handlers.S")
 add_constructed("code that changes", "jit.S")
 for define_ in ("JCC_UNMAPPED", "JMP_UNMAPPED", "CALL_UNMAPPED", "ICALL_UNMAPPED", "IJMP_NULL", "RET_UNMAPPED", "ICALL_NON_CANONICAL",
-                "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "ICALL_MEMORY_FAULT"):
+                "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "RET_NO_STACK", "RET_POPS_NO_STACK", "ICALL_MEMORY_FAULT"):
     add_fault(define_)
 
 

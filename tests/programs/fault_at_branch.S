@@ -63,6 +63,21 @@ before:
 from:
 	movl $UNMAPPED, %esp
 	call _start
+#elif defined(RET_NO_STACK)
+	/* The return itself faults: there is nothing to be read. So does one that pops more. */
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+	movl $UNMAPPED, %esp
+	ret
+#elif defined(RET_POPS_NO_STACK)
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+	movl $UNMAPPED, %esp
+	ret $16
 #elif defined(ICALL_MEMORY_FAULT)
 	expect JMP, 1, before, from
 before:
