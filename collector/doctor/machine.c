@@ -145,15 +145,3 @@ bool machine_field(const struct machine *m, const char *path, const char *key, c
 	}
 	return false;
 }
-
-bool machine_field_has(const struct machine *m, const char *path, const char *key, const char *word)
-{
-	char text[FILE_MAX], *save = NULL;
-
-	if (!machine_field(m, path, key, text, sizeof text))
-		return false;
-	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
-		if (!strcmp(w, word))
-			return true;
-	return false;
-}

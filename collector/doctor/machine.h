@@ -74,7 +74,4 @@ long long machine_number(const struct machine *m, const char *path, long long ot
 /* The rest of the line of a file that begins with key and a colon, without blanks at its ends. False: there is none. */
 bool machine_field(const struct machine *m, const char *path, const char *key, char *out, size_t size);
 
-/* Whether that line has this word. */
-bool machine_field_has(const struct machine *m, const char *path, const char *key, const char *word);
-
 #endif

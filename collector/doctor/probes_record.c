@@ -7,7 +7,7 @@
 
 #include "collector/doctor/doctor_private.h"
 #include "collector/engine/layout.h"
-#include "collector/pmu/branch_source.h"
+#include "collector/pmu/source_bts.h"
 
 #define PT_FOLDER PMU_DEVICES "/intel_pt"
 
@@ -152,18 +152,6 @@ static void look_for_lbr(struct doctor *d, struct verdict *v)
 		verdict_change(v, "%s", snapshot->change);
 }
 
-/* Addresses of branches can be wrong on these: erratum AAJ122 and its kin (Nehalem to Ivy Bridge). */
-static bool has_erratum(const struct doctor *d)
-{
-	static const unsigned char models[] = {0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f, 0x2a, 0x2d, 0x3a};
-	char family[16], model[16];
-
-	if (!machine_field(&d->machine, "/proc/cpuinfo", "cpu family", family, sizeof family) ||
-	    !machine_field(&d->machine, "/proc/cpuinfo", "model", model, sizeof model) || strcmp(family, "6") != 0)
-		return false;
-	return memchr(models, atoi(model), sizeof models) != NULL;
-}
-
 /* With isolated page tables there is no PMU intel_bts (bts_init in arch/x86/events/intel/bts.c). */
 static bool is_isolated(const struct doctor *d)
 {
@@ -175,6 +163,7 @@ static bool is_isolated(const struct doctor *d)
 
 static void look_for_bts(struct doctor *d, struct verdict *v)
 {
+	struct perf_cpu cpu;
 	char devices[1024];
 	bool own_pmu;
 	int rc;
@@ -185,11 +174,12 @@ static void look_for_bts(struct doctor *d, struct verdict *v)
 	}
 	if (!has_pmu(d, v))
 		return;
-	if (has_erratum(d)) {
+	perf_cpu_read(&cpu, d->machine.perf);
+	if (bts_has_erratum(&cpu)) {
 		verdict_set(v, DOCTOR_NO, "this processor may record wrong addresses (erratum AAJ122 and its kin)");
 		return;
 	}
-	if (!machine_field_has(&d->machine, "/proc/cpuinfo", "flags", "bts")) {
+	if (!cpu.bts) {
 		char hypervisor[32];
 
 		verdict_set(v, DOCTOR_NO, doctor_hypervisor(d, hypervisor) ? "the hypervisor does not show it" : "this processor has none");

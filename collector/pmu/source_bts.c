@@ -27,7 +27,7 @@ struct bts_task {
 
 /* QUIRK(aaj122): family 6 models whose branch records may have a wrong from-address (Intel's specification updates, AAJ122 and its kin; gdb leaves them out,
  * too). */
-static bool has_erratum(const struct perf_cpu *c)
+bool bts_has_erratum(const struct perf_cpu *c)
 {
 	static const uint8_t models[] = {0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f, 0x2a, 0x2d, 0x3a};
 
@@ -93,7 +93,7 @@ static int bts_probe(struct pmu *p, struct bt_error *err)
 	perf_cpu_read(&c, p->kernel);
 	if (!c.intel)
 		return bt_fail(err, BT_E_NO_HARDWARE, 0, "only Intel processors have a branch trace store");
-	if (has_erratum(&c))
+	if (bts_has_erratum(&c))
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this processor (model 0x%x) may record wrong addresses (erratum AAJ122)", c.model);
 	if (!c.bts)
 		return bt_fail(err, BT_E_NO_HARDWARE, 0, "the branch trace store is not there for the kernel (a virtual machine?)");

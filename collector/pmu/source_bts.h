@@ -4,7 +4,11 @@
 #define BT_SOURCE_BTS_H
 
 #include "collector/pmu/branch_source.h"
+#include "collector/pmu/perf_cpu.h"
 
 extern const struct branch_source_ops bts_source;
+
+/* Whether its records may have wrong addresses on this processor. */
+bool bts_has_erratum(const struct perf_cpu *c);
 
 #endif

@@ -270,36 +270,49 @@ def on(machine, *arguments):
     return execute([BTREC_SIMULATED, *arguments], cwd=TMP, env=dict(os.environ, BTREC_SIMULATED=machine))
 
 
-# what each simulated machine lets --source lbr do: all of it, samples only, nothing
+# what each simulated machine lets --source do: all of it, a part, nothing
 MACHINES = {
-    "depth=16": "yes", "depth=32,hybrid=1": "yes", "amd=1,kernel=610": "yes", "amd=1,kernel=605": "partly", "amd=1,kernel=515": "no", "depth=0": "no",
-    "pmu=0": "no", "seccomp=1": "no", "nosys=1": "no", "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "busy=1": "no",
-    "built=0": "partly", "kernel=515": "partly", "amd=1,kernel=610,counted=0": "partly",
+    "lbr": {
+        "depth=16": "yes", "depth=32,hybrid=1": "yes", "amd=1,kernel=610": "yes", "amd=1,kernel=605": "partly", "amd=1,kernel=515": "no", "depth=0": "no",
+        "pmu=0": "no", "seccomp=1": "no", "nosys=1": "no", "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "busy=1": "no",
+        "built=0": "partly", "kernel=515": "partly", "amd=1,kernel=610,counted=0": "partly",
+    },
+    "bts": {
+        "bts=1": "yes", "bts=0": "no", "amd=1": "no", "model=0x1a": "no", "model=0x3a": "no", "lbr_used=1": "no", "pmu=0": "no", "seccomp=1": "no",
+        "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "capabilities=0,memlock=8388608": "yes",
+    },
 }
 
 
-@case("what is said of lbr is what --source lbr does")
+def compare(source, machine, wanted, program):
+    found = json.loads(on(machine, "doctor").out)
+    validate(found)
+    row = rows_of_json(found)[source]
+    what = "%s, %s: the doctor says %s" % (source, machine, row["why"])
+    equal(row["answer"], wanted, what)
+    trace = fresh("trace")
+    run = on(machine, "run", "--source", source, "-o", trace, "--", program)
+    said = run.own_err.splitlines()
+    what += ", run says " + run.own_err
+    if wanted == "no":
+        equal((run.status, len(said), os.path.exists(trace)), (125, 1, False), what)
+        return
+    equal(run.status, native([program]).status, what)
+    # a recording that lacks something says so before it begins
+    equal(len(said), 2 if wanted == "partly" else 1, what)
+    if wanted == "partly":
+        check(row["why"][:60] in said[0], what)
+        return
+    chosen = re.search(r'^backend .*chosen: "(.*)"$', execute([BTREC, "info", trace]).out.decode(), re.M).group(1)
+    equal(row["why"], chosen, what)
+
+
+@case("what is said of lbr and bts is what --source lbr and --source bts do")
 def agreement():
     program = build("status.S", *BARE)
-    for machine, wanted in MACHINES.items():
-        found = json.loads(on(machine, "doctor").out)
-        validate(found)
-        row = rows_of_json(found)["lbr"]
-        equal(row["answer"], wanted, "%s: %s" % (machine, row["why"]))
-        trace = fresh("trace")
-        run = on(machine, "run", "--source", "lbr", "-o", trace, "--", program)
-        said = run.own_err.splitlines()
-        if wanted == "no":
-            equal((run.status, len(said), os.path.exists(trace)), (125, 1, False), machine + ": " + run.own_err)
-            continue
-        equal(run.status, native([program]).status, machine + ": " + run.own_err)
-        # a recording that lacks something says so before it begins
-        equal(len(said), 2 if wanted == "partly" else 1, machine + ": " + run.own_err)
-        chosen = re.search(r'^backend .*chosen: "(.*)"$', execute([BTREC, "info", trace]).out.decode(), re.M).group(1)
-        if wanted == "yes":
-            equal(row["why"], chosen, machine)
-        else:
-            check(row["why"][:60] in said[0], "%s: the doctor says %s, run says %s" % (machine, row["why"], said[0]))
+    for source, machines_of_it in MACHINES.items():
+        for machine, wanted in machines_of_it.items():
+            compare(source, machine, wanted, program)
 
 
 @case("usage")
