@@ -205,6 +205,23 @@ def as_json():
     equal([(row["task"], row["entries"]) for row in found["rest"]], [(3, 2)], "entries without a CPU")
 
 
+@case("a recording from a branch trace store (simulated) tells of its switches: its branches, stretch by stretch, are the history")
+def recorded():
+    simulated = os.path.join(BUILD, "tests/simulated/btrec_simulated")
+    trace = fresh("trace")
+    argv = [simulated, "run", "-q", "--source", "bts", "--snap-exit", "always", "-o", trace, "--", build("conditionals.S", *BARE)]
+    equal(execute(argv, cwd=TMP, env=dict(os.environ, BTREC_SIMULATED="preempt=50")).status, 0, "status of the recording")
+    found = json_view(trace)
+    rows = [row for cpu in found["cpus"] for row in cpu["stretches"]]
+    check(len(rows) >= 3, "stretches: %d" % len(rows))
+    rows.sort(key=lambda row: int(row["stretch"]["start"]))
+    for before, after in zip(rows, rows[1:]):
+        check(int(before["stretch"]["end"]) <= int(after["stretch"]["start"]), "a task is on two CPUs at once")
+    whole = [(b["from"]["addr"], b["to"]["addr"]) for b in report(trace)["branches"]]
+    check(len(whole) > 100, "branches: %d" % len(whole))
+    equal([(b["from"]["addr"], b["to"]["addr"]) for row in rows for b in row["branches"]], whole, "branches")
+
+
 @case("usage")
 def usage():
     trace = import_bytes(Schedule(1, stretches=2).capture())
