@@ -52,10 +52,26 @@ static void ready_remove(struct unit *u, struct task *task)
 	task->queued = false;
 }
 
+/* Native code is not replayed: nobody waits for anybody. */
+static void schedule_all(struct recorder *r, const struct unit *u)
+{
+	struct task *task;
+
+	while ((task = u->ready_first) && !r->frozen && !task->process->leaving) {
+		ready_remove(task->unit, task);
+		recorder_resume_task(r, task);
+	}
+}
+
 static void schedule(struct recorder *r, struct unit *u)
 {
 	struct task *task = u->ready_first;
 	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last};
+
+	if (r->backend.ops->native) {
+		schedule_all(r, u);
+		return;
+	}
 
 	if (u->current || !task || r->frozen || task->process->leaving)
 		return;

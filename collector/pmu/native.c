@@ -18,7 +18,7 @@ enum {
 struct native_task {
 	bool delivering;      /* a handler is being entered with PTRACE_SINGLESTEP: the kernel stops before its first instruction */
 	bool program_tf;      /* TF was the program's own then */
-	bool interrupting;    /* a PTRACE_INTERRUPT is on its way */
+	bool interrupting;    /* a PTRACE_INTERRUPT is on its way, or was in this system call */
 	uint64_t syscall_rip; /* of the system call instruction in progress, 0: none */
 };
 
@@ -59,8 +59,8 @@ static void native_stop_soon(struct backend *b, struct task *task)
 	struct native_task *nt = task->backend;
 
 	(void)b;
-	if (!nt->interrupting)
-		nt->interrupting = !tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+	/* Again, where the last one was met by the recorder itself, in a system call; two at once are one. */
+	nt->interrupting = !tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 
 static void native_leave(struct backend *b, struct task *task)
@@ -106,6 +106,7 @@ static enum backend_stop syscall_stop(struct task *task, struct native_task *nt)
 	if (stop == TRACEE_SYSCALL_EXIT) {
 		syscall_left(task, nt);
 		nt->syscall_rip = 0;
+		nt->interrupting = false;
 		return BACKEND_SYSCALL_EXIT;
 	}
 	nt->syscall_rip = task->regs.rip - SYSCALL_LEN;

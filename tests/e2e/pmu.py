@@ -57,6 +57,23 @@ def _():
     equal(seen["fault"]["ticks"], None, "ticks")
 
 
+@case("natively: signals, children and all that programs see, as the tests of these have it")
+def _():
+    for name in ("signals.py", "trees.py", "behaviour.py"):
+        env = dict(os.environ, BTREC_TEST_BACKEND="pmu", BTREC_TEST_OPTIONS="--source none")
+        result = execute([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), name)], cwd=TMP, env=env, timeout=400)
+        wrong = [line for line in result.out.decode().splitlines() if line.startswith("FAIL")]
+        check(result.status == 0, "%s: status %d: %s" % (name, result.status, wrong))
+
+
+@case("natively threads run side by side")
+def _():
+    # Three spin until the fourth has made many system calls: a turn for each would take a slice of each spinner between two calls.
+    result = record([build("side_by_side.c", "-pthread")], ["--backend", "pmu", "--source", "none"])
+    equal(result.status, 0, "status: " + result.err.decode())
+    check(not any(line.startswith("SWITCH ") for line in execute([BTREC, "dump", result.trace]).out.decode().splitlines()), "turns were taken")
+
+
 @case("without a PMU: one line, what is lacking, 125")
 def _():
     if os.path.exists("/sys/bus/event_source/devices/cpu") or os.path.exists("/sys/bus/event_source/devices/cpu_core"):
