@@ -60,7 +60,8 @@ int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_e
 	if (wish->history_off)
 		return bt_fail(err, BT_E_MISUSE, 0, "--history off keeps no branches: it does not go with --source %s", wish->source);
 	name_sources(wish->backend, sources, sizeof sources);
-	return bt_fail(err, BT_E_MISUSE, 0, "--backend %s does not go with --source %s: its sources are %s", wish->backend, wish->source, sources);
+	return bt_fail(err, BT_E_MISUSE, 0,
+		       "--backend %s does not go with --source %s: its sources are %s", wish->backend, wish->source, sources);
 }
 
 bool mode_has_backend(const char *name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which backends, branch sources, histories and replay logs go together: one table (design, section 4; btrec(1), MODES). Used by btrec run. */
+/* Which backends, branch sources, histories and replay logs go together: one table (design, section 4; btrec(1), MODES). Used
+ * by btrec run. */
 #ifndef BT_MODE_H
 #define BT_MODE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the branches of natively running tasks come from: the rows of one table (source.c). A source opens events for each task, and at every stop
- * brings what the processor recorded into the task's history. Used by pmu.c only; a source reaches the kernel through perf_ops only. */
+/* Where the branches of natively running tasks come from: the rows of one table (source.c). A source opens events for each
+ * task, and at every stop brings what the processor recorded into the task's history. Used by pmu.c only; a source reaches the
+ * kernel through perf_ops only. */
 #ifndef BT_BRANCH_SOURCE_H
 #define BT_BRANCH_SOURCE_H
 
@@ -37,21 +38,24 @@ struct branch_source_ops {
 	const char *name; /* as in --source and in the trace's header */
 	const char *text; /* for people */
 
-	/* Whether it can be used here, and how: fills p->how and p->lacking, opens nothing that stays. Returns 0, or an error that says which facility is
-	 * lacking and what to do: BT_E_NO_HARDWARE (no such hardware, or busy), BT_E_PERMISSION, BT_E_UNSUPPORTED (kernel, or not built in). */
+	/* Whether it can be used here, and how: fills p->how and p->lacking, opens nothing that stays. Returns 0, or an error
+	 * that says which facility is lacking and what to do: BT_E_NO_HARDWARE (no such hardware, or busy), BT_E_PERMISSION,
+	 * BT_E_UNSUPPORTED (kernel, or not built in). */
 	int (*probe)(struct pmu *p, struct bt_error *err);
 
-	/* Opens what all tasks share (p->shared), and does what probe does. Errors as there. May be NULL when probe is all there is to do. */
+	/* Opens what all tasks share (p->shared), and does what probe does. Errors as there. May be NULL when probe is all
+	 * there is to do. */
 	int (*open)(struct pmu *p, struct bt_error *err);
 	void (*close)(struct pmu *p);
 
-	/* A stopped task is about to run under the backend for the first time: opens its events. *state becomes the source's own for it, released by
-	 * detach. On an error the task runs on with a history that says that it is missing. */
+	/* A stopped task is about to run under the backend for the first time: opens its events. *state becomes the source's
+	 * own for it, released by detach. On an error the task runs on with a history that says that it is missing. */
 	int (*attach)(struct pmu *p, struct task *task, void **state, struct bt_error *err);
 	void (*detach)(struct pmu *p, struct task *task, void *state);
 
-	/* A stop of the task that means something to the program. Brings what was recorded of the stopped task since the last time into its history, oldest first (task_branch, branch_ring_gap), with a gap
-	 * wherever branches may be missing: also at the end, when the newest are. info is NULL but for CAPTURE_SIGNAL. */
+	/* A stop of the task that means something to the program. Brings what was recorded of the stopped task since the last
+	 * time into its history, oldest first (task_branch, branch_ring_gap), with a gap wherever branches may be missing:
+	 * also at the end, when the newest are. info is NULL but for CAPTURE_SIGNAL. */
 	void (*capture)(struct pmu *p, struct task *task, void *state, enum capture_why why, const siginfo_t *info);
 
 	/* The task runs another program from here on; task->tid may be another. What was recorded before has been captured. May be NULL. */
@@ -64,7 +68,8 @@ extern const struct branch_source_ops *const branch_sources[];
 /* NULL: no such source. */
 const struct branch_source_ops *branch_source_find(const char *name);
 
-/* The task arrived on a CPU (its number) or departed from it at a time of CLOCK_MONOTONIC (attr.use_clockid): for sources that have switch records. */
+/* The task arrived on a CPU (its number) or departed from it at a time of CLOCK_MONOTONIC (attr.use_clockid): for sources that
+ * have switch records. */
 void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint32_t cpu, enum bt_sched what);
 
 /* Enters a branch that the processor recorded as taken into the task's history: its kind is that of the code, which the trace holds then.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last branch record: one event for each task holds it in use, for every branch of user code. What it holds is taken by BPF programs inside the kernel
- * (lbr_bpf.h); without the capabilities for these, periodic samples give a coarse history. */
+/* The last branch record: one event for each task holds it in use, for every branch of user code. What it holds is taken by
+ * BPF programs inside the kernel (lbr_bpf.h); without the capabilities for these, periodic samples give a coarse history. */
 #include "collector/pmu/lbr_private.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ struct perf_event_attr lbr_attr(const struct lbr_shared *l, unsigned pmu, bool s
 		.config = l->config[pmu] | PERF_COUNT_HW_CPU_CYCLES,
 		.sample_type = PERF_SAMPLE_BRANCH_STACK,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		/* QUIRK(lbr-last-filter): the filter is that of the event that came last on the CPU, so there is but this one for a task. */
+		/* QUIRK(lbr-last-filter): the filter is that of the event that came last on the CPU, so there is but this one
+		 * for a task. */
 		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -81,7 +82,9 @@ static unsigned record_depth(const struct perf_kernel *k)
 
 static int paranoid_fail(const struct perf_kernel *k, struct bt_error *err)
 {
-	return bt_fail(err, BT_E_PERMISSION, 0, "no permission for performance events (kernel.perf_event_paranoid is %ld): sysctl kernel.perf_event_paranoid=2, "
+	return bt_fail(err, BT_E_PERMISSION, 0,
+		       "no permission for performance events (kernel.perf_event_paranoid is %ld): sysctl "
+		       "kernel.perf_event_paranoid=2, "
 		       "or give btrec CAP_PERFMON", perf_file_number(k, "/proc/sys/kernel/perf_event_paranoid"));
 }
 
@@ -91,19 +94,28 @@ static int open_fail(const struct perf_kernel *k, int error, struct bt_error *er
 	switch (error) {
 	case ENOENT:
 	case ENODEV:
-		return bt_fail(err, BT_E_NO_HARDWARE, 0, "the kernel has no cycle counter here: no branch record; use the engine (leave out --source)");
+		return bt_fail(err, BT_E_NO_HARDWARE, 0,
+			       "the kernel has no cycle counter here: no branch record; use the engine (leave out --source)");
 	case EOPNOTSUPP:
-		return bt_fail(err, BT_E_NO_HARDWARE, 0, "this processor, or what the virtual machine shows of it, has no last branch record: use the engine (leave out --source)");
+		return bt_fail(err, BT_E_NO_HARDWARE, 0,
+			       "this processor, or what the virtual machine shows of it, has no last branch record: use the "
+			       "engine (leave out --source)");
 	case EACCES:
 		return paranoid_fail(k, err);
 	case EPERM:
-		return bt_fail(err, BT_E_PERMISSION, 0, "perf_event_open(2) is forbidden, by a seccomp filter as containers set one: start the container with "
+		return bt_fail(err, BT_E_PERMISSION, 0,
+			       "perf_event_open(2) is forbidden, by a seccomp filter as containers set one: start the "
+			       "container with "
 			       "--cap-add=PERFMON or with --security-opt seccomp=unconfined");
 	case EBUSY:
-		return bt_fail(err, BT_E_NO_HARDWARE, 0, "the branch record is busy: somebody records with BTS (perf record -e intel_bts, a debugger's record btrace bts), "
+		return bt_fail(err, BT_E_NO_HARDWARE, 0,
+			       "the branch record is busy: somebody records with BTS (perf record -e intel_bts, a "
+			       "debugger's record btrace bts), "
 			       "which excludes it; end that");
 	case EINVAL:
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this kernel does not record every branch of user code on this processor (AMD before Zen 4, or Linux before 6.1 on it): "
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "this kernel does not record every branch of user code on this processor (AMD before Zen 4, "
+			       "or Linux before 6.1 on it): "
 			       "use the engine (leave out --source)");
 	case ENOSYS:
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this kernel has no perf_event_open(2): use the engine (leave out --source)");
@@ -323,8 +335,8 @@ static bool follows(const struct reading *r, uint64_t addr)
 	return !last || !bt_branch_is_branch(last) || leads((void *)(uintptr_t)r, last->to, addr);
 }
 
-/* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between: another's filter may be in force (QUIRK(lbr-last-filter)),
- * or the kernel's have closed up an empty slot (QUIRK(lbr-zero)). */
+/* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between: another's filter may be in
+ * force (QUIRK(lbr-last-filter)), or the kernel's have closed up an empty slot (QUIRK(lbr-zero)). */
 static void enter(const struct reading *r, const struct lbr_run *run, int users)
 {
 	if (!run->complete || users > 1)

@@ -104,7 +104,9 @@ static int attach(struct lbr_bpf *l, int variant)
 	static const char *const points[2] = {"signal_generate", "sched_switch"};
 
 	for (int i = 0; i < 2; i++) {
-		l->links[i] = bpf_program__attach_raw_tracepoint(bpf_object__find_program_by_name(l->object, variants[variant][i]), points[i]);
+		const struct bpf_program *p = bpf_object__find_program_by_name(l->object, variants[variant][i]);
+
+		l->links[i] = bpf_program__attach_raw_tracepoint(p, points[i]);
 		if (!l->links[i])
 			return -errno;
 	}
@@ -134,7 +136,8 @@ static int why_not(int error, struct bt_error *err)
 		return bt_fail(err, BT_E_PERMISSION, 0, "BPF programs need the capabilities BPF and PERFMON (Linux 5.8), or SYS_ADMIN");
 	case EINVAL:
 	case ENOENT:
-		return bt_fail(err, BT_E_UNSUPPORTED, error, "this kernel does not load the BPF programs: bpf_get_branch_snapshot() came with Linux 5.16");
+		return bt_fail(err, BT_E_UNSUPPORTED, error,
+			       "this kernel does not load the BPF programs: bpf_get_branch_snapshot() came with Linux 5.16");
 	case ENOMEM:
 	case E2BIG:
 		return bt_fail(err, BT_E_NO_MEMORY, error, "no memory for the BPF programs' maps");
@@ -245,7 +248,8 @@ int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error
 	(void)arg;
 	*snap = NULL;
 	*info = (struct snap_info){.helper = -ENOENT};
-	return bt_fail(err, BT_E_UNSUPPORTED, 0, "this btrec was built without BPF: configure found no libbpf, or no clang for -target bpf");
+	return bt_fail(err, BT_E_UNSUPPORTED, 0,
+		       "this btrec was built without BPF: configure found no libbpf, or no clang for -target bpf");
 }
 
 int lbr_bpf_watch(void *arg, void *snap, pid_t tid)

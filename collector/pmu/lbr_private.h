@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the LBR source share: lbr (events, windows) and lbr_samples (the ring of periodic samples). Nobody else includes this. */
+/* What the parts of the LBR source share: lbr (events, windows) and lbr_samples (the ring of periodic samples). Nobody else
+ * includes this. */
 #ifndef BT_LBR_PRIVATE_H
 #define BT_LBR_PRIVATE_H
 

@@ -23,7 +23,8 @@ int lbr_ring_open(const struct pmu *p, struct lbr_events *e, unsigned i, struct 
 	e->ring[i] = p->kernel->ops->map(p->kernel->arg, e->fd[i], (1 + LBR_RING_PAGES) * page_bytes(), PROT_READ, 0, &error);
 	if (e->ring[i])
 		return 0;
-	return bt_fail(err, BT_E_PERMISSION, error, "no memory for the ring of samples: raise RLIMIT_MEMLOCK (ulimit -l) or kernel.perf_event_mlock_kb");
+	return bt_fail(err, BT_E_PERMISSION, error,
+		       "no memory for the ring of samples: raise RLIMIT_MEMLOCK (ulimit -l) or kernel.perf_event_mlock_kb");
 }
 
 void lbr_ring_close(const struct pmu *p, struct lbr_events *e, unsigned i)

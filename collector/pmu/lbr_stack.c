@@ -25,8 +25,9 @@ static bool is_kernel(uint64_t addr)
 	return addr >> 63;
 }
 
-/* QUIRK(lbr-stale-tail): the helper gives as many entries as the record is deep. Those that the kernel's filter removed (branches from the kernel) are
- * closed up from behind, and the oldest stands again behind itself, once for each. A loop of one branch looks the same: of such a tail one entry is believed. */
+/* QUIRK(lbr-stale-tail): the helper gives as many entries as the record is deep. Those that the kernel's filter removed
+ * (branches from the kernel) are closed up from behind, and the oldest stands again behind itself, once for each. A loop of
+ * one branch looks the same: of such a tail one entry is believed. */
 static size_t without_repeats(const struct lbr_entry *e, size_t n)
 {
 	while (n > 1 && same(&e[n - 1], &e[n - 2]) && e[n - 1].flags == e[n - 2].flags)
@@ -44,14 +45,15 @@ static size_t until_zero(const struct lbr_entry *e, size_t n)
 	return i;
 }
 
-/* QUIRK(lbr-ring): a return from the kernel ends in user code and is recorded; so may be what led there, where somebody else's event asks for the kernel.
- * QUIRK(lbr-speculative): AMD records branches of a wrong path, which never retired. */
+/* QUIRK(lbr-ring): a return from the kernel ends in user code and is recorded; so may be what led there, where somebody else's
+ * event asks for the kernel. QUIRK(lbr-speculative): AMD records branches of a wrong path, which never retired. */
 static bool is_ours(const struct lbr_entry *e)
 {
 	return !is_kernel(e->from) && !is_kernel(e->to) && (e->flags >> SPEC_SHIFT & SPEC_MASK) != SPEC_WRONG_PATH;
 }
 
-/* QUIRK(skl-dup0): the newest entry stands there twice. In a loop of one branch it does so, too: there the code leads from its target to itself. */
+/* QUIRK(skl-dup0): the newest entry stands there twice. In a loop of one branch it does so, too: there the code leads from its
+ * target to itself. */
 static size_t without_duplicate(const struct lbr_entry *e, size_t n, lbr_leads *leads, void *arg)
 {
 	return n > 1 && same(&e[0], &e[1]) && !leads(arg, e[1].to, e[0].from) ? 1 : 0;
@@ -71,8 +73,9 @@ static void take(struct lbr_run *run, const struct lbr_entry *e, size_t n, lbr_l
 	}
 }
 
-/* The record was reset at the window's start. Its last slot, which the filter does not touch, is empty when there were fewer branches than slots.
- * QUIRK(lbr-abort): where a transaction aborted, one entry of two may be left out, and the last slot be that of another time. */
+/* The record was reset at the window's start. Its last slot, which the filter does not touch, is empty when there were fewer
+ * branches than slots. QUIRK(lbr-abort): where a transaction aborted, one entry of two may be left out, and the last slot be
+ * that of another time. */
 static bool is_complete(const struct lbr_entry *e, size_t n, size_t given, const struct lbr_machine *m)
 {
 	if (!m->tail_told || !given || (m->depth && given < m->depth) || n == given)

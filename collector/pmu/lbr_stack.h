@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a processor's branch record (LBR) as the kernel gives it can be believed: oldest first, without what is stale, was never executed or is the
- * kernel's. Pure functions of bytes and code. */
+/* What of a processor's branch record (LBR) as the kernel gives it can be believed: oldest first, without what is stale, was
+ * never executed or is the kernel's. Pure functions of bytes and code. */
 #ifndef BT_LBR_STACK_H
 #define BT_LBR_STACK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pmu backend: a runner runs the code (natively, or on a simulated processor), and at every stop that means something to the program the source
- * brings what the processor recorded into the task's history. */
+/* The pmu backend: a runner runs the code (natively, or on a simulated processor), and at every stop that means something to
+ * the program the source brings what the processor recorded into the task's history. */
 #include "collector/pmu/pmu.h"
 
 #include <stdio.h>
@@ -153,7 +153,8 @@ static enum backend_stop pmu_stopped(struct backend *b, struct task *task, const
 	enum backend_stop stop;
 
 	WITH_RUNNER(task, pt, stop = b->pmu->runner->stopped(b, task, ev, info));
-	/* Branches that the runner knows of are entered at stops before which no code of the program's ran since the last one: nothing is out of order. */
+	/* Branches that the runner knows of are entered at stops before which no code of the program's ran since the last one:
+	 * nothing is out of order. */
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE)
 		capture(b, task, stop == BACKEND_SIGNAL ? CAPTURE_SIGNAL : CAPTURE_STOP, stop == BACKEND_SIGNAL ? info : NULL);
 	return stop;

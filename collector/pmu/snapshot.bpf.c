@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* Takes the processor's branch record inside the kernel: at the raising of a synchronous signal in the faulting thread, and at every switch away from a
- * watched task. Afterwards is too late. QUIRK(lbr-reset): the record is reset when a task is switched to (intel_pmu_lbr_sched_task, Linux 6.1), and a
- * ptrace stop switches. QUIRK(signal-deliver-late): so is signal_deliver, for a traced task. The event that the recorder holds open records user code only, so nothing that runs here costs an entry.
- * The helper is for GPL-compatible programs only, hence the licence of this file. */
+/* Takes the processor's branch record inside the kernel: at the raising of a synchronous signal in the faulting thread, and at
+ * every switch away from a watched task. Afterwards is too late. QUIRK(lbr-reset): the record is reset when a task is switched
+ * to (intel_pmu_lbr_sched_task, Linux 6.1), and a ptrace stop switches. QUIRK(signal-deliver-late): so is signal_deliver, for
+ * a traced task. The event that the recorder holds open records user code only, so nothing that runs here costs an entry. The
+ * helper is for GPL-compatible programs only, hence the licence of this file. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -119,8 +120,8 @@ static __always_inline int on_generate(const struct bpf_raw_tracepoint_args *ctx
 	return 0;
 }
 
-/* sched_switch: the current task is the one that is switched away from. Whether it is one of ours comes first: this runs for every switch of the
- * machine, and reading the record takes microseconds. */
+/* sched_switch: the current task is the one that is switched away from. Whether it is one of ours comes first: this runs for
+ * every switch of the machine, and reading the record takes microseconds. */
 static __always_inline int on_switch(int counted)
 {
 	struct lbr_task *t = current_task();

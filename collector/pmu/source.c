@@ -70,7 +70,8 @@ void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t 
 		PREDICTED = 2,
 		CYCLES_SHIFT = 4,
 	};
-	struct bt_branch b = {.from = from, .to = to, .kind = kind_of_flags(flags), .flags = BT_BRANCH_TAKEN, .cycles = (uint16_t)(flags >> CYCLES_SHIFT)};
+	struct bt_branch b = {.from = from, .to = to, .kind = kind_of_flags(flags), .flags = BT_BRANCH_TAKEN,
+			      .cycles = (uint16_t)(flags >> CYCLES_SHIFT)};
 	const struct bt_branch *last = branch_ring_newest(&task->ring);
 	struct address_space *space = task->process->space;
 	uint8_t bytes[BT_INSN_MAX];
@@ -81,7 +82,8 @@ void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t 
 	if (!address_space_fetch(space, p->writer, task->tid, from, bytes, &insn)) {
 		int kind = bt_insn_branch_kind(insn.class);
 
-		/* What is no branch was interrupted there (a return from the kernel); a system call's entry leads on, and not into the kernel. */
+		/* What is no branch was interrupted there (a return from the kernel); a system call's entry leads on, and not
+		 * into the kernel. */
 		b.kind = kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 	}
 	(void)!address_space_fetch(space, p->writer, task->tid, to, bytes, &insn);

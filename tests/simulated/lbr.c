@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last branch record as arch/x86/events/intel/lbr.c (Linux 6.1) and arch/x86/events/amd/lbr.c drive it: the stack, the filter that closes up, the helper
- * that gives more than is valid, and the BPF programs' map. */
+/* The last branch record as arch/x86/events/intel/lbr.c (Linux 6.1) and arch/x86/events/amd/lbr.c drive it: the stack, the
+ * filter that closes up, the helper that gives more than is valid, and the BPF programs' map. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -82,7 +82,8 @@ static int claims(struct sim *s, const struct perf_event_attr *a, pid_t tid)
 
 static const char *file(struct sim *s, const char *path)
 {
-	const char *of = s->o.hybrid ? "/sys/bus/event_source/devices/cpu_core/caps/branches" : "/sys/bus/event_source/devices/cpu/caps/branches";
+	const char *of = s->o.hybrid ? "/sys/bus/event_source/devices/cpu_core/caps/branches" :
+				       "/sys/bus/event_source/devices/cpu/caps/branches";
 
 	if (strcmp(path, of) != 0 || !s->o.pmu || !s->o.depth || s->o.kernel < 512)
 		return NULL;
@@ -159,7 +160,8 @@ static bool in_kernel(uint64_t addr)
 	return addr >> 63;
 }
 
-/* The filter of X86_BR_USER | X86_BR_ANY: branches from the kernel and empty ones are cleared and closed up from behind (intel_pmu_lbr_filter). */
+/* The filter of X86_BR_USER | X86_BR_ANY: branches from the kernel and empty ones are cleared and closed up from behind
+ * (intel_pmu_lbr_filter). */
 static void filter(struct cpu *c)
 {
 	bool compress = false;
@@ -343,7 +345,8 @@ int sim_snap_open(void *arg, void **snap, struct snap_info *info, struct bt_erro
 	if ((s->o.capabilities & need) != need && !(s->o.capabilities >> CAP_SYS_ADMIN & 1))
 		return bt_fail(err, BT_E_PERMISSION, 0, "BPF programs need the capabilities BPF and PERFMON (Linux 5.8), or SYS_ADMIN");
 	if (s->o.kernel < 516)
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this kernel does not load the BPF programs: bpf_get_branch_snapshot() came with Linux 5.16");
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "this kernel does not load the BPF programs: bpf_get_branch_snapshot() came with Linux 5.16");
 	info->counted = s->o.counted;
 	info->helper = !s->o.depth || (s->o.amd && s->o.kernel < 610) ? -ENOENT : (long)(s->o.depth * sizeof(struct lbr_entry));
 	*snap = s;

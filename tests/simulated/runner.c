@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processor: the stepper, whose branches go to the devices and not into the task's history. What the stepper itself does about the program is
- * the same as ever, so programs behave as they do under `--backend step`. */
+/* The processor: the stepper, whose branches go to the devices and not into the task's history. What the stepper itself does
+ * about the program is the same as ever, so programs behave as they do under `--backend step`. */
 #include <stdlib.h>
 
 #include "collector/pmu/pmu.h"
@@ -141,8 +141,8 @@ static void sim_exiting(struct backend *b, struct task *task, const struct bt_re
 
 static bool is_raised(const siginfo_t *info)
 {
-	return info->si_code > 0 && (info->si_signo == SIGSEGV || info->si_signo == SIGBUS || info->si_signo == SIGILL || info->si_signo == SIGFPE ||
-				     info->si_signo == SIGTRAP || info->si_signo == SIGSYS);
+	return info->si_code > 0 && (info->si_signo == SIGSEGV || info->si_signo == SIGBUS || info->si_signo == SIGILL ||
+				     info->si_signo == SIGFPE || info->si_signo == SIGTRAP || info->si_signo == SIGSYS);
 }
 
 static enum backend_stop sim_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel and a processor with performance counters, for machines that have none: the program runs under the stepper, whose branches are what
- * the processor "records"; the table of calls (perf_ops) answers as Linux does, errors included. Not a mock of our code: it knows nothing of the sources.
+/* A kernel and a processor with performance counters, for machines that have none: the program runs under the stepper, whose
+ * branches are what the processor "records"; the table of calls (perf_ops) answers as Linux does, errors included. Not a mock
+ * of our code: it knows nothing of the sources.
  *   kernel.c   perf_ops: descriptors, rules of perf_event_open, files, rings
  *   runner.c   the runner below the pmu backend: steps, tells the devices of branches and switches
  *   lbr.c      a device: the last branch record, bpf_get_branch_snapshot(), the BPF programs' map, samples
@@ -103,7 +104,8 @@ void sim_task_gone(struct sim *s, pid_t tid);
 void sim_task_renamed(struct sim *s, struct sim_task *t, pid_t tid); /* an execve of a thread that does not lead */
 unsigned sim_device_number(const struct sim_device *d);
 
-/* Writes a record into the event's ring as the kernel does: forward; or backward (write_backward); over old ones where it is mapped read-only. False: no room. */
+/* Writes a record into the event's ring as the kernel does: forward; or backward (write_backward); over old ones where it is
+ * mapped read-only. False: no room. */
 bool sim_ring_write(struct sim_event *e, const void *record, size_t size);
 
 /* The first event of a task that a device has, or NULL. */

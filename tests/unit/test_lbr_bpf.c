@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The BPF programs, really loaded and attached where the kernel allows it. Without a branch record their windows hold the helper's -ENOENT; when
- * they come, and of whom, is the same. */
+/* The BPF programs, really loaded and attached where the kernel allows it. Without a branch record their windows hold the
+ * helper's -ENOENT; when they come, and of whom, is the same. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
