@@ -271,12 +271,12 @@ static void add_tree(struct buf *out)
 			add_record(out, BT_RECORD_CODE, &code);
 		}
 		for (uint32_t k = 1; k <= 2; k++) {
-			struct bt_record_sched in = {.seq = seq++, .time = seq * 100, .task = i, .cpu = k, .what = BT_SCHED_IN, .position = 2 * k};
+			struct bt_record_sched in = {.seq = seq++, .time = 100 * i + k, .task = i, .cpu = k, .what = BT_SCHED_IN, .position = 2 * k};
 			struct bt_record_signal sig = {.seq = seq++, .task = 1, .signo = 11, .sync = 1};
 			struct bt_record_snapshot snap = {.seq = seq, .snapshot = 2 * i + k, .task = i, .kind = k, .space = i, .epoch = 1,
 							  .point = {.rip = 0x401010}, .position = 8, .event = seq - 1};
 			struct bt_record_thread t = {.seq = ++seq, .snapshot = 2 * i + k, .task = k, .position = k};
-			struct bt_record_sched gone = {.seq = ++seq, .time = seq * 100, .task = k, .cpu = i, .what = (uint8_t)k, .position = 4 * k};
+			struct bt_record_sched gone = {.seq = ++seq, .time = 100 * i + 10 * k, .task = k, .cpu = i, .what = (uint8_t)k, .position = 4 * k};
 			struct bt_record_memory memory = {.seq = ++seq, .snapshot = 2 * i + k, .space = i, .addr = 0x401000 + k, .bytes = bt_str("memory")};
 
 			add_record(out, BT_RECORD_SCHED, &in);
