@@ -74,6 +74,7 @@ struct backend {
 	struct processor processor; /* what of it may be used */
 	void *shared; /* the backend's own, for all tasks */
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
+	unsigned alarm_each; /* for tests: SIGALRM at each such instruction of code of the backend's own making; 0: never */
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };
 

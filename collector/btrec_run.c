@@ -159,6 +159,17 @@ static int set_deterministic(void *target, const char *value, struct bt_error *e
 	return 0;
 }
 
+static int set_alarm_each(void *target, const char *value, struct bt_error *err)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	if (*end || !n || n > UINT32_MAX)
+		return bt_fail(err, BT_E_MISUSE, 0, "--alarm-each %s: a number of instructions is wanted", value);
+	((struct run *)target)->recorder.alarm_each = (unsigned)n;
+	return 0;
+}
+
 static int set_plain_processor(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -194,6 +205,7 @@ static const struct option_row rows[] = {
 	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)", set_no_replay},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
+	{"alarm-each", 0, "N", NULL, set_alarm_each},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
 	{"switch-history", 0, NULL, NULL, set_switch_history},
 	{"help", 'h', NULL, "show this", set_help},

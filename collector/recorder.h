@@ -22,6 +22,7 @@ struct recorder_options {
 	const char *from; /* NULL: from the start */
 	struct pmu *pmu; /* opened, of the pmu backend; else NULL */
 	bool deterministic; /* the tests' start (world.h) */
+	unsigned alarm_each; /* for tests (backend.h) */
 	bool plain_processor; /* for tests: code for processors without what not all have */
 	bool switch_history; /* for tests: branches are recorded every other time that user code is resumed */
 };

@@ -288,5 +288,5 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->stop_wanted = false;
 	if (tracee_set_regs(task->tid, &regs))
 		return -BT_E_GONE;
-	return tracee_resume(task->tid, PTRACE_CONT, 0);
+	return engine_run(b, task);
 }

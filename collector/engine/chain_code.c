@@ -174,8 +174,9 @@ static void emit_conditional(struct translation *t, const struct step *s)
 		emit_align_link(e, 5 + !!(s->insn.traits & X86_ADDRESS32));
 		if (s->insn.traits & X86_ADDRESS32)
 			emit_u8(e, 0x67);
-		EMIT(e, s->insn.opcode, 2, 0xeb, 5);
-		chain_place(t, s, PLACE_BETWEEN, 0);
+		EMIT(e, s->insn.opcode, 2);
+		chain_place(t, s, PLACE_BETWEEN, 0); /* LOOP has counted */
+		EMIT(e, 0xeb, 5);
 		site = emit_jump(e);
 	}
 	t->known = true;

@@ -244,7 +244,7 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
 {
 	engine_stop_soon(b, task);
-	return s->far && !tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_RUNS : BACKEND_GONE;
+	return s->far && !engine_run(b, task) ? BACKEND_RUNS : BACKEND_GONE;
 }
 
 /* A signal while the task was in the cache. A fault is raised again by the instruction itself, at its own address, so that all the
@@ -295,7 +295,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 		return BACKEND_GONE;
 	/* What waits already comes first: it may be a trap or a fault of the cache's. */
 	if (et->holds || (signals.pending | signals.shared_pending) & ~signals.blocked)
-		return tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_GONE : BACKEND_RUNS;
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_find_state(task, es, &s))
 		return go_on(b, task, &s);
 	if (stretch_leave(task, es, &s))
@@ -318,14 +318,18 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 {
 	struct engine_space *es = task->process->space->extension;
 	struct stretch s = {0};
+	int swept;
 
 	if (tracee_get_siginfo(task->tid, info) || tracee_get_regs(task->tid, &s.regs))
 		return BACKEND_GONE;
+	swept = sweep_stopped(b, task, info, &s.regs);
+	if (swept)
+		return swept < 0 ? BACKEND_GONE : BACKEND_RUNS;
 	if (stretch_is_own_trap(info, &s.regs))
 		return on_trap(b, task, es, &s, info);
 	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
 	if (info->si_signo == SIGTRAP && info->si_code == TRAP_TRACE && stretch_is_in_code(&s.regs))
-		return tracee_resume(task->tid, PTRACE_CONT, 0) ? BACKEND_GONE : BACKEND_RUNS;
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	return on_signal(b, task, es, &s, info);
 }
 
@@ -369,7 +373,7 @@ static int engine_proceed(struct backend *b, struct task *task)
 	int rc;
 
 	if (et->in_cache)
-		return tracee_resume(task->tid, PTRACE_CONT, 0);
+		return engine_run(b, task);
 	task->backend = et->step;
 	rc = stepper_ops.proceed(b, task);
 	stepper_ops.stop_soon(b, task);

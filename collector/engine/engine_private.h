@@ -82,6 +82,13 @@ struct engine_space {
 	size_t dead_wanted;	      /* dead segments from which on they are looked for, 0: not set yet */
 };
 
+/* What stepping an instruction of the cache has left of itself. */
+enum sweep_shows {
+	SWEEP_NOTHING,
+	SWEEP_PUSHED, /* TF in the flags that were pushed */
+	SWEEP_R11,    /* TF in r11 */
+};
+
 struct engine_task {
 	void *step; /* the stepper's own */
 	bool in_cache;
@@ -100,6 +107,11 @@ struct engine_task {
 	bool in_call; /* in the space's list of those in system calls */
 	struct engine_task *next_in_call;
 	bool suspends;	   /* its call keeps pages from being watched */
+	struct {
+		uint64_t steps;
+		enum sweep_shows shows; /* of the step that has been begun */
+		bool over; /* ... to a breakpoint behind the instruction */
+	} sweep; /* for tests */
 };
 
 /* How a stretch ended. */
@@ -211,6 +223,14 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 
 /* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or -BT_E_GONE. */
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to);
+
+/* ---- sweep.c ---- */
+
+/* Lets a stopped task go on where it is in the cache's code. Returns 0 or -BT_E_GONE. */
+int engine_run(const struct backend *b, struct task *task);
+
+/* A stop in the cache, with these registers. Returns 1 when it was nothing but a step of the test's, and the task goes on; else 0, or -BT_E_GONE. */
+int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *info, struct bt_regs *regs);
 
 /* ---- engine.c ---- */
 

@@ -26,6 +26,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
 	collector/engine/segment.c collector/engine/segment.h \
+	collector/engine/sweep.c \
 	collector/engine/tables.c collector/engine/tables.h \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \
