@@ -21,6 +21,8 @@
 enum {
 	PATCH_GAP = 2048,    /* writing so much more costs less than another call */
 	FIRST_BUCKETS = 1 << 10,
+	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
+	STALE_CHAINS = 2,
 	FILE_STEP = 1 << 20, /* the file grows by so much: what locks all memory (mlockall(2)) makes all of it real */
 	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
 };
@@ -60,6 +62,7 @@ static void forget_all(struct code_cache *c)
 	c->chain_count = c->place_count = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
 	chain_index_clear(&c->index);
+	c->dead = 0;
 	c->full = false;
 }
 
@@ -489,12 +492,13 @@ static void link_waiting(struct code_cache *c, uint32_t chain)
 	while (*at != EXIT_NONE) {
 		uint32_t exit = *at;
 
-		if (c->exits[exit].target != c->chains[chain].pc) {
+		if (!c->exits[exit].dead && c->exits[exit].target != c->chains[chain].pc) {
 			at = &c->exits[exit].next;
 			continue;
 		}
 		*at = c->exits[exit].next;
-		code_cache_link(c, exit, chain);
+		if (!c->exits[exit].dead)
+			code_cache_link(c, exit, chain);
 	}
 }
 
@@ -512,7 +516,7 @@ static void grow_buckets(struct code_cache *c)
 		*bucket = i;
 	}
 	for (uint32_t i = 0; i < c->exit_count; i++)
-		if (c->exits[i].kind == EXIT_LINK && c->exits[i].site && c->exits[i].linked == CHAIN_NONE)
+		if (c->exits[i].kind == EXIT_LINK && c->exits[i].site && c->exits[i].linked == CHAIN_NONE && !c->exits[i].dead)
 			wait_for_chain(c, i);
 }
 
@@ -619,12 +623,24 @@ static void unlink_chain(struct code_cache *c, uint32_t number)
 	while (exit != EXIT_NONE) {
 		uint32_t next = c->exits[exit].next;
 
-		patch_site(c, c->exits[exit].site, c->exits[exit].trap);
-		wait_for_chain(c, exit);
+		if (!c->exits[exit].dead) {
+			patch_site(c, c->exits[exit].site, c->exits[exit].trap);
+			wait_for_chain(c, exit);
+		}
 		exit = next;
 	}
 	if (ch->indirect)
 		tables_remove(&c->tables, ch->pc);
+}
+
+static void forget_chain(struct code_cache *c, uint32_t number)
+{
+	uint32_t end = number + 1 < c->chain_count ? c->chains[number + 1].exit_first : c->exit_count;
+
+	for (uint32_t i = c->chains[number].exit_first; i < end; i++)
+		c->exits[i].dead = true;
+	c->chains[number].dead = true;
+	c->dead++;
 }
 
 void code_cache_drop_chain(struct code_cache *c, uint32_t number)
@@ -632,8 +648,8 @@ void code_cache_drop_chain(struct code_cache *c, uint32_t number)
 	assert(c->users == 1);
 	if (!c->chains[number].parked)
 		unlink_chain(c, number);
-	c->chains[number].dead = true;
 	c->chains[number].parked = false;
+	forget_chain(c, number);
 }
 
 /* What a walk over the chains of some pages needs. */
@@ -705,9 +721,10 @@ static bool unpark_one(void *arg, uint32_t number)
 	if (ch->dead || !ch->parked || is_blocked(w, ch))
 		return !ch->dead;
 	ch->parked = false;
-	ch->dead = code_cache_find(c, ch->pc) != CHAIN_NONE; /* another has taken its place */
-	if (ch->dead)
+	if (code_cache_find(c, ch->pc) != CHAIN_NONE) { /* another has taken its place */
+		forget_chain(c, number);
 		return false;
+	}
 	ch->next = c->buckets[bucket_of(c, ch->pc)];
 	c->buckets[bucket_of(c, ch->pc)] = number;
 	link_waiting(c, number);
@@ -722,6 +739,11 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 
 	assert(c->users == 1);
 	chain_index_walk(&c->index, start, end, unpark_one, &w);
+}
+
+bool code_cache_is_stale(const struct code_cache *c)
+{
+	return c->users == 1 && c->code_len > STALE_CODE && c->dead / STALE_CHAINS > c->chain_count - c->dead;
 }
 
 void code_cache_clear(struct code_cache *c)

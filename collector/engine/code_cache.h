@@ -82,6 +82,7 @@ struct cache_exit {
 	uint8_t kind;
 	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
 	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
+	bool dead;	 /* its chain is: it leads nowhere any more, but may still be stopped at */
 };
 
 struct code_cache {
@@ -106,6 +107,7 @@ struct code_cache {
 	struct cache_exit *exits; /* ordered by trap */
 	uint32_t exit_count, exit_cap;
 	struct tables tables;
+	uint32_t dead; /* chains that are */
 	bool full; /* nothing more is made in it */
 	/* What the tracee has not got yet, where nothing is shared. */
 	size_t synced;	   /* code before this is there, but for: */
@@ -180,6 +182,9 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 
 /* Forgets one chain. */
 void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
+
+/* Whether it has so much forgotten code that it had better begin anew. */
+bool code_cache_is_stale(const struct code_cache *c);
 
 /* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, it is only full from now on. */
 void code_cache_clear(struct code_cache *c);

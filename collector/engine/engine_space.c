@@ -172,16 +172,18 @@ static const struct limits_share *share_of(const struct engine_space *es)
 	return &shares[es->cache->shared != NULL][es->window.bytes || es->window.inherited];
 }
 
-static bool somebody_is_in_cache(const struct engine_space *es)
+/* Whether a task but this one, which has just left it or comes to it, has been stopped there. */
+static bool another_is_in_cache(const struct engine_space *es, const struct task *task)
 {
 	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
-		if (et->in_cache)
+		if (et->in_cache && et->task != task)
 			return true;
 	return false;
 }
 
-/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. False when that cannot be now. */
-static bool own_cache(const struct backend *b, struct engine_space *es)
+/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One with too much that is forgotten is emptied. False when
+ * that cannot be now. */
+static bool own_cache(const struct backend *b, struct engine_space *es, const struct task *task)
 {
 	bool empty = es->cache->full || es->cache->ticks != b->ticks;
 	struct code_cache *own;
@@ -189,9 +191,11 @@ static bool own_cache(const struct backend *b, struct engine_space *es)
 	if (es->cache->users == 1 || !(es->leaves || empty)) {
 		if (es->leaves)
 			forget_lost(es);
+		if (code_cache_is_stale(es->cache) && !another_is_in_cache(es, task))
+			code_cache_clear(es->cache);
 		return true;
 	}
-	if (somebody_is_in_cache(es)) /* stopped there: its records are of the old one */
+	if (another_is_in_cache(es, task)) /* stopped there: its records are of the old one */
 		return false;
 	own = empty ? code_cache_new(&b->processor) : code_cache_copy(es->cache);
 	if (!own)
@@ -216,7 +220,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		if (es && s->from_reached)
 			es->adopted = task->tid;
 	}
-	if (!es || es->refused || !own_cache(b, es))
+	if (!es || es->refused || !own_cache(b, es, task))
 		return NULL;
 	es->shared |= task->unit->tasks > 1;
 	limits_raise(&task->process->limits, task->process->pid, share_of(es));

@@ -265,6 +265,17 @@ def recorder_of(process):
         return int(file.read().split()[0])
 
 
+def recorders_peak(argv, options=(), timeout=TIMEOUT):
+    """The most memory, in kB, that the recorder of argv has had when that has printed a line; it ends when its standard input does."""
+    process = start([BTREC, "run", "-o", fresh("trace"), *options, "--", *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=TMP)
+    check(process.stdout.readline(), "the program said nothing")
+    with open("/proc/%d/status" % recorder_of(process)) as file:
+        peak = int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1))
+    process.stdin.close()
+    equal(process.wait(timeout), 0, "end")
+    return peak
+
+
 def forget_recorder(pid):
     """Removes the control socket that a killed recorder leaves."""
     try:

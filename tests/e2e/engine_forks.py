@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Processes that a fork made of one another have one code cache as long as their code is the same: each runs its own code all the same, and its history can be
 # read. What they cost in memory.
-import re
-
 from e2e import *
 import engine_compare
 
@@ -51,19 +49,8 @@ def as_stepped():
     engine_compare.compare_runs([forks(*STATIC), "nested", "5"])
 
 
-def recorders_peak(recorder):
-    with open("/proc/%d/status" % recorder) as file:
-        return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1))
-
-
 def peak_with(children):
-    process = start([BTREC, "run", "--backend", "engine", "-o", fresh("trace"), "--", forks(), "alive", str(children)],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=TMP)
-    equal(process.stdout.readline(), b"up\n", "what the program says")
-    peak = recorders_peak(recorder_of(process))
-    process.stdin.close()
-    equal(process.wait(60), 0, "end")
-    return peak
+    return recorders_peak([forks(), "alive", str(children)], ["--backend", "engine"])
 
 
 @case("%d children at once: memory of the recorder" % CHILDREN)

@@ -82,4 +82,11 @@ def core_file():
     equal(segments(cores[1]).get("RWE"), segments(cores[0]).get("RWE"), "writable and executable segments")
 
 
+@case("code that is made without end: memory of the recorder")
+def endless():
+    program = build("endless_code.c")
+    less, more = (recorders_peak([program, str(rounds)], ["--backend", BACKEND, "--history", "1000"]) for rounds in (100, 300))
+    check(more - less < 20000, "%d kB for a hundred rounds, %d for three hundred" % (less, more))
+
+
 main()
