@@ -157,6 +157,21 @@ def _():
     equal(rows[-1][2], "icall", "the last entry where the target is not 0")
 
 
+@case("natively: kinds and the code between entries are in the trace, which nobody stepped through")
+def _():
+    want = expected(truth(crash()), 1, 16)[-1][-16:]
+    path = fresh("record")
+    with open(path, "w") as file:
+        file.writelines("%x %x\n" % entry[1:] for entry in reversed(want))
+    os.environ["BTREC_SIMULATED_RECORD"] = path
+    result = simulated(crash(), "native=1,depth=16", ["--source", "lbr", *KEEP])
+    equal(recorded(result.trace, 1)[-1], want, "the last run")
+    walked = execute([BRANCHES, "-i", result.trace]).out.decode().splitlines()
+    last = walked[[i for i, line in enumerate(walked) if " gap " in line][-1] + 1:]
+    equal([line for line in last if line == "i ?"], ["i ?"], "code that is not known: that before the run")
+    check(len([line for line in last if line.startswith("i ")]) > 30, "instructions: %d" % len(last))
+
+
 @case("nested faults: each is kept, the outermost marked, and the handler's branches cost it nothing")
 def _():
     for depth in (4, 32):

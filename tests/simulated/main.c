@@ -8,6 +8,7 @@
 
 #include "collector/btrec_commands.h"
 #include "collector/doctor/doctor.h"
+#include "collector/pmu/pmu.h"
 #include "tests/simulated/simulated.h"
 
 int btrec_complain(const struct bt_error *err)
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "doctor"))
 		status = doctor(&k);
 	else
-		status = btrec_run_on(argc - 1, argv + 1, &k, &sim_runner_ops);
+		status = btrec_run_on(argc - 1, argv + 1, &k, s->o.native ? &native_ops : &sim_runner_ops);
 	sim_release(s);
 	free(s);
 	return status;
