@@ -202,8 +202,10 @@ static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 
 	if (chain != CHAIN_NONE && chain + 1 == c->chain_count && before != c->chain_count) {
 		hint = cache_hints_find(src->es, src->task->process->space, pc);
-		if (hint == HINT_NONE)
+		if (hint == HINT_NONE) {
+			src->es->unknown++;
 			note_hint(src, pc, indirect);
+		}
 		if (hint == HINT_NONE || !hints_are_exact(src->es->hints))
 			translate_ahead(c, &source, chain);
 		if (hint != HINT_NONE && c->clears == clears)

@@ -8,8 +8,9 @@
 
 enum {
 	LEARN_MAX = 1 << 17, /* chains */
-	LEARN_TIMES = 200,
-	LEARN_NEW = 50, /* a look costs as much as so many chains that the next process has to stop for */
+	LEARN_TIMES = 16, /* in a process: what is left is for the next one */
+	LEARN_NEW = 256, /* a look costs as much as so many chains that another process has to stop for */
+	LEARN_UNKNOWN = 24, /* stops where it should have been known, with what was made ahead of them */
 	PAGE = 4096,
 };
 
@@ -66,44 +67,72 @@ static bool add_run(const struct learner *l, const struct branch_ring *ring, uin
 	return any;
 }
 
+static bool is_worth_a_look(const struct engine_space *es)
+{
+	if (hints_are_exact(es->hints))
+		return es->unknown >= es->learned_unknown + LEARN_UNKNOWN;
+	return es->cache->chain_count >= es->learned_chains + LEARN_NEW;
+}
+
 bool cache_learns_now(const struct task *task, const struct engine_space *es)
 {
 	uint64_t tick = es->learns && task->log ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
 
-	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > task->history / 2 && es->cache->chain_count >= es->learned_chains + LEARN_NEW;
+	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > task->history / 2 && is_worth_a_look(es);
 }
 
 void cache_learn(struct task *task)
 {
 	struct engine_space *es = task->process && task->process->space ? task->process->space->extension : NULL;
 	struct learner l = {0};
+	bool first;
 
-	if (!es || !es->learns || !es->cache->chain_count || es->cache->chain_count > LEARN_MAX || (hints_are_exact(es->hints) && !es->learned))
+	if (!es || !es->learns || !es->cache->chain_count || es->cache->chain_count > LEARN_MAX)
+		return;
+	first = !hints_are_exact(es->hints);
+	if (!first && !is_worth_a_look(es))
 		return;
 	l = (struct learner){task->process->space, es->cache, es->hints, calloc(es->cache->chain_count, 1)};
-	if (!l.run || (!es->learned && !hints_begin(es->hints))) {
+	if (!l.run || (first && !hints_begin(es->hints))) {
 		free(l.run);
 		return;
 	}
 	task_settle(task);
-	if (add_run(&l, &task->ring, es->learned_to))
+	if (add_run(&l, &task->ring, es->learned_task == task->number ? es->learned_to : 0))
 		hints_set_exact(es->hints);
-	if (!es->learned)
+	if (first)
 		hints_end(es->hints);
+	es->learned_task = task->number;
 	es->learned_to = task->ring.next;
 	es->learned_chains = es->cache->chain_count;
+	es->learned_unknown = es->unknown;
 	es->learned_tick = task->log ? branch_log_tick(task->log) : 0;
-	es->learns = ++es->learned < LEARN_TIMES && hints_are_exact(es->hints);
+	es->learns = ++es->learned < LEARN_TIMES;
 	free(l.run);
 }
 
-/* Of what has been read of the space: the process may be gone. */
+/* What has been read of the space: the process may be gone. */
+struct kept {
+	const struct address_space *space;
+	uint64_t at; /* the page asked for last */
+	const uint8_t *page;
+};
+
+static const uint8_t *kept_page(struct kept *k, uint64_t addr)
+{
+	if (!k->page || addr - k->at >= PAGE) {
+		k->at = addr & ~(uint64_t)(PAGE - 1);
+		k->page = address_space_kept_page(k->space, addr);
+	}
+	return k->page;
+}
+
 static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	size_t done = 0;
 
 	while (done < n) {
-		const uint8_t *page = address_space_kept_page(arg, addr + done);
+		const uint8_t *page = kept_page(arg, addr + done);
 		size_t at = (addr + done) % PAGE, here = PAGE - at < n - done ? PAGE - at : n - done;
 
 		if (!page)
@@ -116,14 +145,15 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
-	const struct code_source source = {.read = read_kept, .arg = s};
+	struct kept kept = {.space = s};
+	const struct code_source source = {.read = read_kept, .arg = &kept};
 	struct template_maker *maker = NULL;
 	struct buf bytes = {0};
 
 	for (size_t i = 0; i < hints_count(es->hints); i++) {
 		uint64_t pc = hints_wants_template(es->hints, i) ? cache_hints_address(es, s, i) : 0;
 
-		if (!pc || !address_space_kept_page(s, pc))
+		if (!pc || !kept_page(&kept, pc))
 			continue;
 		if (!maker && !(maker = template_maker_new(&b->processor)))
 			return;

@@ -18,6 +18,10 @@
 #include "collector/processor.h"
 #include "collector/tracee.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
 enum {
 	PATCH_GAP = 2048,    /* writing so much more costs less than another call */
 	FIRST_BUCKETS = 1 << 10,
@@ -301,6 +305,7 @@ static uint8_t *map_here(int file)
 
 	if (bytes == MAP_FAILED)
 		return NULL;
+	(void)!madvise(bytes, TABLE1_ENTRIES * sizeof(uint64_t), MADV_POPULATE_WRITE); /* filled at once: cheaper than page by page (Linux 5.14) */
 	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
 	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
 	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_SEAL);

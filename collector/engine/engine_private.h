@@ -58,10 +58,12 @@ struct engine_space {
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
 	struct hint_program *hints; /* of its program, NULL: none */
-	bool learns;		    /* they become exact with this process */
+	bool learns;		    /* its branches are looked at for more of them */
 	uint8_t learned;	    /* how often it has been looked at */
-	uint64_t learned_tick, learned_to; /* when last, and the ring's next entry then */
-	uint32_t learned_chains; /* chains then */
+	uint64_t learned_tick, learned_to; /* when last, and the next entry of that task's ring then */
+	uint32_t learned_task;
+	uint32_t learned_chains, learned_unknown; /* chains then, and: */
+	uint32_t unknown; /* stops that no hint told of */
 	uint32_t hinted;	    /* epoch of: */
 	struct hint_map hint_maps[32]; /* where its files are mapped */
 	size_t hint_map_count;
@@ -154,8 +156,8 @@ void engine_space_collect(struct engine_space *es);
 
 /* ---- cache_learn.c ---- */
 
-/* In a program's second process what its branches tell is looked at, before they are forgotten, as long as there is something new; and when its task runs no more
- * there. */
+/* From a program's second process on what its branches tell is looked at, before they are forgotten, where there is something new, a few times; and when its task
+ * runs no more there. */
 void cache_learn(struct task *task);
 
 /* Whether that is now. */
