@@ -350,10 +350,13 @@ static void next_event(struct pt_flow *f)
 static void next_sync(struct pt_flow *f)
 {
 	uint64_t at = 0;
+	bool found;
 
 	f->status = pt_insn_sync_forward(f->decoder);
-	if (f->status == -pte_eos || pt_insn_get_sync_offset(f->decoder, &at) < 0 || at < f->sync) {
-		if (!f->sync)
+	found = pt_insn_get_sync_offset(f->decoder, &at) >= 0;
+	if (f->status == -pte_eos || !found || at < f->sync) {
+		/* A point with nothing behind it is the end of nothing. */
+		if (!f->sync && (!found || at))
 			put_gap(f, f->config.head, 0, "no synchronization point (PSB) in it");
 		f->ended = true;
 		return;

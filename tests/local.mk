@@ -274,7 +274,8 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 
 # btrec run over a simulated kernel and processor.
 check_PROGRAMS += tests/simulated/btrec_simulated
-tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/bts.c tests/simulated/counter.c tests/simulated/doctor.c \
+tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt_writer.c \
+	tests/simulated/pt_writer.h tests/simulated/counter.c tests/simulated/doctor.c \
 	tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c \
 	tests/simulated/options.def tests/simulated/runner.c tests/simulated/simulated.h collector/btrec_run.c collector/btrec_commands.h
 tests_simulated_btrec_simulated_LDADD = collector/libcollector.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(JANSSON_LIBS) $(FORMAT_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)

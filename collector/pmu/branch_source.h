@@ -29,14 +29,16 @@ struct pmu {
 
 /* Why a task stands still while it is asked. */
 enum capture_why {
-	CAPTURE_STOP,	  /* an event of the program's: a system call, a signal handler, its turn is over, it ends */
+	CAPTURE_STOP,	  /* an event of the program's: a system call, a signal handler, its turn is over */
 	CAPTURE_SIGNAL,	  /* a signal waits to be delivered; info is filled */
+	CAPTURE_EXIT,	  /* it ends */
 	CAPTURE_SNAPSHOT, /* what was recorded is about to be written, with registers and stacks */
 };
 
 struct branch_source_ops {
 	const char *name; /* as in --source and in the trace's header */
 	const char *text; /* for people */
+	bool whole; /* tells of system calls and handlers itself: the runner enters none into the history */
 
 	/* Whether it can be used here, and how: fills p->how and p->lacking, opens nothing that stays. Returns 0, or an error
 	 * that says which facility is lacking and what to do: BT_E_NO_HARDWARE (no such hardware, or busy), BT_E_PERMISSION,

@@ -11,7 +11,8 @@ collector_libcollector_a_SOURCES += \
 	collector/pmu/perf_cpu.c collector/pmu/perf_cpu.h \
 	collector/pmu/ring.c collector/pmu/ring.h \
 	collector/pmu/source.c \
-	collector/pmu/source_bts.c collector/pmu/source_bts.h
+	collector/pmu/source_bts.c collector/pmu/source_bts.h \
+	collector/pmu/source_pt.c collector/pmu/source_pt.h
 EXTRA_DIST += collector/pmu/README.md
 
 # The programs for the kernel, part of lbr_bpf.o.

@@ -22,6 +22,15 @@ struct native_task {
 	uint64_t syscall_rip; /* of the system call instruction in progress, 0: none */
 };
 
+/* Enters a branch that only we know of, unless the source tells of it. */
+static void enter(const struct backend *b, struct task *task, const struct bt_branch *branch)
+{
+	if (b->pmu->source && b->pmu->source->whole)
+		return;
+	task_epoch(task);
+	task_branch(task, branch, false);
+}
+
 static int native_task_init(struct backend *b, struct task *task)
 {
 	(void)b;
@@ -74,9 +83,8 @@ static void native_execed(struct backend *b, struct task *task)
 	struct native_task *nt = task->backend;
 	struct bt_branch entry = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = nt->syscall_rip, .to = task->regs.rip};
 
-	(void)b;
 	if (nt->syscall_rip)
-		task_branch(task, &entry, false);
+		enter(b, task, &entry);
 	nt->syscall_rip = 0;
 }
 
@@ -87,24 +95,22 @@ static void native_exiting(struct backend *b, struct task *task, const struct bt
 }
 
 /* A call that does not go on behind itself is a branch that no processor records as one: rt_sigreturn. */
-static void syscall_left(struct task *task, const struct native_task *nt)
+static void syscall_left(const struct backend *b, struct task *task, const struct native_task *nt)
 {
-	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = nt->syscall_rip, .to = task->regs.rip};
+	struct bt_branch branch = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = nt->syscall_rip, .to = task->regs.rip};
 
-	if (!nt->syscall_rip || b.to == b.from || b.to == b.from + SYSCALL_LEN)
-		return;
-	task_epoch(task);
-	task_branch(task, &b, false);
+	if (nt->syscall_rip && branch.to != branch.from && branch.to != branch.from + SYSCALL_LEN)
+		enter(b, task, &branch);
 }
 
-static enum backend_stop syscall_stop(struct task *task, struct native_task *nt)
+static enum backend_stop syscall_stop(const struct backend *b, struct task *task, struct native_task *nt)
 {
 	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->call);
 
 	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
 	if (stop == TRACEE_SYSCALL_EXIT) {
-		syscall_left(task, nt);
+		syscall_left(b, task, nt);
 		nt->syscall_rip = 0;
 		nt->interrupting = false;
 		return BACKEND_SYSCALL_EXIT;
@@ -114,18 +120,17 @@ static enum backend_stop syscall_stop(struct task *task, struct native_task *nt)
 	return BACKEND_SYSCALL_ENTER;
 }
 
-static enum backend_stop handler_entered(struct task *task, struct native_task *nt)
+static enum backend_stop handler_entered(const struct backend *b, struct task *task, struct native_task *nt)
 {
-	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
+	struct bt_branch branch = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
 
 	nt->delivering = false;
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
 	stepper_repair_frame(task, nt->program_tf);
-	b.from = stepper_interrupted_rip(task);
-	b.to = task->regs.rip;
-	task_epoch(task);
-	task_branch(task, &b, false);
+	branch.from = stepper_interrupted_rip(task);
+	branch.to = task->regs.rip;
+	enter(b, task, &branch);
 	task->syscall_restarts = false;
 	return BACKEND_HANDLER;
 }
@@ -136,7 +141,7 @@ static enum backend_stop native_stopped(struct backend *b, struct task *task, co
 
 	(void)b;
 	if (ev->type == WAIT_SYSCALL)
-		return syscall_stop(task, nt);
+		return syscall_stop(b, task, nt);
 	if (ev->type == WAIT_INTERRUPT) {
 		nt->interrupting = false;
 		return tracee_get_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
@@ -144,7 +149,7 @@ static enum backend_stop native_stopped(struct backend *b, struct task *task, co
 	if (tracee_get_siginfo(task->tid, info))
 		return BACKEND_GONE;
 	if (nt->delivering && ev->value == SIGTRAP && info->si_code == TRAP_NOTIFY)
-		return handler_entered(task, nt);
+		return handler_entered(b, task, nt);
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
 	if (nt->delivering && ev->value == SIGTRAP && info->si_code == TRAP_TRACE && !nt->program_tf) {

@@ -139,7 +139,7 @@ static void pmu_exiting(struct backend *b, struct task *task, const struct bt_re
 	struct pmu_task *pt = task->backend;
 
 	WITH_RUNNER(task, pt, b->pmu->runner->exiting(b, task, regs));
-	capture(b, task, CAPTURE_STOP, NULL);
+	capture(b, task, CAPTURE_EXIT, NULL);
 }
 
 static void pmu_settle(struct backend *b, struct task *task)

@@ -6,9 +6,11 @@
 
 #include "collector/pmu/lbr_private.h"
 #include "collector/pmu/source_bts.h"
+#include "collector/pmu/source_pt.h"
 #include "collector/recorder.h"
 
 const struct branch_source_ops *const branch_sources[] = {
+	&pt_source,
 	&lbr_source,
 	&bts_source,
 	NULL,

@@ -150,4 +150,83 @@ def bts_refused():
         check(not os.path.exists(result.trace), "there is a trace")
 
 
+# Intel PT --------------------------------------------------------------------------------------------------------------------
+
+def told(rows, task, code):
+    """What Intel PT tells of a task: every branch; a signal that meets a task in a system call is one entry with it; a conditional jump to the
+    instruction behind it counts as not taken."""
+    out = []
+    for entry in entries(rows, task):
+        if entry[0] == "async" and out and out[-1][0] in ("syscall", "async") and out[-1][3] == entry[2]:
+            out[-1] = out[-1][:3] + (entry[3],)
+        else:
+            out.append(entry)
+    return untaken(out, code)
+
+
+def to_next(rows):
+    """Conditional jumps that lead to one place, taken or not. The short form has two bytes."""
+    both = {}
+    for row in rows:
+        if row[2] == "jcc":
+            both.setdefault((row[4], row[5]), set()).add(row[3])
+    return {place for place, ways in both.items() if ways == {0, 1} or place[1] - place[0] == 2}
+
+
+def untaken(entry_list, code):
+    return [(k, 0 if (a, b) in code else t, a, b) for k, t, a, b in entry_list]
+
+
+@case("pt: every branch, taken or not, with system calls and handlers")
+def pt_whole():
+    for argv in programs():
+        rows = truth(argv)
+        code = to_next(rows)
+        for machine in ("pt=1", "pt=1,pt_psb=64", "pt=1,preempt=50") if argv[0].startswith(TMP) else ("pt=1",):
+            result = simulated(argv, machine, "pt")
+            got = branches(result.trace)
+            equal(tasks_of(got), tasks_of(rows), "%s: tasks" % argv)
+            for task in tasks_of(rows):
+                same(untaken(entries(got, task), code), told(rows, task, code), "%s, %s, task %d" % (argv[0], machine, task))
+
+
+@case("pt: a ring that went round is a gap, and its newest part is there")
+def pt_small():
+    argv = ["/bin/true"]
+    rows = truth(argv)
+    code = to_next(rows)
+    result = simulated(argv, "pt=1,pt_psb=8,capabilities=%d,memlock=0,mlock=16384" % (ALL & ~IPC_LOCK), "pt")
+    check(b"perf_event_mlock_kb" in result.err, result.err)
+    got, want = untaken(entries(branches(result.trace), 1), code), told(rows, 1, code)
+    gaps = [i for i, entry in enumerate(got) if entry[0] == "gap"]
+    check(gaps, "nothing was overwritten")
+    newest = got[gaps[-1] + 1:]
+    check(len(newest) > 100, "%d branches are left" % len(newest))
+    same(newest, want[len(want) - len(newest):], "the newest")
+
+
+@case("pt: packets that the processor lost are a gap")
+def pt_overflow():
+    argv = [build("conditionals.S", *BARE)]
+    got = entries(branches(simulated(argv, "pt=1,pt_overflow=60", "pt").trace), 1)
+    gaps = [entry for entry in got if entry[0] == "gap"]
+    equal({entry[3] for entry in gaps}, {6}, "reasons")
+    code = to_next(truth(argv))
+    happened = set(told(truth(argv), 1, code))
+    wrong = [entry for entry in untaken(got, code) if entry[0] != "gap" and entry not in happened]
+    equal(wrong, [], "entries that never were")
+    check(len(got) > 150, "%d entries" % len(got))
+
+
+@case("pt: why it cannot be had, in one line")
+def pt_refused():
+    for machine, words in (("pt=0", "there is no Intel PT here"), ("pt=1,pt_used=1", "in use by another recorder"),
+                           ("pt=1,mlock=4096,memlock=0,capabilities=%d" % (ALL & ~IPC_LOCK), "perf_event_mlock_kb"),
+                           ("pt=1,paranoid=3,capabilities=%d" % (ALL & ~PERFMON), "perf_event_paranoid")):
+        result = simulated(["/bin/true"], machine, "pt", 125)
+        equal(result.err.count(b"\n"), 1, "lines of " + result.err.decode())
+        check(words.encode() in result.err, "%s: %s" % (machine, result.err))
+        check(not os.path.exists(result.trace), "there is a trace")
+
+
 main()

@@ -19,6 +19,7 @@ const struct sim_device *const sim_devices[] = {
 	 * the LBR's options make of it (preempt). */
 	&sim_switches,
 	&sim_bts,
+	&sim_pt,
 	&sim_lbr,
 	&sim_counter,
 	NULL,
@@ -54,6 +55,9 @@ struct sim_task *sim_task(struct sim *s, pid_t tid)
 
 static void free_task(struct sim_task *t)
 {
+	for (unsigned i = 0; i < SIM_DEVICES; i++)
+		if (t->device[i] && sim_devices[i]->task_gone)
+			sim_devices[i]->task_gone(t);
 	for (unsigned i = 0; i < SIM_DEVICES; i++)
 		free(t->device[i]);
 	branch_ring_release(&t->ring);
@@ -259,6 +263,12 @@ static void *sim_map(void *arg, int fd, size_t length, int prot, uint64_t offset
 	void *at;
 
 	if (length % page || data & (data - 1) || (e->attr.write_backward && prot & PROT_WRITE && !offset)) {
+		*error = EINVAL;
+		return NULL;
+	}
+	/* A table of few sizes: the AUX area is a power of two of pages, where the page says it is. */
+	if (offset && (!e->ring || ((struct perf_event_mmap_page *)e->ring)->aux_offset != offset ||
+		       ((struct perf_event_mmap_page *)e->ring)->aux_size != length)) {
 		*error = EINVAL;
 		return NULL;
 	}

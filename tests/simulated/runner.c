@@ -23,25 +23,27 @@ static struct sim *machine(const struct backend *b)
 }
 
 /* A branch that only a tracer knows of goes into the history, as native_ops does it. */
-static void tell_recorder(struct task *task, const struct bt_branch *b)
+static void tell_recorder(const struct backend *backend, struct task *task, const struct bt_branch *b)
 {
 	bool elsewhere = b->kind == BT_BRANCH_SYSCALL && b->to != b->from && b->to != b->from + SYSCALL_LEN;
 
-	if (b->kind != BT_BRANCH_ASYNC && !elsewhere)
+	if ((b->kind != BT_BRANCH_ASYNC && !elsewhere) || (backend->pmu->source && backend->pmu->source->whole))
 		return;
 	task_epoch(task);
 	task_branch(task, b, false);
 }
 
-static void tell_devices(struct sim *s, struct task *task, struct sim_task *t)
+static void tell_devices(const struct backend *backend, struct task *task, struct sim_task *t)
 {
+	struct sim *s = machine(backend);
+
 	for (; t->seen < t->ring.next; t->seen++) {
 		const struct bt_branch *b = &t->ring.entries[t->seen & (t->ring.cap - 1)];
 
 		if (!bt_branch_is_branch(b))
 			continue;
 		sim_branch(s, t, b);
-		tell_recorder(task, b);
+		tell_recorder(backend, task, b);
 	}
 	t->time++;
 }
@@ -57,7 +59,7 @@ static void tell_devices(struct sim *s, struct task *task, struct sim_task *t)
 		(task)->backend = (rt);                       \
 		(rt)->sim->ring = (task)->ring;               \
 		(task)->ring = own_ring;                      \
-		tell_devices(machine(b), task, (rt)->sim);    \
+		tell_devices(b, task, (rt)->sim);             \
 	} while (0)
 
 static int sim_task_init(struct backend *b, struct task *task)
@@ -126,6 +128,7 @@ static void sim_execed(struct backend *b, struct task *task)
 {
 	struct run_task *rt = task->backend;
 
+	rt->sim->calls = false;
 	sim_switch_out(machine(b), rt->sim);
 	WITH_STEPPER(b, task, rt, stepper_ops.execed(b, task));
 	sim_task_renamed(machine(b), rt->sim, task->tid);
@@ -135,6 +138,7 @@ static void sim_exiting(struct backend *b, struct task *task, const struct bt_re
 {
 	struct run_task *rt = task->backend;
 
+	rt->sim->calls = false;
 	sim_switch_out(machine(b), rt->sim);
 	WITH_STEPPER(b, task, rt, stepper_ops.exiting(b, task, regs));
 }
@@ -164,6 +168,8 @@ static enum backend_stop sim_stopped(struct backend *b, struct task *task, const
 		rt->stop_wanted = false;
 	if (stop == BACKEND_SIGNAL && is_raised(info))
 		sim_signal(s, rt->sim, info);
+	rt->sim->rip = task->regs.rip;
+	rt->sim->calls = stop == BACKEND_SYSCALL_ENTER;
 	sim_switch_out(s, rt->sim);
 	return stop;
 }

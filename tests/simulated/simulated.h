@@ -6,6 +6,7 @@
  *   runner.c   the runner below the pmu backend: steps, tells the devices of branches and switches
  *   lbr.c      a device: the last branch record, bpf_get_branch_snapshot(), the BPF programs' map, samples
  *   bts.c      two devices: the branch trace store, and the event that writes a task's switches
+ *   pt.c       a device: Intel PT; pt_writer: its packets
  *   options.c  what machine it is: BTREC_SIMULATED="depth=16,vendor=amd,..."
  *   counter.c  a device: counters that are opened and not read
  *   doctor.c   what btrec doctor asks of it
@@ -41,6 +42,7 @@ struct sim_task {
 	pid_t tid;
 	bool on_cpu;
 	uint64_t rip;	     /* where user code will go on, as far as known */
+	bool calls;	     /* of one that is switched away from: by a system call */
 	uint64_t time;	     /* on the CPU so far, in steps */
 	uint64_t switches;   /* times that it was switched to */
 	struct branch_ring ring; /* what the stepper entered, instead of into the task's own */
@@ -73,6 +75,8 @@ struct sim_device {
 	int (*claims)(struct sim *s, const struct perf_event_attr *attr, pid_t tid);
 	void (*opened)(struct sim *s, struct sim_event *e);
 	void (*closed)(struct sim *s, struct sim_event *e);
+	/* What the device has of the task (in its place of device[]) is about to be freed. */
+	void (*task_gone)(struct sim_task *t);
 	/* The task executed a branch. */
 	void (*branch)(struct sim *s, struct sim_task *t, const struct bt_branch *b);
 	/* It is about to be switched away from; has been switched to. */
@@ -85,7 +89,7 @@ struct sim_device {
 };
 
 extern const struct sim_device *const sim_devices[]; /* a NULL ends them */
-extern const struct sim_device sim_lbr, sim_bts, sim_counter, sim_switches;
+extern const struct sim_device sim_lbr, sim_bts, sim_counter, sim_pt, sim_switches;
 
 struct sim {
 	struct sim_options o;

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* Intel PT: the processor writes into a ring of AUX area that each task has of its own, over and over (mapped read-only). Stops cost next to nothing: the ring is decoded
+ * when its branches are wanted, or before the code that ran goes away. */
+#include "collector/pmu/source_pt.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "collector/pmu/perf_cpu.h"
+#include "collector/pmu/ring.h"
+#include "collector/recorder.h"
+#include "collector/tracee.h"
+#include "hardware/pt_flow.h"
+
+#define PT_FOLDER "/sys/bus/event_source/devices/intel_pt"
+
+enum {
+	AUX_WANTED = 256 << 10, /* bytes a task: about a million branches, and decoded in some seconds */
+	AUX_LEAST = 16 << 10,
+	TAIL = 4096, /* of what was read, kept to see whether it was overwritten: a PSB with its time is in it */
+	PAGE = 4096,
+	PAGES = 64,
+};
+
+/* Bits of attr.config, from the files in format/. */
+struct pt_setup {
+	long type;
+	uint64_t config;
+	struct perf_cpu cpu;
+};
+
+struct pt_task {
+	int fd;
+	struct perf_ring ring;
+	uint64_t seen; /* offset in the AUX area up to which it was read */
+	uint8_t tail[TAIL]; /* what was before that */
+	struct flow_join join;
+	struct pt_setup setup;
+};
+
+/* The lowest bit of a field of attr.config: "config:10" or "config:24-27"; -1: there is no such field. */
+static int field_bit(const struct perf_kernel *k, const char *name)
+{
+	char path[128], text[64];
+	int bit;
+
+	snprintf(path, sizeof path, PT_FOLDER "/format/%s", name);
+	if (k->ops->file(k->arg, path, text, sizeof text) <= 0 || sscanf(text, "config:%d", &bit) != 1 || bit < 0 || bit > 63)
+		return -1;
+	return bit;
+}
+
+/* Times in the stream, and a synchronization point every 2 KiB, where the processor lets one choose (0 of psb_period, which is also what stands there unless
+ * told). The kernel switches branches on itself. */
+static int read_setup(struct pt_setup *s, const struct perf_kernel *k, struct bt_error *err)
+{
+	int tsc = field_bit(k, "tsc");
+
+	s->type = perf_pmu_type(k, "intel_pt");
+	perf_cpu_read(&s->cpu, k);
+	if (s->type < 0)
+		return bt_fail(err, BT_E_NO_HARDWARE, 0, "there is no Intel PT here (only bare machines with Intel processors have it)");
+	s->config = tsc < 0 ? 0 : 1ull << tsc;
+	return 0;
+}
+
+static void close_task(const struct perf_kernel *k, struct pt_task *t)
+{
+	perf_ring_unmap(&t->ring, k);
+	if (t->fd >= 0)
+		k->ops->close(k->arg, t->fd);
+}
+
+static int open_task(const struct perf_kernel *k, pid_t tid, struct pt_task *t, struct bt_error *err)
+{
+	struct perf_event_attr attr = {.size = sizeof attr, .exclude_kernel = 1, .exclude_hv = 1};
+	int rc = read_setup(&t->setup, k, err);
+
+	t->fd = -1;
+	t->ring = (struct perf_ring){.page = NULL};
+	if (rc < 0)
+		return rc;
+	attr.type = (uint32_t)t->setup.type;
+	attr.config = t->setup.config;
+	t->fd = k->ops->open(k->arg, &attr, tid, -1, -1, 0);
+	if (t->fd < 0)
+		return perf_refused(k, t->fd, "Intel PT", err);
+	rc = perf_ring_map_aux(&t->ring, k, t->fd, AUX_WANTED, AUX_LEAST);
+	if (rc < 0) {
+		close_task(k, t);
+		return bt_fail(err, BT_E_PERMISSION, -rc, "no ring of %d KiB may be locked: raise kernel.perf_event_mlock_kb or ulimit -l", AUX_LEAST >> 10);
+	}
+	return 0;
+}
+
+static int pt_probe(struct pmu *p, struct bt_error *err)
+{
+	struct pt_task *t = calloc(1, sizeof *t);
+	int rc;
+
+	if (!t)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	rc = open_task(p->kernel, 0, t, err);
+	if (!rc) {
+		snprintf(p->how, sizeof p->how, "every branch of user code, the last %u KiB of Intel PT of each thread", (unsigned)(t->ring.aux_size >> 10));
+		if (t->ring.aux_size < AUX_WANTED)
+			snprintf(p->lacking, sizeof p->lacking, "more would need kernel.perf_event_mlock_kb or ulimit -l raised");
+		close_task(p->kernel, t);
+	}
+	free(t);
+	return rc;
+}
+
+static int pt_attach(struct pmu *p, struct task *task, void **state, struct bt_error *err)
+{
+	struct pt_task *t = calloc(1, sizeof *t);
+	int rc;
+
+	if (!t)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	rc = open_task(p->kernel, task->tid, t, err);
+	if (rc < 0) {
+		free(t);
+		return rc;
+	}
+	*state = t;
+	return 0;
+}
+
+static void pt_detach(struct pmu *p, struct task *task, void *state)
+{
+	(void)task;
+	close_task(p->kernel, state);
+	free(state);
+}
+
+/* --- the code, read while the task stands still --- */
+
+struct code_cache {
+	struct pmu *p;
+	struct task *task;
+	struct {
+		uint64_t addr;
+		size_t len;
+		uint8_t bytes[PAGE];
+	} pages[PAGES];
+};
+
+static size_t read_page(struct code_cache *c, uint64_t addr, uint8_t *out, size_t n)
+{
+	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
+	size_t slot = (size_t)(page / PAGE % PAGES), at = (size_t)(addr - page);
+
+	if (c->pages[slot].addr != page || !c->pages[slot].len) {
+		uint8_t bytes[BT_INSN_MAX];
+		struct bt_insn insn;
+
+		c->pages[slot].addr = page;
+		c->pages[slot].len = tracee_read(c->task->tid, page, c->pages[slot].bytes, PAGE);
+		/* The trace holds the page, too. */
+		(void)!address_space_fetch(c->task->process->space, c->p->writer, c->task->tid, addr, bytes, &insn);
+	}
+	if (at >= c->pages[slot].len)
+		return 0;
+	n = n < c->pages[slot].len - at ? n : c->pages[slot].len - at;
+	memcpy(out, c->pages[slot].bytes + at, n);
+	return n;
+}
+
+static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	size_t got = read_page(arg, addr, bytes, n);
+
+	return got && got < n && (addr + got) % PAGE == 0 ? got + read_page(arg, addr + got, bytes + got, n - got) : got;
+}
+
+/* --- the ring --- */
+
+/* Bytes of the AUX area from an offset on, around its end. */
+static void copy_out(const struct perf_ring *r, uint64_t from, uint8_t *out, size_t n)
+{
+	size_t at = (size_t)(from % r->aux_size), first = (size_t)r->aux_size - at < n ? (size_t)r->aux_size - at : n;
+
+	memcpy(out, r->aux + at, first);
+	memcpy(out + first, r->aux, n - first);
+}
+
+static size_t tail_size(const struct perf_ring *r)
+{
+	return r->aux_size / 4 < TAIL ? (size_t)r->aux_size / 4 : TAIL;
+}
+
+/* Whether the processor has gone round the ring since the last time: what was before the place that was reached then is another. */
+static bool went_round(const struct pt_task *t)
+{
+	uint8_t now[TAIL];
+	size_t n = tail_size(&t->ring);
+
+	copy_out(&t->ring, t->seen + t->ring.aux_size - n, now, n);
+	return memcmp(now, t->tail, n) != 0;
+}
+
+static void decode(struct pmu *p, struct task *task, struct pt_task *t, struct slice bytes)
+{
+	struct code_cache *cache = calloc(1, sizeof *cache);
+	struct pt_flow_config c = {.bytes = bytes, .intel = t->setup.cpu.intel, .family = (uint16_t)t->setup.cpu.family,
+		.model = (uint8_t)t->setup.cpu.model, .stepping = (uint8_t)t->setup.cpu.stepping, .head = BT_GAP_OVERWRITTEN, .code = read_code,
+		.arg = cache};
+	struct flow_item item;
+	struct pt_flow *flow;
+	struct bt_error err;
+	struct bt_branch b;
+
+	if (!cache || pt_flow_new(&flow, &c, &err)) {
+		pmu_gap(task, BT_GAP_LOST);
+		free(cache);
+		return;
+	}
+	cache->p = p;
+	cache->task = task;
+	while (pt_flow_next(flow, &item) == 1) {
+		if (!flow_join(&t->join, &item, &b))
+			continue;
+		if (b.kind == BT_BRANCH_GAP) {
+			pmu_gap(task, (enum bt_gap_reason)b.to);
+		} else {
+			task_epoch(task);
+			task_branch(task, &b, false);
+		}
+	}
+	pt_flow_free(flow);
+	free(cache);
+}
+
+/* aux_head is an offset in the ring here, and does not count rounds (pt_update_head() in arch/x86/events/intel/pt.c). */
+static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
+{
+	uint64_t size = t->ring.aux_size, head = __atomic_load_n(&t->ring.page->aux_head, __ATOMIC_ACQUIRE) % size;
+	bool all = went_round(t);
+	size_t n = (size_t)(all ? size : (head + size - t->seen) % size);
+	uint8_t *bytes = n ? malloc(n) : NULL;
+
+	if (all || (n && !bytes)) {
+		t->join.left = false;
+		pmu_gap(task, all ? BT_GAP_OVERWRITTEN : BT_GAP_LOST);
+	}
+	if (bytes) {
+		copy_out(&t->ring, all ? head : t->seen, bytes, n);
+		decode(p, task, t, slice_of(bytes, n));
+	}
+	free(bytes);
+	t->seen = head;
+	copy_out(&t->ring, head + size - tail_size(&t->ring), t->tail, tail_size(&t->ring));
+}
+
+/* Calls behind whose entry the code that ran may be gone. */
+static bool takes_code_away(const struct task *task)
+{
+	switch (task->call.nr) {
+	case SYS_execve:
+	case SYS_execveat:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_mprotect:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void pt_capture(struct pmu *p, struct task *task, void *state, enum capture_why why, const siginfo_t *info)
+{
+	struct pt_task *t = state;
+
+	(void)info;
+	if (why == CAPTURE_STOP && !takes_code_away(task))
+		return;
+	/* Off, so that head and ring are the kernel's last word. */
+	(void)p->kernel->ops->ioctl(p->kernel->arg, t->fd, PERF_EVENT_IOC_DISABLE, 0);
+	read_ring(p, task, t);
+	(void)p->kernel->ops->ioctl(p->kernel->arg, t->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+const struct branch_source_ops pt_source = {
+	.name = "pt",
+	.text = "Intel PT: every branch of user code",
+	.whole = true,
+	.probe = pt_probe,
+	.attach = pt_attach,
+	.detach = pt_detach,
+	.capture = pt_capture,
+};
