@@ -281,6 +281,10 @@ MACHINES = {
         "bts=1": "yes", "bts=0": "no", "amd=1": "no", "model=0x1a": "no", "model=0x3a": "no", "lbr_used=1": "no", "pmu=0": "no", "seccomp=1": "no",
         "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "capabilities=0,memlock=8388608": "yes",
     },
+    "pt": {
+        "pt=1": "yes", "pt=0": "no", "pt=1,pt_used=1": "no", "pt=1,nosys=1": "no", "pt=1,paranoid=3,capabilities=0": "no", "pt=1,paranoid=3": "yes",
+        "pt=1,capabilities=0": "yes", "pt=1,capabilities=0,memlock=0,mlock=100000": "partly", "pt=1,capabilities=0,memlock=0,mlock=8192": "no",
+    },
 }
 
 
