@@ -4,7 +4,7 @@
 # stepper records itself, entry by entry. Each way in which the kernel refuses has its message.
 from e2e import *
 
-# On a machine that has the hardware, scripts/hardware-proof sets this to the source that is to be proven: btrec itself is run then.
+# On a machine that has the hardware, tests/hardware/prove.py sets this to the source that is to be proven: btrec itself is run then.
 HARDWARE = os.environ.get("BTREC_HARDWARE")
 SIMULATED = os.path.join(BUILD, "tests/simulated/btrec_simulated")
 KEEP = ["--deterministic", "--snap-exit", "always", "--history", "4194304"]

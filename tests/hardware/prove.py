@@ -7,7 +7,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 parser = argparse.ArgumentParser(description="Proves on real hardware what btrec claims of the processor's branch records.")
-parser.add_argument("sources", nargs="*", metavar="lbr", help="which sources (all)")
+parser.add_argument("sources", nargs="*", metavar="lbr|bts|pt", help="which sources (all)")
 parser.add_argument("--build", default=os.getcwd(), help="the build directory (the current one), after `make check TESTS=`")
 arguments = parser.parse_args()
 os.environ["abs_top_builddir"] = os.path.abspath(arguments.build)
@@ -122,6 +122,26 @@ def _():
     usable("lbr")
     result = lbr([build("branchy.c", "-pthread", *STATIC), "4", "200" if ROUNDS else "100000"])
     equal({row[0] for row in branches(result.trace) if row[2] == "jcc"}, {1, 2, 3, 4}, "threads with branches")
+
+
+# BTS, PT ---------------------------------------------------------------------------------------------------------------------
+
+def as_simulated(source, case):
+    """The case of pmu_trace.py, with btrec itself on this machine."""
+    usable(source)
+    env = dict(os.environ, BTREC_HARDWARE=source)
+    result = execute([sys.executable, os.path.join(HERE, "..", "e2e", "pmu_trace.py"), case], env=env, timeout=900)
+    check(result.status == 0 and b"1 ok" in result.out, result.out.decode() + result.err.decode())
+
+
+@claim("bts", "all taken branches, and nothing else")
+def _():
+    as_simulated("bts", "bts: all taken branches, and nothing else")
+
+
+@claim("pt", "every branch, taken or not")
+def _():
+    as_simulated("pt", "pt: every branch, taken or not")
 
 
 def main_loop():
