@@ -144,7 +144,8 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 		put_bytes(s->page);
 	else
 		t->count++;
-	*s = (struct slot){addr, page};
+	s->addr = addr;
+	s->page = page;
 	return page->bytes;
 }
 
