@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -150,15 +151,20 @@ int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error
 {
 	struct lbr_bpf *l = calloc(1, sizeof *l);
 	int error = ENOMEM, variant = 0;
+	struct rlimit memlock;
 
 	(void)arg;
 	*snap = NULL;
 	if (!l)
 		return why_not(error, err);
 	libbpf_set_print(quiet);
+	/* libbpf raises it where a try of its own fails, and the program would inherit that (libbpf_set_memlock_rlim() is missing in
+	 * Debian 12). */
+	getrlimit(RLIMIT_MEMLOCK, &memlock);
 	l->object = load(variant, &error);
 	if (!l->object && error != EPERM)
 		l->object = load(++variant, &error);
+	setrlimit(RLIMIT_MEMLOCK, &memlock);
 	if (l->object)
 		error = -try_helper(l->object, &info->helper);
 	if (!error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch trace store: the kernel's branch event of period 1, unprivileged and with page-table isolation. The kernel drains the processor's store into the
- * event's ring when the task leaves its CPU, so that all of it is there at every stop; an event of the task's switches writes into the same ring
- * (hardware/bts_flow.h). */
+/* The branch trace store: the kernel's branch event of period 1, unprivileged and with page-table isolation. The kernel drains the
+ * processor's store into the event's ring when the task leaves its CPU, so that all of it is there at every stop; an event of the task's
+ * switches writes into the same ring (hardware/bts_flow.h). */
 #include "collector/pmu/source_bts.h"
 
 #include <linux/perf_event.h>
@@ -25,8 +25,8 @@ struct bts_task {
 	uint64_t seen;
 };
 
-/* QUIRK(aaj122): family 6 models whose branch records may have a wrong from-address (Intel's specification updates, AAJ122 and its kin; gdb leaves them out,
- * too). */
+/* QUIRK(aaj122): family 6 models whose branch records may have a wrong from-address (Intel's specification updates, AAJ122 and its kin;
+ * gdb leaves them out, too). */
 bool bts_has_erratum(const struct perf_cpu *c)
 {
 	static const uint8_t models[] = {0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f, 0x2a, 0x2d, 0x3a};
@@ -43,13 +43,15 @@ static int open_branches(const struct perf_kernel *k, pid_t tid)
 	return k->ops->open(k->arg, &attr, tid, -1, -1, 0);
 }
 
-/* Into the ring of the branches, when it is mapped; both have the same clock, as the kernel wants it. */
+/* Into the ring of the branches, when it is mapped; both have the same clock, as the kernel wants it. In the group of the branches:
+ * before Linux 6.3 an event of software's may write into the ring of one of hardware's only from there (24d3ae2f37d8: their contexts
+ * were compared, not their tasks). */
 static int open_switches(const struct perf_kernel *k, pid_t tid, int into)
 {
 	const struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, .sample_id_all = 1, .context_switch = 1, .exclude_kernel = 1, .exclude_hv = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC};
-	int fd = k->ops->open(k->arg, &attr, tid, -1, -1, 0);
+	int fd = k->ops->open(k->arg, &attr, tid, -1, into, 0);
 
 	if (fd >= 0 && k->ops->ioctl(k->arg, fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)into) < 0) {
 		k->ops->close(k->arg, fd);

@@ -136,6 +136,8 @@ def bts_switches():
         check(all(a["time"] <= b["time"] for a, b in zip(own, own[1:])), "times of task %d" % task)
         check(all((a["what"] == 0) != (b["what"] == 0) for a, b in zip(own, own[1:])), "task %d arrives and departs in turn" % task)
     equal({row["cpu"] for row in rows}, {2}, "CPUs")
+    # Before Linux 6.3 contexts were compared, not tasks.
+    check(len(scheds(simulated([build("conditionals.S", *BARE)], "kernel=510", "bts").trace)) > 1, "no switches with Linux 5.10")
     # A kernel without such records: the branches alone.
     argv = [build("conditionals.S", *BARE)]
     old = simulated(argv, "kernel=402", "bts")

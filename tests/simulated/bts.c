@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch trace store as arch/x86/events/intel/{core,ds}.c (Linux 6.1) drive it: a store of its own that is drained into the event's ring when it is full and
- * when the task leaves its CPU; and the dummy event that writes a task's switches (kernel/events/core.c). */
+/* The branch trace store as arch/x86/events/intel/{core,ds}.c (Linux 6.1) drive it: a store of its own that is drained into the event's
+ * ring when it is full and when the task leaves its CPU; and the dummy event that writes a task's switches (kernel/events/core.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulated machine as btrec doctor asks it: what has to do with performance counters and BPF is the simulation's, the rest that of the machine that
- * we run on. */
+/* The simulated machine as btrec doctor asks it: what has to do with performance counters and BPF is the simulation's, the rest that of
+ * the machine that we run on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -15,8 +15,8 @@ enum {
 };
 
 const struct sim_device *const sim_devices[] = {
-	/* The order in which they hear of a switch: records of it are written before the other events stop. Of a branch: it is recorded before what
-	 * the LBR's options make of it (preempt). */
+	/* The order in which they hear of a switch: records of it are written before the other events stop. Of a branch: it is recorded
+	 * before what the LBR's options make of it (preempt). */
 	&sim_switches,
 	&sim_bts,
 	&sim_pt,
@@ -196,7 +196,6 @@ static int sim_open(void *arg, const struct perf_event_attr *attr, pid_t tid, in
 	struct sim *s = arg;
 	int rc;
 
-	(void)group;
 	(void)flags;
 	if (s->o.nosys)
 		return -ENOSYS;
@@ -214,7 +213,7 @@ static int sim_open(void *arg, const struct perf_event_attr *attr, pid_t tid, in
 
 			if (e->used)
 				continue;
-			*e = (struct sim_event){.used = true, .attr = *attr, .tid = tid, .cpu = cpu, .enabled = !attr->disabled, .device = d};
+			*e = (struct sim_event){.used = true, .attr = *attr, .tid = tid, .cpu = cpu, .group = group, .enabled = !attr->disabled, .device = d};
 			if (sim_devices[d]->opened)
 				sim_devices[d]->opened(s, e);
 			return SIM_FD_BASE + fd;
@@ -232,9 +231,18 @@ static struct sim_event *event_at(struct sim *s, int fd)
 	return &s->events[fd - SIM_FD_BASE];
 }
 
-/* perf_event_set_output: the ring must be there, of the same task, with the same clock and direction. */
-static int set_output(struct sim_event *e, struct sim_event *into)
+/* A context of a task: hardware's, or software's for what is in no group of hardware's (SYSCALL perf_event_open). */
+static bool is_of_software(const struct sim *s, const struct sim_event *e)
 {
+	return (e->group < 0 ? e : &s->events[e->group - SIM_FD_BASE])->attr.type == PERF_TYPE_SOFTWARE;
+}
+
+/* perf_event_set_output: the ring must be there, of the same task (before Linux 6.3: in the same context of it), with the same clock and
+ * direction. */
+static int set_output(const struct sim *s, struct sim_event *e, struct sim_event *into)
+{
+	if (s->o.kernel < 603 && is_of_software(s, e) != is_of_software(s, into))
+		return -EINVAL;
 	if (e == into || !into->ring || e->tid != into->tid || e->attr.use_clockid != into->attr.use_clockid ||
 	    (e->attr.use_clockid && e->attr.clockid != into->attr.clockid) || e->attr.write_backward != into->attr.write_backward || e->ring)
 		return -EINVAL;
@@ -247,7 +255,7 @@ static int sim_ioctl(void *arg, int fd, unsigned long request, unsigned long val
 	struct sim_event *e = event_at(arg, fd);
 
 	if (request == PERF_EVENT_IOC_SET_OUTPUT)
-		return set_output(e, event_at(arg, (int)value));
+		return set_output(arg, e, event_at(arg, (int)value));
 	if (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE) {
 		e->enabled = request == PERF_EVENT_IOC_ENABLE;
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Intel PT as arch/x86/events/intel/pt.c (Linux 6.1) drives it: an AUX area that is written round and round, a synchronization point whenever the task comes to a
- * CPU and after every so many bytes, and aux_head as an offset in it, told when the task leaves. */
+/* Intel PT as arch/x86/events/intel/pt.c (Linux 6.1) drives it: an AUX area that is written round and round, a synchronization point
+ * whenever the task comes to a CPU and after every so many bytes, and aux_head as an offset in it, told when the task leaves. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -55,6 +55,7 @@ struct sim_event {
 	struct perf_event_attr attr;
 	pid_t tid;
 	int cpu;
+	int group; /* descriptor of its leader, or -1 */
 	bool enabled;
 	unsigned device; /* whose */
 	uint64_t count, time_enabled, time_running;
