@@ -223,6 +223,7 @@ EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/scree
 
 # End to end: programs are recorded for real. The sample programs are compiled by the tests, without the build's sanitizers.
 check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_stream
+tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* pt_stream encode TRACE TASK SEED FLAGS FILE: writes the Intel PT stream that a processor would have written of the task's recorded history into
- * FILE, and prints the entries that can be had back from it, as `branches` does.
- * pt_stream decode TRACE TASK FILE: reads a stream with the code that the trace has, and prints its entries.
- * FLAGS, any of: c return compression, i interrupts, p synchronization points on the way, o overflows, l long TNT packets,
- * n none. The recorded history is the stepper's, so every branch is in it. */
+/* pt_stream encode TRACE TASK SEED FLAGS FILE: writes the Intel PT stream that a processor would have written of the task's recorded
+ * history into FILE, and prints the entries that can be had back from it, as `branches` does. pt_stream decode TRACE TASK FILE: reads a
+ * stream with the code that the trace has, and prints its entries. FLAGS, any of: c return compression, i interrupts, p synchronization
+ * points on the way, o overflows, l long TNT packets, n none. The recorded history is the stepper's, so every branch is in it. */
 #include <errno.h>
-#include <intel-pt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 
 #include "decoder/history.h"
 #include "hardware/pt_flow.h"
+#include "tests/simulated/pt_writer.h"
 
 enum {
 	STREAM_MAX = 64 << 20,
@@ -23,15 +22,11 @@ enum {
 struct maker {
 	const struct model *m;
 	struct history h;
-	struct pt_encoder *encoder;
+	struct pt_writer w;
 	const char *flags;
-	uint64_t random, last_ip, clock;
-	/* TNT bits that wait, and how many a packet takes. */
-	uint64_t bits;
-	unsigned bit_count, bit_max;
+	uint64_t random;
 	uint64_t stack[STACK];
 	unsigned depth;
-	bool on; /* tracing is enabled */
 };
 
 static void die(const char *what)
@@ -58,96 +53,18 @@ static bool rarely(struct maker *k, char flag)
 
 /* --- packets --- */
 
-static void put(struct maker *k, const struct pt_packet *p)
-{
-	if (pt_enc_next(k->encoder, p) < 0)
-		die("the encoder refuses a packet");
-}
-
-static void put_plain(struct maker *k, enum pt_packet_type type)
-{
-	struct pt_packet p = {.type = type};
-
-	put(k, &p);
-}
-
-static void flush_bits(struct maker *k)
-{
-	struct pt_packet p = {.type = k->bit_max > 6 ? ppt_tnt_64 : ppt_tnt_8};
-
-	if (!k->bit_count)
-		return;
-	p.payload.tnt.bit_size = (uint8_t)k->bit_count;
-	p.payload.tnt.payload = k->bits;
-	put(k, &p);
-	k->bits = k->bit_count = 0;
-	k->bit_max = wants(k, 'l') && next_random(k) % 2 ? 47 : 6;
-}
-
 static void put_bit(struct maker *k, bool bit)
 {
-	k->bits = k->bits << 1 | bit;
-	if (++k->bit_count == k->bit_max)
-		flush_bits(k);
-}
-
-/* As the processor compresses: what the last address that was written has in common with this one is left out. */
-static void put_ip(struct maker *k, enum pt_packet_type type, uint64_t ip)
-{
-	struct pt_packet p = {.type = type};
-	uint64_t same = k->last_ip ^ ip;
-
-	flush_bits(k);
-	p.payload.ip.ipc = !(same >> 16) ? pt_ipc_update_16 : !(same >> 32) ? pt_ipc_update_32 : pt_ipc_sext_48;
-	p.payload.ip.ip = ip & (p.payload.ip.ipc == pt_ipc_update_16 ? 0xffff : p.payload.ip.ipc == pt_ipc_update_32 ? 0xffffffff : 0xffffffffffff);
-	put(k, &p);
-	k->last_ip = ip;
-}
-
-static void put_off(struct maker *k)
-{
-	struct pt_packet p = {.type = ppt_tip_pgd, .payload.ip.ipc = pt_ipc_suppressed};
-
-	flush_bits(k);
-	put(k, &p);
-	k->on = false;
-}
-
-static void put_mode(struct maker *k)
-{
-	struct pt_packet p = {.type = ppt_mode, .payload.mode.leaf = pt_mol_exec};
-
-	p.payload.mode.bits.exec = pt_set_exec_mode(ptem_64bit);
-	put(k, &p);
-}
-
-static void put_time(struct maker *k)
-{
-	struct pt_packet p = {.type = ppt_tsc, .payload.tsc.tsc = k->clock};
-
-	put(k, &p);
-}
-
-static void put_on(struct maker *k, uint64_t ip)
-{
-	put_time(k);
-	put_mode(k);
-	put_ip(k, ppt_tip_pge, ip);
-	k->on = true;
+	if (!k->w.bit_count)
+		k->w.bit_max = wants(k, 'l') && next_random(k) % 2 ? 47 : 6;
+	pt_writer_bit(&k->w, bit);
 }
 
 /* A synchronization point; execution stands at ip. The processor forgets addresses there. */
 static void put_sync(struct maker *k, uint64_t ip)
 {
-	flush_bits(k);
-	put_plain(k, ppt_psb);
-	k->last_ip = k->depth = 0;
-	put_time(k);
-	if (k->on) {
-		put_mode(k);
-		put_ip(k, ppt_fup, ip);
-	}
-	put_plain(k, ppt_psbend);
+	pt_writer_sync(&k->w, ip);
+	k->depth = 0;
 }
 
 /* --- history --- */
@@ -187,7 +104,7 @@ static void put_return(struct maker *k, const struct history_entry *e)
 		k->depth--;
 		put_bit(k, true);
 	} else {
-		put_ip(k, ppt_tip, e->to);
+		pt_writer_tip(&k->w, e->to);
 	}
 }
 
@@ -211,8 +128,8 @@ static size_t put_syscall(struct maker *k, size_t i)
 
 	while (i + n < k->h.count && e[n].kind == BT_BRANCH_ASYNC && e[n].from == e[n - 1].to)
 		n++;
-	put_off(k);
-	put_on(k, e[n - 1].to);
+	pt_writer_off(&k->w);
+	pt_writer_on(&k->w, e[n - 1].to);
 	print_history(k, e, e[n - 1].to);
 	return n;
 }
@@ -224,9 +141,9 @@ static size_t put_async(struct maker *k, size_t i)
 
 	while (i + n < k->h.count && e[n].kind == BT_BRANCH_ASYNC && e[n].from == e[n - 1].to)
 		n++;
-	put_ip(k, ppt_fup, e->from);
-	put_off(k);
-	put_on(k, e[n - 1].to);
+	pt_writer_fup(&k->w, e->from);
+	pt_writer_off(&k->w);
+	pt_writer_on(&k->w, e[n - 1].to);
 	print_history(k, e, e[n - 1].to);
 	return n;
 }
@@ -244,7 +161,7 @@ static size_t put_entry(struct maker *k, size_t i)
 	if (e->kind == BT_BRANCH_RET)
 		put_return(k, e);
 	if (e->kind == BT_BRANCH_IJMP || e->kind == BT_BRANCH_ICALL)
-		put_ip(k, ppt_tip, e->to);
+		pt_writer_tip(&k->w, e->to);
 	if (e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL)
 		remember_return(k, e);
 	print_history(k, e, e->to);
@@ -267,10 +184,9 @@ static void put_overflow(struct maker *k, size_t i)
 {
 	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_LOST};
 
-	flush_bits(k);
-	put_plain(k, ppt_ovf);
-	k->last_ip = k->depth = 0;
-	put_ip(k, ppt_fup, k->h.entries[i - 1].to);
+	pt_writer_overflow(&k->w);
+	k->depth = 0;
+	pt_writer_fup(&k->w, k->h.entries[i - 1].to);
 	print(&gap);
 }
 
@@ -286,9 +202,9 @@ static size_t disturb(struct maker *k, size_t i)
 		put_sync(k, at);
 	/* Not before where something was already: execution does not go back. */
 	if (!at && rarely(k, 'i') && (at = somewhere(k, i)) != 0) {
-		put_ip(k, ppt_fup, at);
-		put_off(k);
-		put_on(k, at);
+		pt_writer_fup(&k->w, at);
+		pt_writer_off(&k->w);
+		pt_writer_on(&k->w, at);
 	}
 	return i;
 }
@@ -301,43 +217,33 @@ static void put_history(struct maker *k)
 		die("no history");
 	/* Where the first instruction was: the code before the first entry is straight. */
 	put_sync(k, 0);
-	put_on(k, k->h.entries[0].kind == BT_BRANCH_GAP ? k->h.entries[1].from : k->h.entries[0].from);
+	pt_writer_on(&k->w, k->h.entries[0].kind == BT_BRANCH_GAP ? k->h.entries[1].from : k->h.entries[0].from);
 	while (i < k->h.count && k->h.entries[i].kind == BT_BRANCH_GAP)
 		i++;
 	while (i < k->h.count && k->h.entries[i].kind != BT_BRANCH_GAP) {
-		k->clock += 10;
+		k->w.clock += 10;
 		i = disturb(k, i);
 		i += put_entry(k, i);
 	}
-	if (k->on) {
-		put_ip(k, ppt_fup, k->h.entries[i - 1].to);
-		put_off(k);
+	if (k->w.on) {
+		pt_writer_fup(&k->w, k->h.entries[i - 1].to);
+		pt_writer_off(&k->w);
 	}
 }
 
 static int encode(struct maker *k, const char *seed, const char *path)
 {
-	struct pt_config c;
-	uint8_t *stream = calloc(1, STREAM_MAX);
-	uint64_t size;
 	FILE *f = fopen(path, "wb");
 
-	if (!stream || !f)
+	if (!f)
 		die(strerror(errno));
-	pt_config_init(&c);
-	c.begin = stream;
-	c.end = stream + STREAM_MAX;
-	k->encoder = pt_alloc_encoder(&c);
+	pt_writer_init(&k->w);
 	k->random = strtoull(seed, NULL, 10);
-	k->clock = 1000 + (strtoull(seed, NULL, 10) << 32); /* a stream of a higher seed is a later one */
-	k->bit_max = 6;
-	if (!k->encoder)
-		die("no encoder");
+	k->w.clock += k->random << 32; /* a stream of a higher seed is a later one */
 	put_history(k);
-	if (pt_enc_get_offset(k->encoder, &size) < 0 || fwrite(stream, 1, size, f) != size || fclose(f))
+	if (k->w.out.failed || fwrite(k->w.out.data, 1, k->w.out.len, f) != k->w.out.len || fclose(f))
 		die("cannot write the stream");
-	pt_free_encoder(k->encoder);
-	free(stream);
+	pt_writer_release(&k->w);
 	return 0;
 }
 
