@@ -76,8 +76,8 @@ static void leave_same(struct address_space *s)
 	s->next_same = s;
 }
 
-/* What is executable is about to differ, or differs, from what spaces have that it was the same as. Without memory they are not told, and the table is
- * begun anew. */
+/* What is executable is about to differ, or differs, from what spaces have that it was the same as. Without memory they are not told,
+ * and the table is begun anew. */
 static void part(struct address_space *s)
 {
 	struct code_pages *own;

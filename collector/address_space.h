@@ -26,12 +26,13 @@ struct space_extension_ops {
 	/* For a fork's child; NULL: it gets none. same: what is executable is the same in both, and changes only with a word of apart(). */
 	void *(*copy)(void *extension, bool same);
 	void (*release)(void *extension);
-	/* What is executable changes, or has changed, in this space, and not in those that it was copied from or that were copied from it. Called before changed(). */
+	/* What is executable changes, or has changed, in this space, and not in those that it was copied from or that were copied from
+	 * it. Called before changed(). */
 	void (*apart)(void *extension);
 	/* The executable mapping of [start, end) has gone or changed, or a page of it that held code has. */
 	void (*changed)(void *extension, uint64_t start, uint64_t end);
-	/* Of a private mapping that is executable and not writable, from addr on: the end (at most `end`) of a run of pages that all are, or
-	 * are not, *watched: writable as the program has it, and write-protected by the backend. */
+	/* Of a private mapping that is executable and not writable, from addr on: the end (at most `end`) of a run of pages that all
+	 * are, or are not, *watched: writable as the program has it, and write-protected by the backend. */
 	uint64_t (*watched)(void *extension, uint64_t addr, uint64_t end, bool *watched);
 };
 
@@ -52,8 +53,8 @@ struct address_space {
 	struct address_space *next_same; /* with the same pages */
 };
 
-/* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages (by reference where it can be). Writes its SPACE record.
- * NULL without memory. */
+/* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages (by reference where it can be). Writes its SPACE
+ * record. NULL without memory. */
 struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, struct address_space *parent);
 struct address_space *address_space_get(struct address_space *s);
 void address_space_put(struct address_space *s);
@@ -78,18 +79,19 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
  * epoch, and the extension hears of the bytes that changed). Returns how many there are. */
 size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n);
 
-/* The bytes of the page at addr where they are CODE_FIXED; the trace has them then. NULL otherwise, and where they cannot be read. Valid until the
- * mapping goes. */
+/* The bytes of the page at addr where they are CODE_FIXED; the trace has them then. NULL otherwise, and where they cannot be read. Valid
+ * until the mapping goes. */
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr);
 
 /* The copy of the page at addr where it is CODE_FIXED and has been read already, else NULL. Valid until the mapping goes. */
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr);
 
-/* Code has been made from the n bytes at offset `at` of a page, which are as in bytes[4096] and do not change without a word: makes sure that
- * the trace holds them, as above. */
+/* Code has been made from the n bytes at offset `at` of a page, which are as in bytes[4096] and do not change without a word: makes sure
+ * that the trace holds them, as above. */
 void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n);
 
-/* Memory of [start, end) may have other contents now, though its mappings look the same: copies of its pages go, and the extension hears of it. */
+/* Memory of [start, end) may have other contents now, though its mappings look the same: copies of its pages go, and the extension hears
+ * of it. */
 void address_space_forget(struct address_space *s, uint64_t start, uint64_t end);
 
 /* The mapping at addr, or NULL. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How ring-3 code is run: the interface between the recorder and what is below it (design, section 4).
- * The recorder hands a stopped task to resume(), waits, and hands each stop of a task that runs under the backend to
- * stopped(), which says what it means to the program. Ticks, transfers and branches go into the task's history (task_branch, or task->log); task->regs holds the
- * application's registers whenever stopped() has given something other than BACKEND_RUNS. */
+/* How ring-3 code is run: the interface between the recorder and what is below it (design, section 4). The recorder hands a stopped task
+ * to resume(), waits, and hands each stop of a task that runs under the backend to stopped(), which says what it means to the program.
+ * Ticks, transfers and branches go into the task's history (task_branch, or task->log); task->regs holds the application's registers
+ * whenever stopped() has given something other than BACKEND_RUNS. */
 #ifndef BT_BACKEND_H
 #define BT_BACKEND_H
 
@@ -53,8 +53,8 @@ struct backend_ops {
 	 * history. task->regs are those of the new program, task->process->space is still the old space. */
 	void (*execed)(struct backend *b, struct task *task);
 
-	/* The task is at PTRACE_EVENT_EXIT, killed perhaps in the middle of anything; regs are the tracee's. Enters what it did until then into its
-	 * history, and makes task->regs the application's. */
+	/* The task is at PTRACE_EVENT_EXIT, killed perhaps in the middle of anything; regs are the tracee's. Enters what it did until
+	 * then into its history, and makes task->regs the application's. */
 	void (*exiting)(struct backend *b, struct task *task, const struct bt_regs *regs);
 
 	/* The stopped task's history is about to be read: brings what the backend still knows of it there. May be NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The newest branches of one task that are not all in the trace yet, numbered from its creation, and their way into it: each entry is
- * written at most once (design, "snapshot"). Grows up to its limit as it fills; when everything in it has been written it is empty again. */
+ * written at most once (design, "snapshot"). Grows up to its limit as it fills; when everything in it has been written it is empty
+ * again. */
 #ifndef BT_BRANCH_RING_H
 #define BT_BRANCH_RING_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of the pages of code of an address space, by address. Spaces that a fork made of one another have one table as long as what they hold
- * of code is the same; tables that were copied have the bytes of their pages in common. Counted. */
+/* Copies of the pages of code of an address space, by address. Spaces that a fork made of one another have one table as long as what
+ * they hold of code is the same; tables that were copied have the bytes of their pages in common. Counted. */
 #ifndef BT_CODE_PAGES_H
 #define BT_CODE_PAGES_H
 

@@ -33,8 +33,8 @@ int front_wait(int pipe, pid_t recorder, bool quiet);
  * forwards; the front gets its own from front_wait on. */
 void front_shield(void);
 
-/* In the recorder: whether the front has read every message and is not stopped. Where it has to go on, it is sent SIGCONT until then: a stop
- * that it reads of late would hold it for ever. */
+/* In the recorder: whether the front has read every message and is not stopped. Where it has to go on, it is sent SIGCONT until then: a
+ * stop that it reads of late would hold it for ever. */
 bool front_goes_on(int pipe, pid_t front);
 
 /* In the recorder: the program's process exists from now on. What the group was sent before did not reach it. */

@@ -25,8 +25,8 @@ struct launch {
 pid_t launch_seized(const struct launch *l, int *failure, struct bt_error *err) BT_MUST_USE;
 
 /* Fills *err for a ptrace that failed with errno cause: who forbids it, and what to do. scope_file: yama's setting
- * (Documentation/admin-guide/LSM/Yama.rst); status_file: of this process, as proc(5) says. Returns -BT_E_PERMISSION, or -BT_E_IO for a cause
- * that is no refusal. */
+ * (Documentation/admin-guide/LSM/Yama.rst); status_file: of this process, as proc(5) says. Returns -BT_E_PERMISSION, or -BT_E_IO for a
+ * cause that is no refusal. */
 int launch_refused(struct bt_error *err, int cause, const char *scope_file, const char *status_file);
 
 #endif

@@ -278,8 +278,8 @@ static bool read_as_program(pid_t tid, uint64_t addr, void *out, size_t n)
 	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)n;
 }
 
-/* What the kernel must be asked for, so that it permits and refuses what it would without the share: a limit that is higher than the program's
- * hard one is higher than the kernel's, too. */
+/* What the kernel must be asked for, so that it permits and refuses what it would without the share: a limit that is higher than the
+ * program's hard one is higher than the kernel's, too. */
 static struct rlimit with_share(const struct limit *l, enum limited which, uint64_t share, struct rlimit asked)
 {
 	struct rlimit passed = {.rlim_max = plus(asked.rlim_max, share)};
@@ -292,8 +292,8 @@ static struct rlimit with_share(const struct limit *l, enum limited which, uint6
 	return passed;
 }
 
-/* Lets the call read c->passed instead of what is at addr: from a place of the thread's own, behind the red zone, so that no other thread of the
- * program ever sees it; where there is no stack, from addr. */
+/* Lets the call read c->passed instead of what is at addr: from a place of the thread's own, behind the red zone, so that no other
+ * thread of the program ever sees it; where there is no stack, from addr. */
 static bool redirect(struct task *task, struct limits_call *c, int arg, uint64_t addr)
 {
 	enum {

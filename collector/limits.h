@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a backend keeps in the program's address spaces counts against the program's own limits, RLIMIT_AS and RLIMIT_DATA. While a process is
- * recorded the kernel has them raised by that share, and the program sees and sets its own: own + share is enforced, for the recorder by the
- * kernel itself. Limits belong to a process; they go on over fork (copied) and execve (kept).
+/* What a backend keeps in the program's address spaces counts against the program's own limits, RLIMIT_AS and RLIMIT_DATA. While a
+ * process is recorded the kernel has them raised by that share, and the program sees and sets its own: own + share is enforced, for the
+ * recorder by the kernel itself. Limits belong to a process; they go on over fork (copied) and execve (kept).
  *
  * Without CAP_SYS_RESOURCE nobody can raise a hard limit: what cannot be added is room that the program does not have. */
 #ifndef BT_LIMITS_H
@@ -49,24 +49,24 @@ struct limits_call {
 struct task;
 struct task_table;
 
-/* The calling process goes on with as much as it may have of what a recorder needs more of the more it records; were gets the limits that it had,
- * which are the program's to be. */
+/* The calling process goes on with as much as it may have of what a recorder needs more of the more it records; were gets the limits
+ * that it had, which are the program's to be. */
 void limits_lift_own(struct rlimit were[RLIM_NLIMITS]);
 void limits_put_back(const struct rlimit were[RLIM_NLIMITS]);
 
-/* The share is about to be mapped, or is there already, in the process's address space: adds it to the limits, in place of what has been added
- * before. */
+/* The share is about to be mapped, or is there already, in the process's address space: adds it to the limits, in place of what has been
+ * added before. */
 void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share);
 
 /* Takes back what was added, where that is permitted: not from a process that has changed its user, without CAP_SYS_RESOURCE. */
 void limits_restore(struct limits *l, pid_t pid);
 
-/* A limit of a process as the kernel has it: RLIMIT_AS, RLIMIT_DATA or RLIMIT_MEMLOCK of any, others of those with our user. False when it is
- * gone. */
+/* A limit of a process as the kernel has it: RLIMIT_AS, RLIMIT_DATA or RLIMIT_MEMLOCK of any, others of those with our user. False when
+ * it is gone. */
 bool limits_get(pid_t pid, int resource, struct rlimit *now);
 
-/* At the entry of a system call (task->call, task->regs), before it is made, and at its exit. The program's memory and registers are changed for
- * the time of the call at most. */
+/* At the entry of a system call (task->call, task->regs), before it is made, and at its exit. The program's memory and registers are
+ * changed for the time of the call at most. */
 void limits_call_entered(const struct task_table *t, struct task *task);
 void limits_call_left(const struct task_table *t, struct task *task);
 

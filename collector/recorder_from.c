@@ -99,8 +99,8 @@ void recorder_on_native_signal(struct recorder *r, struct task *task, const stru
 	recorder_make_ready(r, task);
 }
 
-/* QUIRK(breakpoint-interrupt): a task that has executed the breakpoint is told of an interruption before its SIGTRAP (the kernel looks for stops before signals,
- * kernel/signal.c get_signal()), and stands in the middle of the instruction that is there again. */
+/* QUIRK(breakpoint-interrupt): a task that has executed the breakpoint is told of an interruption before its SIGTRAP (the kernel looks
+ * for stops before signals, kernel/signal.c get_signal()), and stands in the middle of the instruction that is there again. */
 bool recorder_from_trap_waits(const struct task *task)
 {
 	struct tracee_signals s;

@@ -68,8 +68,8 @@ void recorder_syscall_left(struct recorder *r, struct task *task);
  * tracer: it is let go before, and freed. True when it was. */
 bool recorder_let_go_before_exec(struct recorder *r, struct task *task);
 
-/* What ended the task's last system call, if anything did, is nothing that the program will notice: where that was made without a stop and gave
- * EINTR, it is made again. */
+/* What ended the task's last system call, if anything did, is nothing that the program will notice: where that was made without a stop
+ * and gave EINTR, it is made again. */
 void recorder_call_again(struct task *task);
 
 /* Writes the system calls that the task made without a stop. To be called before any other event of it is written. */

@@ -126,7 +126,8 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	if (!task->pending_signal)
 		recorder_call_again(task);
 	task->call_cut = false;
-	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; let go, it dies of it. */
+	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; let go,
+	 * it dies of it. */
 	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
 		task->pending_signal = 0;
 		task->process->leaving = true;

@@ -79,9 +79,10 @@ bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
 	return true;
 }
 
-/* QUIRK(rseq): a restartable sequence counts on being aborted when another thread of the process may have run on its processor. The kernel does not
- * know when user code of ours is in one, so nobody gets any: programs and C libraries fall back, as on kernels without rseq(2) (before Linux 4.18).
- * With --from the program may have it already, and glibc aborts when a thread does not get what the first one got. Native code keeps it. */
+/* QUIRK(rseq): a restartable sequence counts on being aborted when another thread of the process may have run on its processor. The
+ * kernel does not know when user code of ours is in one, so nobody gets any: programs and C libraries fall back, as on kernels without
+ * rseq(2) (before Linux 4.18). With --from the program may have it already, and glibc aborts when a thread does not get what the first
+ * one got. Native code keeps it. */
 static void refuse_rseq(const struct recorder *r, struct task *task)
 {
 	if (!is_call(task, SYS_rseq) || r->options.from || r->backend.ops->native)

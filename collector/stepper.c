@@ -279,7 +279,8 @@ static uint64_t stop_behind(const struct task *task)
 	const struct step_task *st = task->backend;
 	uint64_t target = 0;
 
-	/* QUIRK(step-popf): stepped over popf or iret, the kernel takes TF for the program's from then on (enable_single_step, Linux 6.18). */
+	/* QUIRK(step-popf): stepped over popf or iret, the kernel takes TF for the program's from then on (enable_single_step, Linux
+	 * 6.18). */
 	if (st->insn.class == BT_INSN_IRET)
 		return tracee_read(task->tid, task->regs.rsp, &target, sizeof target) == sizeof target ? target : 0;
 	if (st->insn.traits & BT_TRAIT_POPF)

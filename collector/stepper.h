@@ -8,12 +8,13 @@
 
 #include "collector/backend.h"
 
-/* To be called before user code runs that will trap: unblocks SIGTRAP (and SIGSEGV, where pages are watched) where the program blocks it, until the stepper is next at a system call or a
- * delivery. Returns 0; nonzero when the stepper must be resumed instead, because a signal comes first or the task is gone. */
+/* To be called before user code runs that will trap: unblocks SIGTRAP (and SIGSEGV, where pages are watched) where the program blocks
+ * it, until the stepper is next at a system call or a delivery. Returns 0; nonzero when the stepper must be resumed instead, because a
+ * signal comes first or the task is gone. */
 int stepper_hide_trap(struct task *task);
 
-/* A SIGTRAP or SIGSEGV that is none of ours has come. True: it was sent while the program blocks it, and is kept for later; the task runs on
- * without it. May change *info to the one that was sent first. */
+/* A SIGTRAP or SIGSEGV that is none of ours has come. True: it was sent while the program blocks it, and is kept for later; the task
+ * runs on without it. May change *info to the one that was sent first. */
 bool stepper_keep_trap(struct task *task, siginfo_t *info);
 
 /* Whether the program blocks SIGSEGV and the kernel does not know. */
@@ -22,16 +23,16 @@ bool stepper_hides_fault(const struct task *task);
 /* Whether the kernel has another mask of the task's signals than the program made, or another disposition of SIGTRAP. */
 bool stepper_hides_signals(const struct task *task);
 
-/* The instruction at task->regs.rip has faulted while stepper_hides_fault(): executes it again so that the kernel does what it does to a fault whose
- * signal is blocked. Returns 0 or -BT_E_GONE. */
+/* The instruction at task->regs.rip has faulted while stepper_hides_fault(): executes it again so that the kernel does what it does to a
+ * fault whose signal is blocked. Returns 0 or -BT_E_GONE. */
 int stepper_fault_again(struct backend *b, struct task *task);
 
 /* As if one step had been begun when another stop of the task came, which is still to be waited for. task->regs are set in the task. */
 void stepper_prepare(const struct backend *b, struct task *task);
 
 
-/* Of a task at the first instruction of a handler: the address its frame will return to, and the flags there without a TF that is not the program's. Need no
- * state of the stepper's. */
+/* Of a task at the first instruction of a handler: the address its frame will return to, and the flags there without a TF that is not
+ * the program's. Need no state of the stepper's. */
 uint64_t stepper_interrupted_rip(const struct task *task);
 void stepper_repair_frame(const struct task *task, bool program_tf);
 

@@ -235,7 +235,8 @@ bool tracee_is_filtered(pid_t tid)
 	return n < 0 || n > filters_of("/proc/self/status");
 }
 
-/* Resumes tid and waits until it has a status, which is left to be waited for: signal (0x80 added at a system call) of a stop of ours, or -1. */
+/* Resumes tid and waits until it has a status, which is left to be waited for: signal (0x80 added at a system call) of a stop of ours,
+ * or -1. */
 static int run_to_stop(pid_t tid, int request)
 {
 	siginfo_t info;

@@ -60,7 +60,8 @@ struct tracee_signals {
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 
-/* Whether registers are those behind a system call that the kernel will make again if no handler is entered: programs never see its result. */
+/* Whether registers are those behind a system call that the kernel will make again if no handler is entered: programs never see its
+ * result. */
 bool tracee_wants_restart(const struct bt_regs *regs);
 
 /* The registers are those behind a system call that gave EINTR: the kernel will make it again if no handler is entered. */
@@ -71,17 +72,17 @@ void tracee_restart(struct bt_regs *regs);
  * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
-/* Executes one system call in the task, which is at the exit of another (regs: its registers there) made by the syscall instruction, and puts those
- * back; its signals are blocked. Returns the call's result. */
+/* Executes one system call in the task, which is at the exit of another (regs: its registers there) made by the syscall instruction, and
+ * puts those back; its signals are blocked. Returns the call's result. */
 long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6]);
 
-/* Whether the task has system call filters that we have not (seccomp(2)), or that cannot be told (before Linux 5.9): a call that the program
- * does not make itself may end it. */
+/* Whether the task has system call filters that we have not (seccomp(2)), or that cannot be told (before Linux 5.9): a call that the
+ * program does not make itself may end it. */
 bool tracee_is_filtered(pid_t tid);
 
-/* Executes one system call in the task, which is stopped at a signal or a step, with the instructions syscall; int3 at `at`. SIGTRAP must not be
- * blocked. Afterwards the task stands at a stop of a signal and has the registers regs, as before. Returns 0; -BT_E_GONE; or 1 when another
- * stop came first: the call was not made, and that stop is still to be waited for. */
+/* Executes one system call in the task, which is stopped at a signal or a step, with the instructions syscall; int3 at `at`. SIGTRAP
+ * must not be blocked. Afterwards the task stands at a stop of a signal and has the registers regs, as before. Returns 0; -BT_E_GONE; or
+ * 1 when another stop came first: the call was not made, and that stop is still to be waited for. */
 int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result);
 
 /* Makes another system call in the task, which is at the entry of one (regs: its registers there), and brings it back to that

@@ -27,8 +27,8 @@ const struct history *by_cpu_history(struct by_cpu *b, uint32_t task, struct bt_
 /* Whether a stretch is shown: 1, and how many of its entries the filter lets pass; 0; -BT_E_NO_MEMORY. */
 int by_cpu_shows(struct by_cpu *b, const struct system_stretch *s, size_t *entries, struct bt_error *err) BT_MUST_USE;
 
-/* Of the stretches of a CPU, [begin, end): with which to begin so that the newest o->count entries are shown, and no more stretches than that; and how many
- * entries of that first one (0: all). first is end when none is shown. Returns 0 or -BT_E_NO_MEMORY. */
+/* Of the stretches of a CPU, [begin, end): with which to begin so that the newest o->count entries are shown, and no more stretches than
+ * that; and how many entries of that first one (0: all). first is end when none is shown. Returns 0 or -BT_E_NO_MEMORY. */
 int by_cpu_first(struct by_cpu *b, size_t begin, size_t end, size_t *first, size_t *limit, struct bt_error *err) BT_MUST_USE;
 
 /* How many entries of each task, by its index in the model, are in no stretch: an array (free() it), NULL without memory. */

@@ -13,8 +13,8 @@
 int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
 	BT_MUST_USE;
 
-/* Prints which tasks ran where and when (schema btrec-cpus/1, doc/cpus.schema.json). Returns 0; 1 when a filter matched nothing, or the trace tells of no
- * CPU and time (nothing is printed for that, and for a thread that is not there); -BT_E_NO_MEMORY. */
+/* Prints which tasks ran where and when (schema btrec-cpus/1, doc/cpus.schema.json). Returns 0; 1 when a filter matched nothing, or the
+ * trace tells of no CPU and time (nothing is printed for that, and for a thread that is not there); -BT_E_NO_MEMORY. */
 int json_print_by_cpu(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err) BT_MUST_USE;
 
 #endif

@@ -284,8 +284,8 @@ static void interpret(struct loader *l)
 	snapshots_finish(l);
 }
 
-/* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. What is missing although all that is
- * there is whole was in a file that is gone. */
+/* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. What is
+ * missing although all that is there is whole was in a file that is gone. */
 static void look_for_missing_files(struct loader *l)
 {
 	const struct model *m = l->m;

@@ -323,7 +323,8 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 
 	if (!rc)
 		rc = fold_entries(r, b, from, err);
-	/* A loop that begins before the window begins in its first third here, since three rounds are in it: its rounds would be too few. */
+	/* A loop that begins before the window begins in its first third here, since three rounds are in it: its rounds would be too
+	 * few. */
 	if (!rc && from && (b->first == b->fold.count || b->fold.lines[b->first].entry < WINDOW / 2))
 		rc = fold_entries(r, b, 0, err);
 	if (rc)

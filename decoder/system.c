@@ -65,8 +65,8 @@ static void arrive(struct walker *w, uint32_t task, uint32_t cpu, uint64_t time,
 	w->position = position;
 }
 
-/* The task is seen on a CPU (unknown: it may be any) without having been seen to arrive: since when is unknown. Its branches since its last stretch
- * are taken for those of this one; where some are missing its history has gaps. */
+/* The task is seen on a CPU (unknown: it may be any) without having been seen to arrive: since when is unknown. Its branches since its
+ * last stretch are taken for those of this one; where some are missing its history has gaps. */
 static void find(struct builder *b, struct walker *w, uint32_t task, uint32_t cpu)
 {
 	if (w->runs && (cpu == SYSTEM_UNKNOWN_CPU || w->now.cpu == cpu))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who ran where and when: tasks' stretches on CPUs, between their arrivals and departures (SCHED records) or up to a sample that names CPU and
- * time, with the branches that the task made there. Built from a model, immutable. */
+/* Who ran where and when: tasks' stretches on CPUs, between their arrivals and departures (SCHED records) or up to a sample that names
+ * CPU and time, with the branches that the task made there. Built from a model, immutable. */
 #ifndef BT_SYSTEM_H
 #define BT_SYSTEM_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the code that ran agrees with a branch history: it must lead, instruction by instruction, from each entry to the next and from the
- * last to the moment where the task stood. What a source got wrong, or what the program scribbled on, does not. */
+/* Whether the code that ran agrees with a branch history: it must lead, instruction by instruction, from each entry to the next and from
+ * the last to the moment where the task stood. What a source got wrong, or what the program scribbled on, does not. */
 #ifndef BT_VERDICT_H
 #define BT_VERDICT_H
 

@@ -14,8 +14,8 @@ struct bt_call {
 	uint64_t result; /* rax behind it */
 };
 
-/* Encoder and decoder state: set it to the record's tick, which is that of the first call, at the start of every record. Ticks never fall in
- * one. */
+/* Encoder and decoder state: set it to the record's tick, which is that of the first call, at the start of every record. Ticks never
+ * fall in one. */
 struct bt_call_codec {
 	uint64_t tick;
 };

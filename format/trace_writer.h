@@ -25,8 +25,8 @@ uint64_t trace_writer_time(const struct trace_writer *w);
 /* When that was, in nanoseconds of CLOCK_MONOTONIC. */
 uint64_t trace_writer_begun(const struct trace_writer *w);
 
-/* Adds an event to the stream of a unit (0: the recorder's own). body is the struct of that kind. Buffered. Of this and all that follows: a record
- * that no block can hold (BT_BLOCK_MAX) is left out, with a NOTE in unit 0 that says so. */
+/* Adds an event to the stream of a unit (0: the recorder's own). body is the struct of that kind. Buffered. Of this and all that
+ * follows: a record that no block can hold (BT_BLOCK_MAX) is left out, with a NOTE in unit 0 that says so. */
 void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind, const void *body);
 
 /* Adds a chunk of branch history to the stream of b->task. Buffered. */

@@ -30,8 +30,8 @@ struct flow_item {
 /* Up to n bytes of code at addr into bytes; returns how many, 0: none is known there. */
 typedef size_t flow_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
 
-/* What the code at addr is: a kind of branch; ASYNC for what is none, so that only an interrupt leads away from it; BRANCH where there is no
- * code to tell. code may be NULL. */
+/* What the code at addr is: a kind of branch; ASYNC for what is none, so that only an interrupt leads away from it; BRANCH where there
+ * is no code to tell. code may be NULL. */
 enum bt_branch_kind flow_kind_at(flow_code *code, void *arg, uint64_t addr);
 
 /* Addresses of the kernel's half, the vsyscall page included. */

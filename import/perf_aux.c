@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* AUX area data of perf.data: Intel PT and BTS. The bytes stand behind AUXTRACE records, anywhere in the file, a stream for each CPU or thread; what ran when is
- * told by the other records. Intel PT has times of its own: before a record is taken, so is what the streams tell until then. BTS has
- * none: a piece is taken with the AUX record that tells of it. */
+/* AUX area data of perf.data: Intel PT and BTS. The bytes stand behind AUXTRACE records, anywhere in the file, a stream for each CPU or
+ * thread; what ran when is told by the other records. Intel PT has times of its own: before a record is taken, so is what the streams
+ * tell until then. BTS has none: a piece is taken with the AUX record that tells of it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -91,9 +91,9 @@ int perf_no_memory(struct perf_reader *r);
 /* The array with room for one more item; NULL without memory, and the array stays as it is. */
 void *perf_grow(void *at, size_t count, size_t *cap, size_t size);
 
-/* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind can be decoded. add: what stands behind an
- * AUXTRACE record; all of it comes before the first of the others. until: takes what the streams tell up to a time of the capture's clock.
- * record: an AUX record. runs: the thread runs on that CPU (+ 1). finish: takes all that is left. */
+/* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind can be decoded. add: what stands
+ * behind an AUXTRACE record; all of it comes before the first of the others. until: takes what the streams tell up to a time of the
+ * capture's clock. record: an AUX record. runs: the thread runs on that CPU (+ 1). finish: takes all that is left. */
 bool perf_aux_begin(struct perf_reader *r, struct slice body);
 int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes);
 int perf_aux_until(struct perf_reader *r, uint64_t time);

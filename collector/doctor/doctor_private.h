@@ -46,8 +46,8 @@ enum doctor_event {
 	DOCTOR_EVENTS,
 };
 
-/* Opens and closes it. Returns 0 or -errno. Only where the row of perf events says that they are permitted: a filter may kill who asks for one, which
- * that row finds out. */
+/* Opens and closes it. Returns 0 or -errno. Only where the row of perf events says that they are permitted: a filter may kill who asks
+ * for one, which that row finds out. */
 int doctor_open_event(const struct doctor *d, enum doctor_event which);
 
 int doctor_try(const struct doctor *d, enum machine_attempt what);

@@ -134,7 +134,8 @@ static uint64_t address_in(struct source *s, uint64_t slot)
 	return s->slots[(slot - start) / sizeof s->slots[0]];
 }
 
-/* Chains that execution may come to soon, breadth first from the chain `first`, the newest: along direct branches, back from calls, and through fixed slots. */
+/* Chains that execution may come to soon, breadth first from the chain `first`, the newest: along direct branches, back from calls, and
+ * through fixed slots. */
 static void translate_ahead(struct code_cache *c, const struct code_source *source, uint32_t first)
 {
 	uint32_t clears = c->clears;
@@ -155,8 +156,8 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 	}
 }
 
-/* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are: the more of them, the longer
- * that holds. So what a long run left behind costs a short one no more than what it comes to. */
+/* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are:
+ * the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
 static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first)
 {
 	const struct source *s = source->arg;

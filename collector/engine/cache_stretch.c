@@ -96,8 +96,8 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 	return true;
 }
 
-/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10 and the one lent to an operand may be the
- * cache's, and where ticks are counted they may be one short. */
+/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10 and the one lent to an
+ * operand may be the cache's, and where ticks are counted they may be one short. */
 static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
 {
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));

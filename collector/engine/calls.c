@@ -20,9 +20,9 @@ enum {
 	WAITS_FILLS = WAITS | CALLS_WRITE,
 };
 
-/* Not here: what changes mappings, tasks, signal masks or actions (SIGTRAP is ours), credentials, limits, segment bases, or installs a descriptor of
- * which nobody knows what it is. Calls that only a unit of one task can make here are those that may wait, and those that are there for others: in
- * a larger one sched_yield() gives up the turn. */
+/* Not here: what changes mappings, tasks, signal masks or actions (SIGTRAP is ours), credentials, limits, segment bases, or installs a
+ * descriptor of which nobody knows what it is. Calls that only a unit of one task can make here are those that may wait, and those that
+ * are there for others: in a larger one sched_yield() gives up the turn. */
 static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_getpid] = PLAIN,
 	[SYS_gettid] = PLAIN,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which system calls may run in the cache, without a stop: those that change nothing that the engine or the recorder keeps track of, and show
- * the program nothing that they hide from it. Where others of the unit wait for the turn, only those that return soon. */
+/* Which system calls may run in the cache, without a stop: those that change nothing that the engine or the recorder keeps track of, and
+ * show the program nothing that they hide from it. Where others of the unit wait for the turn, only those that return soon. */
 #ifndef BT_CALLS_H
 #define BT_CALLS_H
 
@@ -31,8 +31,8 @@ enum {
 /* enum calls_need of a system call; CALLS_STOP for those that are not listed. */
 uint16_t calls_class(uint64_t nr);
 
-/* A second argument with which a call may run in the cache, and what it needs then: CALLS_COPY, CALLS_WAIT or nothing more. Those of a call stand
- * together. */
+/* A second argument with which a call may run in the cache, and what it needs then: CALLS_COPY, CALLS_WAIT or nothing more. Those of a
+ * call stand together. */
 struct calls_operation {
 	uint16_t nr, need;
 	uint32_t value;

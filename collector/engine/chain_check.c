@@ -74,7 +74,8 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s)
 	t->check_back = e->len;
 }
 
-/* Writes a record through the glue; the application's rcx is in the context. Goes on behind the int3, whose place is returned, or stops at it. */
+/* Writes a record through the glue; the application's rcx is in the context. Goes on behind the int3, whose place is returned, or stops
+ * at it. */
 static uint32_t emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
 {
 	struct emitter *e = &t->out;

@@ -189,8 +189,8 @@ static bool has_memory_operand(const struct step *s)
 	return s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0;
 }
 
-/* An instruction that rewrites every flag and reads none: before it a checkpoint may use them - if it cannot fault, or the program would see what the
- * checkpoint left. */
+/* An instruction that rewrites every flag and reads none: before it a checkpoint may use them - if it cannot fault, or the program would
+ * see what the checkpoint left. */
 static bool frees_flags(const struct step *s)
 {
 	bool divides = s->insn.opcode == 0xf6 || s->insn.opcode == 0xf7;

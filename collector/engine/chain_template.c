@@ -8,8 +8,8 @@
 #include "collector/engine/layout.h"
 #include "lib/build_id.h"
 
-/* How far the second translation is from the first. The lowest byte that can differ does, so that the place of a difference says where the number begins:
- * addresses are moved by whole pages, the others by less. */
+/* How far the second translation is from the first. The lowest byte that can differ does, so that the place of a difference says where
+ * the number begins: addresses are moved by whole pages, the others by less. */
 #define MOVE_ADDRESS 0x102233000u
 enum {
 	MOVE_CODE = 0x15b38, /* CODE_ALIGN times something */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A chain as it is kept from one process to the next: its code without the addresses of this process, and the application's bytes from which it was made.
- * It goes into a cache only where exactly these bytes lie, on pages that change only with their mappings.
+/* A chain as it is kept from one process to the next: its code without the addresses of this process, and the application's bytes from
+ * which it was made. It goes into a cache only where exactly these bytes lie, on pages that change only with their mappings.
  *
- * What in a chain's code depends on where it and its source lie is not told by the translator: the chain is made twice, in different places, and what
- * differs is looked at. A difference that has no known form makes a chain that is not kept. */
+ * What in a chain's code depends on where it and its source lie is not told by the translator: the chain is made twice, in different
+ * places, and what differs is looked at. A difference that has no known form makes a chain that is not kept. */
 #ifndef BT_CHAIN_TEMPLATE_H
 #define BT_CHAIN_TEMPLATE_H
 
@@ -17,12 +17,12 @@ struct template_maker; /* opaque */
 struct template_maker *template_maker_new(const struct processor *processor);
 void template_maker_free(struct template_maker *m);
 
-/* Appends the template of the chain at pc, made from source->read alone. False, and nothing appended, where there can be none. Chains that were made
- * before are there: what leads to them ends where they begin. */
+/* Appends the template of the chain at pc, made from source->read alone. False, and nothing appended, where there can be none. Chains
+ * that were made before are there: what leads to them ends where they begin. */
 bool template_make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct buf *out);
 
-/* Puts the chain at pc into the cache, as translator_translate() does, when all it was made from is the same (source->fixed_page). CHAIN_NONE when not, or
- * the template makes no sense, or there is no room; *half: the cache is to be cleared. */
+/* Puts the chain at pc into the cache, as translator_translate() does, when all it was made from is the same (source->fixed_page).
+ * CHAIN_NONE when not, or the template makes no sense, or there is no room; *half: the cache is to be cleared. */
 uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool *half);
 
 /* A checksum, in less time than others. */

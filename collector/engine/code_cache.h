@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A code cache: chains of translated code by application address, the links between them, and the memory in which they lie.
  *
- * Mostly that is a memory file, which the tracer writes and the tracees can only read and execute: what it writes is there at once. Spaces that a fork made of one
- * another have one cache (users) as long as what is executable is the same in them, so that what one has translated all have. Tasks of one may be running in it
- * while another's are stopped and code is made for them: then it only grows, and displacements of jumps change, each with one store. What goes, goes
- * where there is one user.
+ * Mostly that is a memory file, which the tracer writes and the tracees can only read and execute: what it writes is there at once.
+ * Spaces that a fork made of one another have one cache (users) as long as what is executable is the same in them, so that what one has
+ * translated all have. Tasks of one may be running in it while another's are stopped and code is made for them: then it only grows, and
+ * displacements of jumps change, each with one store. What goes, goes where there is one user.
  *
  * Where a tracee cannot have a memory file, the code is its own private memory, and changes reach it with code_cache_sync(). */
 #ifndef BT_CODE_CACHE_H
@@ -136,8 +136,9 @@ bool code_cache_share(struct code_cache *c, bool running);
 /* A space does not use it any more; the last one frees it. Of NULL: nothing. */
 void code_cache_put(struct code_cache *c);
 
-/* Maps the region, but for its window, in a stopped task of the space whose signals are blocked (by system calls made in it) and fills it. Returns 0, -BT_E_GONE, or
- * -BT_E_NO_MEMORY when the kernel refuses. over: whatever is mapped there gives way. others: other threads may use descriptors meanwhile. */
+/* Maps the region, but for its window, in a stopped task of the space whose signals are blocked (by system calls made in it) and fills
+ * it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. over: whatever is mapped there gives way. others: other threads
+ * may use descriptors meanwhile. */
 int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool others);
 
 /* Brings the tracee up to date. Returns 0 or -BT_E_GONE. */

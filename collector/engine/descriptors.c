@@ -97,8 +97,8 @@ static bool is_endless(const struct statx *st)
 	return false;
 }
 
-/* What the table is to say of a descriptor. Without asking a file system that may not answer: one of FUSE may be served by the very program that is
- * stopped. */
+/* What the table is to say of a descriptor. Without asking a file system that may not answer: one of FUSE may be served by the very
+ * program that is stopped. */
 static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
 {
 	struct statx st;

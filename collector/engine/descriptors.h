@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a process's descriptors, in a table in the engine's region (a byte per descriptor), by which the cache's code decides whether
- * a call on them needs a stop: their calls return at once, may wait, or are made at stops.
+/* What is known of a process's descriptors, in a table in the engine's region (a byte per descriptor), by which the cache's code decides
+ * whether a call on them needs a stop: their calls return at once, may wait, or are made at stops.
  *
- * An entry says that the descriptor is open, is such a file, and that nobody is about to close it. The tracer enters it while the task that used the
- * descriptor has its unit's turn, so that nobody closes it meanwhile; a close in the cache or at a stop takes it out before the call is made.
- * A space has one table, a process with other descriptors in the same space (vfork, clone) uses none. */
+ * An entry says that the descriptor is open, is such a file, and that nobody is about to close it. The tracer enters it while the task
+ * that used the descriptor has its unit's turn, so that nobody closes it meanwhile; a close in the cache or at a stop takes it out
+ * before the call is made. A space has one table, a process with other descriptors in the same space (vfork, clone) uses none. */
 #ifndef BT_DESCRIPTORS_H
 #define BT_DESCRIPTORS_H
 
@@ -50,8 +50,8 @@ void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, con
 void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
 		      uint64_t result);
 
-/* The task ran unseen until now (--from), as did others of the space, of which `first` is one: whether some may be closed by others, as far as that
- * can be seen. */
+/* The task ran unseen until now (--from), as did others of the space, of which `first` is one: whether some may be closed by others, as
+ * far as that can be seen. */
 void descriptors_adopted(struct descriptors *d, pid_t first, pid_t tid);
 
 /* The task has the turn and is about to run in the cache: brings the table up to date. Whether it may be used. */

@@ -81,8 +81,8 @@ static inline size_t emit_jcc(struct emitter *e, uint8_t condition)
 	return e->len - 4;
 }
 
-/* Before a jump whose displacement begins so many bytes further on, and changes while the code may be running: a displacement in one aligned
- * quadword is read as it was or as it is (AMD64 APM volume 2, 7.6.1; processors of others do the same within a cache line). */
+/* Before a jump whose displacement begins so many bytes further on, and changes while the code may be running: a displacement in one
+ * aligned quadword is read as it was or as it is (AMD64 APM volume 2, 7.6.1; processors of others do the same within a cache line). */
 static inline void emit_align_link(struct emitter *e, size_t ahead)
 {
 	static const uint8_t nops[3][3] = {{0x90}, {0x66, 0x90}, {0x0f, 0x1f, 0x00}};

@@ -188,8 +188,8 @@ static bool is_fault(const siginfo_t *info)
 	}
 }
 
-/* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes to may be on
- * the page that it is on. */
+/* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes
+ * to may be on the page that it is on. */
 static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es, const siginfo_t *info)
 {
 	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
@@ -206,8 +206,8 @@ static enum backend_stop written(struct backend *b, struct task *task, struct en
 	}
 }
 
-/* Something else was reported before the signal that is held: the kernel has it again, so that nothing waits without it. Where that is not permitted
- * (the program has changed its user), it stays held. */
+/* Something else was reported before the signal that is held: the kernel has it again, so that nothing waits without it. Where that is
+ * not permitted (the program has changed its user), it stays held. */
 static void post_held(struct task *task)
 {
 	struct engine_task *et = task->backend;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the engine's source files share, and nobody else: engine_space.c keeps its part of an address space, cache_entry.c brings a task into
- * the cache, cache_stretch.c out of it, engine.c decides what its stops mean. */
+/* What the engine's source files share, and nobody else: engine_space.c keeps its part of an address space, cache_entry.c brings a task
+ * into the cache, cache_stretch.c out of it, engine.c decides what its stops mean. */
 #ifndef BT_ENGINE_PRIVATE_H
 #define BT_ENGINE_PRIVATE_H
 
@@ -150,14 +150,14 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task);
 void engine_space_join(struct engine_space *es, struct task *task);
 void engine_space_leave(struct task *task);
 
-/* Segments of code that is gone are freed when there are many: those that no record refers to, or, where they are not enough, all, after the records have been
- * settled. */
+/* Segments of code that is gone are freed when there are many: those that no record refers to, or, where they are not enough, all, after
+ * the records have been settled. */
 void engine_space_collect(struct engine_space *es);
 
 /* ---- cache_learn.c ---- */
 
-/* From a program's second process on what its branches tell is looked at, before they are forgotten, where there is something new, a few times; and when its task
- * runs no more there. */
+/* From a program's second process on what its branches tell is looked at, before they are forgotten, where there is something new, a few
+ * times; and when its task runs no more there. */
 void cache_learn(struct task *task);
 
 /* Whether that is now. */
@@ -176,8 +176,8 @@ uint64_t cache_hints_address(struct engine_space *es, const struct address_space
 
 /* ---- cache_entry.c ---- */
 
-/* Lets the stopped task run in the cache from task->regs, or one step by the stepper where the cache cannot; indirect: it has come there by an
- * indirect branch. Returns 0 or -BT_E_GONE. */
+/* Lets the stopped task run in the cache from task->regs, or one step by the stepper where the cache cannot; indirect: it has come there
+ * by an indirect branch. Returns 0 or -BT_E_GONE. */
 int cache_enter(struct backend *b, struct task *task, bool indirect);
 
 /* ---- cache_calls.c ---- */
@@ -192,13 +192,15 @@ void calls_left(struct task *task);
 /* The task is gone. */
 void calls_forget_task(struct task *task);
 
-/* The task has just left the cache, where a signal or a stop of ours may have ended its call: says whether the kernel will make that again. */
+/* The task has just left the cache, where a signal or a stop of ours may have ended its call: says whether the kernel will make that
+ * again. */
 void calls_interrupted(struct task *task, const struct stretch *s);
 
 /* Corrects what a signal that the task got in the cache tells of a call. */
 void calls_signalled(const struct task *task, siginfo_t *info);
 
-/* Enters the system calls made in the cache into the task's list, and the records that stand before them into its log. Returns 0 or -BT_E_GONE. */
+/* Enters the system calls made in the cache into the task's list, and the records that stand before them into its log. Returns 0 or
+ * -BT_E_GONE. */
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
 
 /* ---- cache_stretch.c ---- */
@@ -216,11 +218,12 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 /* Whether these are registers of a tracee in the cache's code. */
 bool stretch_is_in_code(const struct bt_regs *raw);
 
-/* The application's state of a task that was killed in the cache and will not run again: where that is in the middle of a sequence, what can be said of
- * it (s->lost). */
+/* The application's state of a task that was killed in the cache and will not run again: where that is in the middle of a sequence, what
+ * can be said of it (s->lost). */
 void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s);
 
-/* Takes the records and the state over: the task is out of the cache, task->regs are the application's (not set in the tracee). Returns 0 or -BT_E_GONE. */
+/* Takes the records and the state over: the task is out of the cache, task->regs are the application's (not set in the tracee). Returns
+ * 0 or -BT_E_GONE. */
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s);
 
 /* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or -BT_E_GONE. */
@@ -231,7 +234,8 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 /* Lets a stopped task go on where it is in the cache's code. Returns 0 or -BT_E_GONE. */
 int engine_run(const struct backend *b, struct task *task);
 
-/* A stop in the cache, with these registers. Returns 1 when it was nothing but a step of the test's, and the task goes on; else 0, or -BT_E_GONE. */
+/* A stop in the cache, with these registers. Returns 1 when it was nothing but a step of the test's, and the task goes on; else 0, or
+ * -BT_E_GONE. */
 int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *info, struct bt_regs *regs);
 
 /* ---- engine.c ---- */

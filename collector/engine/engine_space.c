@@ -102,8 +102,8 @@ static uint64_t space_watched(void *extension, uint64_t addr, uint64_t end, bool
 
 static const struct space_extension_ops space_ops = {space_copy, space_release, space_apart, space_changed, space_watched};
 
-/* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA: it does not count), or a fault of ours would
- * change what the program has said of SIGSEGV. */
+/* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA: it does not count), or a fault of
+ * ours would change what the program has said of SIGSEGV. */
 static bool refuses_watching(pid_t tid)
 {
 	struct tracee_signals s;
@@ -181,8 +181,8 @@ static bool another_is_in_cache(const struct engine_space *es, const struct task
 	return false;
 }
 
-/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One with too much that is forgotten is emptied. False when
- * that cannot be now. */
+/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One with too much that is
+ * forgotten is emptied. False when that cannot be now. */
 static bool own_cache(const struct backend *b, struct engine_space *es, const struct task *task)
 {
 	bool empty = es->cache->full || es->cache->ticks != b->ticks;

@@ -91,8 +91,9 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0xcc);
 }
 
-/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a byte behind it, its jump
- * back. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes flags: some checkpoints stand where they are alive. */
+/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a
+ * byte behind it, its jump back. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes
+ * flags: some checkpoints stand where they are alive. */
 static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 {
 	size_t full, go, record;
@@ -206,7 +207,8 @@ static void emit_compare_kind(struct emitter *e, uint8_t kind)
 	emit_u8(e, kind);
 }
 
-/* The first argument is a descriptor of which the table allows it; one that is to be closed leaves it. eax: enum calls_need of the call, which stays. */
+/* The first argument is a descriptor of which the table allows it; one that is to be closed leaves it. eax: enum calls_need of the call,
+ * which stays. */
 static void emit_descriptor(struct emitter *e, struct forward *no)
 {
 	size_t keep, at_once, any;
@@ -266,8 +268,8 @@ static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
 	emit_u32(e, value);
 }
 
-/* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the context and the
- * application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
+/* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the
+ * context and the application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
 static void emit_call(struct code_cache *c, struct emitter *e)
 {
 	struct call_ways to = {.yes = {.count = 0}};
@@ -335,7 +337,8 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	emit_back_to_call(e);
 }
 
-/* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is. Keeps all but rcx, and goes to CTX_BACK. */
+/* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is. Keeps all but rcx, and goes to
+ * CTX_BACK. */
 static void emit_called(struct code_cache *c, struct emitter *e)
 {
 	size_t nothing, failed;

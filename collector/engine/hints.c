@@ -287,8 +287,8 @@ void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 	p->all->made += bytes.len;
 }
 
-/* ---- Kept in a file: a head, the files, the hints, where their templates are, the index; the templates. As it is in memory, so that it need not be read to be
- * used: the stamp says for whom ---- */
+/* ---- Kept in a file: a head, the files, the hints, where their templates are, the index; the templates. As it is in memory, so that it
+ * need not be read to be used: the stamp says for whom ---- */
 
 struct stored {
 	char magic[8];

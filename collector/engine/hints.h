@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs went, by program and by file, in the order in which they came there; and the chains that were made of it (chain_template.h). First that is the
- * places at which a task stopped because nothing was translated there; what lies ahead of them is translated with them. From the branches of the second
- * run one learns exactly which chains there were at the beginning. Hints, never more: a wrong one makes a chain that nobody runs.
+/* Where programs went, by program and by file, in the order in which they came there; and the chains that were made of it
+ * (chain_template.h). First that is the places at which a task stopped because nothing was translated there; what lies ahead of them is
+ * translated with them. From the branches of the second run one learns exactly which chains there were at the beginning. Hints, never
+ * more: a wrong one makes a chain that nobody runs.
  *
- * They are kept in a directory from one recording to the next, a file for each program, named by its build-id; what has no build-id is forgotten. A file that
- * is not ours alone to write, or damaged, or another btrec's or processor's, is not used. */
+ * They are kept in a directory from one recording to the next, a file for each program, named by its build-id; what has no build-id is
+ * forgotten. A file that is not ours alone to write, or damaged, or another btrec's or processor's, is not used. */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 
@@ -21,12 +22,14 @@ struct hint_program;  /* opaque */
 
 #define HINT_NONE SIZE_MAX
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. stamp: files that have another are not used. NULL without memory. */
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. stamp: files that have another are not used. NULL without
+ * memory. */
 struct hints *hints_new(const char *dir, uint64_t stamp);
 /* Keeps what is new; whether that succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
-/* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot be told, or without memory. Valid as long as h. */
+/* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot be told, or without memory. Valid as
+ * long as h. */
 struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s);
 
 /* Whether they are exactly what the program came to. */
@@ -36,7 +39,8 @@ void hints_set_exact(struct hint_program *p);
 /* A task came to pc, in the mapping m of a file; indirect: by an indirect branch. What is known is not entered again. */
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect);
 
-/* From now on all that is added comes before what is known; until hints_end(). What is known is known all the same when it is added again. */
+/* From now on all that is added comes before what is known; until hints_end(). What is known is known all the same when it is added
+ * again. */
 bool hints_begin(struct hint_program *p);
 void hints_end(struct hint_program *p);
 

@@ -38,7 +38,8 @@ enum {
 	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
 	CTX_SIZE = 0xd0,
 
-	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h), system calls made in the cache, the records. */
+	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h), system calls made in the
+	 * cache, the records. */
 	DESCRIPTORS_AT = 0x1000,
 	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
 	DESCRIPTOR_UNKNOWN = 0,
@@ -57,7 +58,8 @@ enum {
 	RECORDS_BYTES = 0x100000,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
 	WINDOW_SIZE = RECORDS_END,
-	/* tables.h. Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open addressing. */
+	/* tables.h. Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open
+	 * addressing. */
 	TABLE1_AT = WINDOW_SIZE,
 	TABLE1_ENTRIES = 0x10000,
 	TABLE1_BYTES = TABLE1_ENTRIES * 8,

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A memory file (memfd_create(2)) that tracer and tracee both map. The task opens it, and the tracer reaches it through /proc; no trace of the descriptor stays in the
- * task. Not where other threads use descriptors meanwhile, or a system call filter of the program's might end it for asking. */
+/* A memory file (memfd_create(2)) that tracer and tracee both map. The task opens it, and the tracer reaches it through /proc; no trace
+ * of the descriptor stays in the task. Not where other threads use descriptors meanwhile, or a system call filter of the program's might
+ * end it for asking. */
 #ifndef BT_MEMORY_FILE_H
 #define BT_MEMORY_FILE_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Opens one of so many bytes in a stopped task whose signals are blocked. name: address in the tracee of the string by which the kernel shows it; 0: one
- * is lent to it. *own: the tracer's descriptor. Returns the task's, to be closed by memory_file_close_there(), or -1, and nothing is open. */
+/* Opens one of so many bytes in a stopped task whose signals are blocked. name: address in the tracee of the string by which the kernel
+ * shows it; 0: one is lent to it. *own: the tracer's descriptor. Returns the task's, to be closed by memory_file_close_there(), or -1,
+ * and nothing is open. */
 long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own);
 
 void memory_file_close_there(pid_t tid, long fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests (backend.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many instructions of it: wherever a task can be stopped, the
- * places must say what the application's state is. */
+/* For tests (backend.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many instructions of it: wherever a task can
+ * be stopped, the places must say what the application's state is. */
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

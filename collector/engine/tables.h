@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Where indirect branches find their chains: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of the address
- * (layout.h). Table 2 lies in memory that tracer and tracees share, so that changes are there at once. Of table 1, which the cache's code writes, each process has
- * a copy, page by page as it is written, of what the tracer has: what is new there need not reach it (a search finds it in table 2), what is gone must. Where
- * nothing is shared, all changes are collected and sent with tables_sync(). What goes or grows does so while the tasks of the only space that uses them are stopped. */
+/* Where indirect branches find their chains: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of
+ * the address (layout.h). Table 2 lies in memory that tracer and tracees share, so that changes are there at once. Of table 1, which the
+ * cache's code writes, each process has a copy, page by page as it is written, of what the tracer has: what is new there need not reach
+ * it (a search finds it in table 2), what is gone must. Where nothing is shared, all changes are collected and sent with tables_sync().
+ * What goes or grows does so while the tasks of the only space that uses them are stopped. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The window: what tasks of one address space alone write in the engine's region. Tracer and tracee both have it mapped, so that
- * nothing is copied by system calls. Where it cannot be shared (a system call filter of the program's might end it for asking), it is private
+/* The window: what tasks of one address space alone write in the engine's region. Tracer and tracee both have it mapped, so that nothing
+ * is copied by system calls. Where it cannot be shared (a system call filter of the program's might end it for asking), it is private
  * memory of the tracee and every access goes through the kernel: slower, otherwise the same. */
 #ifndef BT_WINDOW_H
 #define BT_WINDOW_H

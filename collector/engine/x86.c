@@ -338,7 +338,8 @@ static bool must_run_outside(const struct scan *s, const struct x86_insn *insn, 
 {
 	if (s->form.what & FORM_OUTSIDE)
 		return true;
-	/* 66 makes a branch a 16-bit one on some processors; REX.W comes before it (AMD APM volume 3, 1.2.7), as in calls of __tls_get_addr. */
+	/* 66 makes a branch a 16-bit one on some processors; REX.W comes before it (AMD APM volume 3, 1.2.7), as in calls of
+	 * __tls_get_addr. */
 	if (s->prefixes & P_66 && !(s->extend & REX_W) && insn->class != BT_INSN_PLAIN)
 		return true;
 	if (s->prefixes & P_67 && insn->traits & X86_RIP_RELATIVE)

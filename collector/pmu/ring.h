@@ -14,8 +14,8 @@ struct perf_ring {
 	uint64_t aux_size;
 };
 
-/* Maps the ring of the event fd: `wanted` bytes of data (a power of two), or the half, and so on down to `least`, where the kernel refuses more than
- * RLIMIT_MEMLOCK and perf_event_mlock_kb. Read-only, so that the kernel overwrites the oldest. Returns 0 or -errno. */
+/* Maps the ring of the event fd: `wanted` bytes of data (a power of two), or the half, and so on down to `least`, where the kernel
+ * refuses more than RLIMIT_MEMLOCK and perf_event_mlock_kb. Read-only, so that the kernel overwrites the oldest. Returns 0 or -errno. */
 int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted, uint64_t least);
 
 /* The same of an AUX area; a page of data goes with it. */

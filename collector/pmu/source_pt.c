@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Intel PT: the processor writes into a ring of AUX area that each task has of its own, over and over (mapped read-only). Stops cost next to nothing: the ring is decoded
- * when its branches are wanted, or before the code that ran goes away. */
+/* Intel PT: the processor writes into a ring of AUX area that each task has of its own, over and over (mapped read-only). Stops cost
+ * next to nothing: the ring is decoded when its branches are wanted, or before the code that ran goes away. */
 #include "collector/pmu/source_pt.h"
 
 #include <errno.h>
@@ -54,8 +54,8 @@ static int field_bit(const struct perf_kernel *k, const char *name)
 	return bit;
 }
 
-/* Times in the stream, and a synchronization point every 2 KiB, where the processor lets one choose (0 of psb_period, which is also what stands there unless
- * told). The kernel switches branches on itself. */
+/* Times in the stream, and a synchronization point every 2 KiB, where the processor lets one choose (0 of psb_period, which is also what
+ * stands there unless told). The kernel switches branches on itself. */
 static int read_setup(struct pt_setup *s, const struct perf_kernel *k, struct bt_error *err)
 {
 	int tsc = field_bit(k, "tsc");

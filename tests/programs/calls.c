@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that do not block here, each once or more, with what they gave: the same natively and recorded, in whatever order they run. */
+/* System calls that do not block here, each once or more, with what they gave: the same natively and recorded, in whatever order they
+ * run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

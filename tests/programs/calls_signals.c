@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls with signals in their midst, and under filters: calls_signals CASE. Each says "ok" when everything was as the kernel promises. */
+/* System calls with signals in their midst, and under filters: calls_signals CASE. Each says "ok" when everything was as the kernel
+ * promises. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -439,7 +440,8 @@ static const struct row {
 	{"filter-child", filter_of_child}, {"filter-thread", filter_of_thread}, {"user-dispatch", user_dispatch}, {"filter-before", filter_before},
 };
 
-/* Without arguments: what there is. forever: calls until it is killed. exec-filtered PROGRAM...: executes it with the filter that filter-before needs. */
+/* Without arguments: what there is. forever: calls until it is killed. exec-filtered PROGRAM...: executes it with the filter that
+ * filter-before needs. */
 int main(int argc, char **argv)
 {
 	int known = argc < 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A descriptor that was a file becomes a pipe that has nothing to read yet, in every way there is: descriptors CASE. Who reads it waits for another
- * thread of this process, which must not be kept from running by that. Says "ok". */
+/* A descriptor that was a file becomes a pipe that has nothing to read yet, in every way there is: descriptors CASE. Who reads it waits
+ * for another thread of this process, which must not be kept from running by that. Says "ok". */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes functions, calls them and makes others in their place: endless_code ROUNDS. Prints what they computed, and ends when its standard input does. */
+/* Makes functions, calls them and makes others in their place: endless_code ROUNDS. Prints what they computed, and ends when its
+ * standard input does. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that a fork made of one another, and code that is or is not the same in them: forks CASE [NUMBER]. Prints a number that depends on what all of them
- * computed, and nothing on when. */
+/* Processes that a fork made of one another, and code that is or is not the same in them: forks CASE [NUMBER]. Prints a number that
+ * depends on what all of them computed, and nothing on when. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* no_ptrace [--kill NUMBER] PROGRAM ARGS: runs a program as a container does whose seccomp profile denies ptrace; or, with a system call's number, as
- * one that kills whoever makes that call. */
+/* no_ptrace [--kill NUMBER] PROGRAM ARGS: runs a program as a container does whose seccomp profile denies ptrace; or, with a system
+ * call's number, as one that kills whoever makes that call. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* ticking LETTER ROUNDS (an alarm every 300 microseconds for b, every 600 for c, none for a): the same work whatever the alarms that interrupt it: their handler has no conditional branch, so ticks are the same, too.
- * tests/e2e/engine_history.py */
+/* ticking LETTER ROUNDS (an alarm every 300 microseconds for b, every 600 for c, none for a): the same work whatever the alarms that
+ * interrupt it: their handler has no conditional branch, so ticks are the same, too. tests/e2e/engine_history.py */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that wait, each ended or disturbed in a way while it does: waiting_calls DISTURBANCE [CALL...], a process for each. Prints what each gave, which is
- * the same natively and recorded. Nothing depends on time: who disturbs waits until the other waits. */
+/* System calls that wait, each ended or disturbed in a way while it does: waiting_calls DISTURBANCE [CALL...], a process for each.
+ * Prints what each gave, which is the same natively and recorded. Nothing depends on time: who disturbs waits until the other waits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

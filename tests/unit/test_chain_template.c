@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates of chains: what is put into a cache is, byte for byte, what the translator would have made there. The application is this program's own
- * code, as if it lay elsewhere. */
+/* Templates of chains: what is put into a cache is, byte for byte, what the translator would have made there. The application is this
+ * program's own code, as if it lay elsewhere. */
 #include "tests/unit/unit.h"
 
 #include <link.h>
