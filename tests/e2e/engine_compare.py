@@ -5,6 +5,7 @@
 #
 # engine_compare.py TRACE TRACE                                    compares two traces
 # engine_compare.py --run [-b BACKEND,BACKEND] [OPTION...] -- PROGRAM ARG...   records the program twice (step, engine) and compares
+import itertools
 import os
 import re
 import shutil
@@ -189,9 +190,32 @@ def calls_without_stop(trace):
     return calls.rows.keys()
 
 
+class Row(str):
+    """An event; named: the same with pidN for what may be a pid, N counting them in the order of TASK records. A small pid is a number that
+    registers hold, too, so words are the same when either form of them is."""
+
+    def __new__(cls, text, named):
+        row = super().__new__(cls, text)
+        row.named = named
+        return row
+
+    def words(self):
+        return list(itertools.zip_longest(re.split(r"[ ,]", self), re.split(r"[ ,]", self.named)))
+
+    def differing(self, other):
+        """The registers and fields of two records that are not the same."""
+        if self == other or self.named == other.named:
+            return []
+        pairs = itertools.zip_longest(self.words(), other.words(), fillvalue=("nothing", "nothing"))
+        return ["%s / %s" % (a[1], b[1]) for a, b in pairs if a[0] != b[0] and a[1] != b[1]]
+
+
+NOTHING_MORE = Row("nothing more", "nothing more")
+
+
 def events(trace, without_stop=None, points_only=False):
-    """What happened, with everything taken out that may differ: pids become pidN, N counting them in the order of TASK records. without_stop: keys of
-    the calls that need not have stopped. points_only: where and what, and no values."""
+    """What happened, with everything taken out that may differ but pids. without_stop: keys of the calls that need not have stopped.
+    points_only: where and what, and no values."""
     pids, rows, limited, calls, caller = {}, [], set(), Calls(without_stop), 0
     for line in dump_of(trace):
         kind = line.split(" ", 1)[0]
@@ -219,26 +243,23 @@ def events(trace, without_stop=None, points_only=False):
         line = DROPPED.sub("", line)
         line = re.sub(r"eflags:([0-9a-f]+)", without_resume_flag, line)
         rows.append(line)
-    if pids:
-        numbers = re.compile(r"(?<==0x)(%s)\b|(?<=:)(%s)\b|(?<=tid=)(%s)\b" % (
-            "|".join("%x" % p for p in pids), "|".join("%x" % p for p in pids), "|".join("%d" % p for p in pids)))
-        rows = [numbers.sub(lambda m: pids[int(m.group(3))] if m.group(3) else pids[int(m.group(1) or m.group(2), 16)], row) for row in rows]
-    return rows
+    numbers = re.compile(r"(?<==0x)(%s)\b|(?<=:)(%s)\b|(?<=tid=)(%s)\b" % (
+        "|".join("%x" % p for p in pids), "|".join("%x" % p for p in pids), "|".join("%d" % p for p in pids)))
 
+    def name(match):
+        return pids[int(match.group(3))] if match.group(3) else pids[int(match.group(1) or match.group(2), 16)]
 
-def differing_words(a, b):
-    """The registers and fields of two records that are not the same."""
-    pairs = zip(re.split(r"[ ,]", a), re.split(r"[ ,]", b))
-    return ", ".join("%s / %s" % pair for pair in pairs if pair[0] != pair[1])
+    return [Row(row, numbers.sub(name, row) if pids else row) for row in rows]
 
 
 def compare_events(one, two, names, points_only=False):
     free = calls_without_stop(one) | calls_without_stop(two)
     left, right = events(one, free, points_only), events(two, free, points_only)
     for i in range(max(len(left), len(right))):
-        a, b = (rows[i] if i < len(rows) else "nothing more" for rows in (left, right))
-        if a != b:
-            said = ["event %d differs: %s" % (i, differing_words(a, b)), *("  both   " + line for line in left[max(0, i - 3):i])]
+        a, b = (rows[i] if i < len(rows) else NOTHING_MORE for rows in (left, right))
+        differing = a.differing(b)
+        if differing:
+            said = ["event %d differs: %s" % (i, ", ".join(differing)), *("  both   " + line for line in left[max(0, i - 3):i])]
             raise Failure("\n".join(said + ["  %-6s %s" % pair for pair in zip(names, (a, b))]))
     return len(left)
 
