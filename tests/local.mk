@@ -39,7 +39,7 @@ tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
 UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
 	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict
 UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
-EXTRA_DIST += tests/unit/trace_maker.h
+EXTRA_DIST += tests/unit/trace_maker.h tests/unit/scarce_memory.h tests/unit/scratch.h
 tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)

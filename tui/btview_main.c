@@ -283,6 +283,15 @@ static const char *what_is_missing(const struct arguments *a, const struct model
 	return "the trace does not tell when a task ran where: it has no arrivals, no departures, no samples with CPU and time";
 }
 
+/* Says so where not all of standard output could be written. */
+static bool is_written(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	fprintf(stderr, "btview: cannot write: %s\n", strerror(errno));
+	return false;
+}
+
 static int show(const struct arguments *a, struct model *m, struct symbols *s)
 {
 	struct bt_error err = {0};
@@ -290,10 +299,8 @@ static int show(const struct arguments *a, struct model *m, struct symbols *s)
 
 	if (rc < 0)
 		return fail(&err);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "btview: cannot write: %s\n", strerror(errno));
+	if (!is_written())
 		return bt_error_exit_status(BT_E_IO);
-	}
 	if (rc)
 		fprintf(stderr, "btview: %s\n", what_is_missing(a, m));
 	return rc ? EXIT_NO_MATCH : 0;
@@ -330,10 +337,8 @@ static int export_trace(const struct arguments *a, const char *path)
 	trace_close(t);
 	if (rc < 0)
 		return fail(&err);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "btview: cannot write: %s\n", strerror(errno));
+	if (!is_written())
 		return bt_error_exit_status(BT_E_IO);
-	}
 	if (rc)
 		fprintf(stderr, "btview: the trace is damaged: what is readable is shown\n");
 	return rc ? bt_error_exit_status(BT_E_CORRUPT) : 0;

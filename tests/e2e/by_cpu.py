@@ -163,12 +163,7 @@ def json_view(trace, *options):
     result = execute([BTVIEW, "--json", "--by", "cpu", *map(str, options), trace], cwd=TMP)
     equal(result.status, 0, "status of --json")
     found = json.loads(result.out)
-    try:
-        import jsonschema
-    except ImportError:
-        raise Skip("python3-jsonschema is missing")
-    with open(os.path.join(HERE, "..", "..", "doc", "cpus.schema.json")) as file:
-        jsonschema.validate(found, json.load(file))
+    fits_schema(found, "cpus.schema.json")
     return found
 
 

@@ -69,6 +69,21 @@ def short(value):
     return text if len(text) < 1500 else text[:1000] + " ... " + text[-400:]
 
 
+def fits_schema(found, name):
+    """Of one of doc/'s."""
+    try:
+        import jsonschema
+    except ImportError:
+        raise Skip("python3-jsonschema is missing")
+    with open(os.path.join(HERE, "..", "..", "doc", name)) as file:
+        schema = json.load(file)
+    jsonschema.Draft7Validator.check_schema(schema)
+    try:
+        jsonschema.validate(found, schema)
+    except jsonschema.ValidationError as error:
+        raise Failure("at %s: %s" % ("/".join(map(str, error.absolute_path)), error.message))
+
+
 def case(name):
     """Registers the function below as the test case `name`."""
 

@@ -26,15 +26,8 @@ def add_bare(name, source, *flags):
         same_history([build(source, *BARE, *flags)], 1)
 
 
-add_bare("every conditional branch, taken and not", "conditionals.S")
-add_bare("every other branch", "transfers.S")
-add_bare("returns that no call foretells, deep and thrown away frames", "returns.S")
-add_bare("signal handlers", "handlers.S")
-add_bare("code that changes", "jit.S")
-add_bare("a small program of everything", "workload.c", "-fno-stack-protector")
-for define_ in ("JCC_UNMAPPED", "JMP_UNMAPPED", "CALL_UNMAPPED", "ICALL_UNMAPPED", "IJMP_NULL", "RET_UNMAPPED", "ICALL_NON_CANONICAL",
-                "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "RET_NO_STACK", "RET_POPS_NO_STACK", "ICALL_MEMORY_FAULT"):
-    add_bare("a branch that leads nowhere: " + define_.lower().replace("_", " "), "fault_at_branch.S", "-D" + define_)
+for bare in engine_compare.BARE_PROGRAMS:
+    add_bare(*bare)
 
 
 @case("as stepped: glibc's start, dynamic")

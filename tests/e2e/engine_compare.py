@@ -27,6 +27,20 @@ RESUME_FLAG = 0x10000
 OUTSIDE = {110, 111, 121, 124, 100, 201}
 
 
+# Programs without a library: what they are, source, flags.
+BARE_PROGRAMS = [
+    ("every conditional branch, taken and not", "conditionals.S"),
+    ("every other branch", "transfers.S"),
+    ("returns that no call foretells, deep and thrown away frames", "returns.S"),
+    ("signal handlers", "handlers.S"),
+    ("code that changes", "jit.S"),
+    ("a small program of everything", "workload.c", "-fno-stack-protector"),
+    *[("a branch that leads nowhere: " + name.lower().replace("_", " "), "fault_at_branch.S", "-D" + name) for name in (
+        "JCC_UNMAPPED", "JMP_UNMAPPED", "CALL_UNMAPPED", "ICALL_UNMAPPED", "IJMP_NULL", "RET_UNMAPPED", "ICALL_NON_CANONICAL",
+        "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "RET_NO_STACK", "RET_POPS_NO_STACK", "ICALL_MEMORY_FAULT")],
+]
+
+
 def backends():
     """The two that are compared: the stepper against itself as long as there is nothing else."""
     if os.environ.get("BTREC_COMPARE"):

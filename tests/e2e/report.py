@@ -10,7 +10,7 @@ import threading
 
 from e2e import *
 
-SCHEMA = os.path.normpath(os.path.join(HERE, "..", "..", "doc", "report.schema.json"))
+SCHEMA = "report.schema.json"
 traces = {}
 
 
@@ -26,17 +26,7 @@ def view(*arguments, **kw):
 
 
 def validate(found):
-    try:
-        import jsonschema
-    except ImportError:
-        raise Skip("python3-jsonschema is missing")
-    with open(SCHEMA) as file:
-        schema = json.load(file)
-    jsonschema.Draft7Validator.check_schema(schema)
-    try:
-        jsonschema.validate(found, schema)
-    except jsonschema.ValidationError as error:
-        raise Failure("at %s: %s" % ("/".join(map(str, error.absolute_path)), error.message))
+    fits_schema(found, SCHEMA)
 
 
 @case("the JSON of a fault fits its schema")

@@ -79,11 +79,6 @@ static void look_at_trace(const struct trace_file *files, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct trace_file files[TRACE_BYTES_FILES] = {{{0}, 0, 0, {0}}};
-	struct buf wrapped[TRACE_BYTES_FILES];
-	size_t n = trace_bytes_wrap(data, size, files, wrapped);
-
-	look_at_trace(files, n);
-	trace_bytes_release(wrapped, n);
+	trace_bytes_show(data, size, look_at_trace);
 	return 0;
 }

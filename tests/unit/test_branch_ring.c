@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 #include "format/trace_reader.h"
 
 struct fixture {
-	char dir[64], path[80];
+	char dir[SCRATCH_PATH], path[80];
 	struct trace_writer *writer;
 	struct branch_ring ring;
 };
@@ -20,12 +19,10 @@ static const struct ring_state start = {.tick = 100, .transfers = 3, .space = 1,
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);
-	const char *tmp = getenv("TMPDIR");
 	struct bt_record_header header = {.tick_classes = 7, .ring = 65536, .page_size = 4096};
 	struct bt_error err;
 
-	snprintf(f->dir, sizeof f->dir, "%.30s/btrec-test-ring.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(f->dir))
+	if (scratch_make(f->dir))
 		return -1;
 	snprintf(f->path, sizeof f->path, "%s/t", f->dir);
 	if (trace_writer_open(&f->writer, f->path, &header, &err))
@@ -35,19 +32,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static void remove_files(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		if (*e->d_name != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(path);
-}
-
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
@@ -55,8 +39,8 @@ static int teardown(void **state)
 	branch_ring_release(&f->ring);
 	if (f->writer)
 		trace_writer_close(f->writer);
-	remove_files(f->path);
-	remove_files(f->dir);
+	scratch_remove(f->path);
+	scratch_remove(f->dir);
 	free(f);
 	return 0;
 }

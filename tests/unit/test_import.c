@@ -5,31 +5,8 @@
 #include "import/perf_private.h"
 
 #include "tests/fuzz/generate_captures.h"
+#include "tests/unit/scarce_memory.h"
 #include "tests/unit/unit.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-/* Allocations that still succeed; negative: all. The one mutable global: malloc has no other argument. */
-static long left = -1;
-
-static int fails(void)
-{
-	if (left < 0)
-		return 0;
-	if (!left)
-		return 1;
-	left--;
-	return 0;
-}
-
-void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
-void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : __real_calloc(n, size); }
-void *__wrap_realloc(void *p, size_t n) { return fails() ? NULL : __real_realloc(p, n); }
 
 /* One import without a trace. Returns its error; *samples is set on success. */
 static int import(const struct buf *capture, uint64_t *samples, struct bt_error *err)
@@ -59,10 +36,10 @@ static void survives(struct buf *capture, uint64_t wanted)
 		int rc;
 
 		assert_true(n < 1000);
-		left = n;
+		allocations_left = n;
 		rc = import(capture, &samples, &err);
-		ran_out = !left;
-		left = -1;
+		ran_out = !allocations_left;
+		allocations_left = -1;
 		assert_int_equal(rc, ran_out && rc ? -BT_E_NO_MEMORY : 0);
 		/* Without memory less is known of the code or of build-ids, but no sample is lost without an error. */
 		if (!rc)

@@ -3,32 +3,9 @@
  * allocation goes through here. */
 #include "decoder/history.h"
 
+#include "tests/unit/scarce_memory.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-/* Allocations that still succeed; negative: all. The one mutable global: malloc has no other argument. */
-static long left = -1;
-
-static int fails(void)
-{
-	if (left < 0)
-		return 0;
-	if (!left)
-		return 1;
-	left--;
-	return 0;
-}
-
-void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
-void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : __real_calloc(n, size); }
-void *__wrap_realloc(void *p, size_t n) { return fails() ? NULL : __real_realloc(p, n); }
 
 static void make(struct maker *k)
 {
@@ -90,10 +67,10 @@ static void every_failed_allocation_of_a_model_is_survived(void **state)
 	for (n = 0;; n++) {
 		bool ran_out;
 
-		left = n;
+		allocations_left = n;
 		m = load(&k, &err);
-		ran_out = !left;
-		left = -1;
+		ran_out = !allocations_left;
+		allocations_left = -1;
 		if (m && !ran_out)
 			break;
 		/* Without memory for a block the reader lists it as damage; everything else is an error. */
@@ -123,9 +100,9 @@ static void every_failed_allocation_of_a_history_is_survived(void **state)
 	for (n = 0;; n++) {
 		int rc;
 
-		left = n;
+		allocations_left = n;
 		rc = history_load(&h, m, 1, &err);
-		left = -1;
+		allocations_left = -1;
 		if (!rc && h.count == 199)
 			break;
 		if (rc)

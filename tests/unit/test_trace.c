@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writer and reader together, on disk and in memory. */
 #define _GNU_SOURCE 1 /* unshare */
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -19,42 +20,27 @@
 #include "format/trace_writer.h"
 
 struct fixture {
-	char dir[64];  /* of the test */
+	char dir[SCRATCH_PATH];  /* of the test */
 	char path[80]; /* of the trace in it */
 };
 
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);
-	const char *tmp = getenv("TMPDIR");
 
-	snprintf(f->dir, sizeof f->dir, "%.30s/btrec-test-trace.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(f->dir))
+	if (scratch_make(f->dir))
 		return -1;
 	snprintf(f->path, sizeof f->path, "%s/t", f->dir);
 	*state = f;
 	return 0;
 }
 
-static void remove_files(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		if (*e->d_name != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(path);
-}
-
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	remove_files(f->path);
-	remove_files(f->dir);
+	scratch_remove(f->path);
+	scratch_remove(f->dir);
 	free(f);
 	return 0;
 }
@@ -396,7 +382,7 @@ static void a_file_of_another_trace_is_refused(void **state)
 
 	write_small(f->path);
 	n = get_file(f->path, "events-1", bytes, sizeof bytes);
-	remove_files(f->path);
+	scratch_remove(f->path);
 	write_small(f->path);
 	put_file(f->path, "events-1", bytes, n);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
@@ -543,7 +529,7 @@ static void a_full_disk_is_recorded(void **state)
 		return;
 	}
 	fill_until_stopped(f->path, 8 << 20);
-	remove_files(f->path);
+	scratch_remove(f->path);
 	assert_int_equal(umount(f->dir), 0);
 }
 
