@@ -311,8 +311,13 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 static void send_message(const struct run *run, const struct front_message *m)
 {
 	static const struct timespec pause = {.tv_nsec = 10000000};
+	static const struct front_message went_on = {.type = FRONT_WENT_ON};
 
-	if (write(run->front, m, sizeof *m) != sizeof *m || m->type != FRONT_ENDED)
+	if (write(run->front, m, sizeof *m) != sizeof *m)
+		return;
+	if (m->type == FRONT_STOPPED)
+		(void)!write(run->front, &went_on, sizeof went_on);
+	if (m->type != FRONT_ENDED)
 		return;
 	/* It may have stopped with the program. */
 	for (int i = 0; i < END_PATIENCE && getppid() == run->front_pid && !front_goes_on(run->front, run->front_pid); i++) {

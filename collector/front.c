@@ -205,9 +205,10 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 			continue;
 		if (read(pipe, &m, sizeof m) != sizeof m)
 			break;
-		if (m.type != FRONT_STOPPED)
+		if (m.type == FRONT_STOPPED)
+			stop_like(m.value, recorder);
+		else if (m.type != FRONT_WENT_ON)
 			return act_on(&m, recorder, quiet);
-		stop_like(m.value, recorder);
 	}
 	say("the recorder was killed, and the program with it; what it had written can be read");
 	return 125;

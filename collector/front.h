@@ -12,7 +12,8 @@
 
 enum front_message_type {
 	FRONT_FAILED,  /* the program did not start: text, exit status in value */
-	FRONT_STOPPED, /* it was stopped by the signal in value */
+	FRONT_STOPPED, /* it was stopped by the signal in value; a FRONT_WENT_ON follows, which is read when the front itself has been stopped */
+	FRONT_WENT_ON,
 	FRONT_ENDED,   /* it ended: kind, value; text is the one line for the user */
 };
 
@@ -34,7 +35,7 @@ int front_wait(int pipe, pid_t recorder, bool quiet);
 void front_shield(void);
 
 /* In the recorder: whether the front has read every message and is not stopped. Where it has to go on, it is sent SIGCONT until then: a
- * stop that it reads of late would hold it for ever. */
+ * stop that it reads of late, or is about to make, would hold it for ever. */
 bool front_goes_on(int pipe, pid_t front);
 
 /* In the recorder: the program's process exists from now on. What the group was sent before did not reach it. */

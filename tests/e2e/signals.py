@@ -123,6 +123,21 @@ def early_signals():
         equal(process.returncode, 0, "status (%s)" % process.stderr.read().decode())
 
 
+@case("a program that goes on while btrec is about to stop with it takes btrec along")
+def late_stop():
+    told = fresh("late")
+    preload = {"LD_PRELOAD": build("late_raise.c", "-shared", "-fPIC", name="liblate_raise.so"), "LATE_RAISE": told,
+               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    process = start([BTREC, "run", "-o", fresh("trace"), "--", build("outside.c", *STATIC)], cwd=TMP, env={**os.environ, **preload})
+    pid = int(process.stdout.readline())
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: os.path.exists(told), "btrec to read of the stop")
+    os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: os.path.getsize(told), "btrec to go on")
+    os.kill(pid, signal.SIGTERM)
+    equal(process.wait(30), -signal.SIGTERM, "end of btrec")
+
+
 @case("the program ends with a killed btrec")
 def killed_front():
     process, pid, trace = outside(["spin"])
