@@ -12,6 +12,9 @@ int doctor_open_event(const struct doctor *d, enum doctor_event which)
 		[DOCTOR_EVENT_CYCLES] = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES},
 		[DOCTOR_EVENT_LBR] = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .sample_type = PERF_SAMPLE_BRANCH_STACK,
 				      .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY},
+		[DOCTOR_EVENT_LBR_SAMPLES] = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS, .sample_period = 100003,
+					      .sample_type = PERF_SAMPLE_BRANCH_STACK,
+					      .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY},
 		/* A period of 1: the kernel takes the branch trace store (intel_pmu_bts_config in arch/x86/events/intel/core.c). */
 		[DOCTOR_EVENT_BTS] = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS, .sample_period = 1,
 				      .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR},

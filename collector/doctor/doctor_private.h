@@ -40,6 +40,7 @@ void verdict_change(struct verdict *v, const char *fmt, ...) __attribute__((form
 enum doctor_event {
 	DOCTOR_EVENT_CYCLES,
 	DOCTOR_EVENT_LBR,
+	DOCTOR_EVENT_LBR_SAMPLES,
 	DOCTOR_EVENT_BTS,
 	DOCTOR_EVENT_PT,
 	DOCTOR_EVENT_BREAKPOINT,

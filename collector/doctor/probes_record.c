@@ -76,10 +76,10 @@ void probe_step(struct doctor *d, struct verdict *v)
 }
 
 /* What an event of the processor's that was refused says. */
-static void set_refused(struct verdict *v, int rc, const char *lacking)
+static void set_refused(struct verdict *v, int rc, const char *lacking, const char *busy)
 {
 	if (rc == -EBUSY) {
-		verdict_set(v, DOCTOR_NO, "another recorder (perf, gdb) uses what there is one of: lbr and bts exclude each other");
+		verdict_set(v, DOCTOR_NO, "%s", busy);
 		verdict_change(v, "end it: pgrep -a 'perf|gdb|btrec' tells who it may be");
 	} else if (rc == -EOPNOTSUPP || rc == -ENOENT || rc == -ENODEV || rc == -EINVAL) {
 		verdict_set(v, DOCTOR_NO, "%s", lacking);
@@ -129,6 +129,8 @@ static void look_for_lbr(struct doctor *d, struct verdict *v)
 	if (!has_pmu(d, v))
 		return;
 	rc = doctor_open_event(d, DOCTOR_EVENT_LBR);
+	if (rc == -EINVAL) /* AMD's before Linux 6.10 */
+		rc = doctor_open_event(d, DOCTOR_EVENT_LBR_SAMPLES);
 	if (rc == -EINVAL && doctor_is_amd(d)) {
 		verdict_set(v, DOCTOR_NO, "AMD's before Zen 4 have no branch records that could be used");
 		return;
@@ -136,7 +138,8 @@ static void look_for_lbr(struct doctor *d, struct verdict *v)
 	if (rc < 0) {
 		char hypervisor[32];
 
-		set_refused(v, rc, doctor_hypervisor(d, hypervisor) ? "the hypervisor shows no branch records" : "this processor has no branch records");
+		set_refused(v, rc, doctor_hypervisor(d, hypervisor) ? "the hypervisor shows no branch records" : "this processor has no branch records",
+			    PERF_BUSY_LBR);
 		return;
 	}
 	depth = machine_number(&d->machine, PMU_DEVICES "/cpu_core/caps/branches", 0);
@@ -187,7 +190,7 @@ static void look_for_bts(struct doctor *d, struct verdict *v)
 	}
 	rc = doctor_open_event(d, DOCTOR_EVENT_BTS);
 	if (rc < 0) {
-		set_refused(v, rc, "the kernel has no BTS for this processor");
+		set_refused(v, rc, "the kernel has no BTS for this processor", PERF_BUSY_LBR);
 		return;
 	}
 	own_pmu = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0 && strstr(devices, " intel_bts");
@@ -222,7 +225,7 @@ static void look_for_pt(struct doctor *d, struct verdict *v)
 	}
 	rc = doctor_open_event(d, DOCTOR_EVENT_PT);
 	if (rc < 0) {
-		set_refused(v, rc, "the kernel has no Intel PT for this processor");
+		set_refused(v, rc, "the kernel has no Intel PT for this processor", PERF_BUSY_PT);
 		return;
 	}
 	for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {

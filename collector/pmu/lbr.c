@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/pmu/perf_cpu.h"
 #include "lib/insn.h"
 
 enum {
@@ -25,7 +26,7 @@ struct perf_event_attr lbr_attr(const struct lbr_shared *l, unsigned pmu, bool s
 		.size = sizeof a,
 		.config = l->config[pmu] | PERF_COUNT_HW_CPU_CYCLES,
 		.sample_type = PERF_SAMPLE_BRANCH_STACK,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.read_format = PERF_IDLE_FORMAT,
 		/* QUIRK(lbr-last-filter): the filter is that of the event that came last on the CPU, so there is but this one
 		 * for a task. */
 		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
@@ -60,11 +61,14 @@ static int find_pmus(const struct perf_kernel *k, struct lbr_shared *l)
 	return l->pmus ? 0 : -BT_E_NO_HARDWARE;
 }
 
-static bool is_amd(const struct perf_kernel *k)
+/* QUIRK(lbr-old-tail): of AMD's record, and of Intel's architectural one, the kernel reads what is valid, and leaves what it read
+ * before in the rest of its array (amd_pmu_lbr_read, intel_pmu_store_lbr). */
+static bool is_tail_told(const struct perf_kernel *k)
 {
-	char text[PERF_FILE_MAX];
+	struct perf_cpu c;
 
-	return k->ops->file(k->arg, "/proc/cpuinfo", text, sizeof text) > 0 && strstr(text, "AuthenticAMD");
+	perf_cpu_read(&c, k);
+	return c.intel && !c.arch_lbr;
 }
 
 static unsigned record_depth(const struct perf_kernel *k)
@@ -108,10 +112,7 @@ static int open_fail(const struct perf_kernel *k, int error, struct bt_error *er
 			       "container with "
 			       "--cap-add=PERFMON or with --security-opt seccomp=unconfined");
 	case EBUSY:
-		return bt_fail(err, BT_E_NO_HARDWARE, 0,
-			       "the branch record is busy: somebody records with BTS (perf record -e intel_bts, a "
-			       "debugger's record btrace bts), "
-			       "which excludes it; end that");
+		return bt_fail(err, BT_E_NO_HARDWARE, 0, "the branch record is busy: " PERF_BUSY_LBR);
 	case EINVAL:
 		return bt_fail(err, BT_E_UNSUPPORTED, 0,
 			       "this kernel does not record every branch of user code on this processor (AMD before Zen 4, "
@@ -124,16 +125,24 @@ static int open_fail(const struct perf_kernel *k, int error, struct bt_error *er
 	}
 }
 
+/* Before Linux 6.10 AMD's record goes with samples only (amd_pmu_lbr_hw_config). */
+static int try_event(const struct perf_kernel *k, const struct lbr_shared *l, unsigned pmu)
+{
+	struct perf_event_attr counting = lbr_attr(l, pmu, false), sampling = lbr_attr(l, pmu, true);
+	int fd = k->ops->open(k->arg, &counting, 0, -1, -1, 0);
+
+	return fd == -EINVAL ? k->ops->open(k->arg, &sampling, 0, -1, -1, 0) : fd;
+}
+
 /* What can be had: fills all of *l but its programs. */
 static int survey(const struct perf_kernel *k, struct lbr_shared *l, struct bt_error *err)
 {
-	*l = (struct lbr_shared){.machine = {.depth = record_depth(k), .tail_told = !is_amd(k)}};
+	*l = (struct lbr_shared){.machine = {.depth = record_depth(k), .tail_told = is_tail_told(k)}};
 	if (find_pmus(k, l))
 		return bt_fail(err, BT_E_NO_HARDWARE, 0, "no performance counters (PMU) here, as in most virtual machines: "
 			       "/sys/bus/event_source/devices/cpu is missing; use the engine (leave out --source)");
 	for (unsigned i = 0; i < l->pmus; i++) {
-		struct perf_event_attr a = lbr_attr(l, i, false);
-		int fd = k->ops->open(k->arg, &a, 0, -1, -1, 0);
+		int fd = try_event(k, l, i);
 
 		if (fd < 0)
 			return open_fail(k, -fd, err);
@@ -144,7 +153,7 @@ static int survey(const struct perf_kernel *k, struct lbr_shared *l, struct bt_e
 
 /* Why the programs are of no use though they could be loaded; NULL: they are.
  * QUIRK(lbr-helper-none): without a record, and on AMD before Linux 6.10, the helper says ENOENT; that it loads says nothing.
- * QUIRK(lbr-amd-tail): on AMD what lies behind the valid entries is of another time, and looks no different. */
+ * QUIRK(lbr-old-tail): what lies behind the valid entries is of another time, and looks no different. */
 static const char *useless(const struct lbr_shared *l, const struct snap_info *info)
 {
 	if (info->helper <= 0)
@@ -360,28 +369,6 @@ static void take_sample(void *arg, const struct lbr_entry *entries, size_t count
 	pmu_gap(r->task, BT_GAP_UNSAMPLED); /* it was an interruption, and the program went on */
 }
 
-/* Whether the task ran while none of its events was on a counter, since the last time.
- * QUIRK(lbr-unused): then nobody had the record in use, and the helper gives what was read last on that CPU, perhaps of another program. */
-static bool was_idle(const struct reading *r, struct lbr_events *e)
-{
-	const struct perf_kernel *k = r->p->kernel;
-	uint64_t enabled = 0, running = 0, idle;
-
-	for (unsigned i = 0; i < r->l->pmus; i++) {
-		uint64_t v[3] = {0}; /* count, time enabled, time running */
-
-		if (k->ops->read(k->arg, e->fd[i], v, sizeof v) != sizeof v)
-			return true;
-		enabled = v[1] > enabled ? v[1] : enabled;
-		running += v[2];
-	}
-	idle = enabled > running ? enabled - running : 0;
-	if (idle <= e->idle)
-		return false;
-	e->idle = idle;
-	return true;
-}
-
 static void take_window(const struct reading *r, const struct lbr_window *w)
 {
 	struct lbr_run run;
@@ -397,7 +384,9 @@ static void take_window(const struct reading *r, const struct lbr_window *w)
 static void capture_windows(const struct reading *r, struct lbr_events *e)
 {
 	struct snap_read read;
-	bool idle = was_idle(r, e);
+	/* QUIRK(lbr-unused): then nobody had the record in use, and the helper gives what was read last on that CPU, perhaps of another
+	 * program. */
+	bool idle = perf_was_idle(r->p->kernel, e->fd, r->l->pmus, &e->idle);
 
 	if (r->p->kernel->ops->snap_read(r->p->kernel->arg, r->l->snap, e->tid, &read)) {
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);

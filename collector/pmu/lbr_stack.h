@@ -13,7 +13,7 @@
 /* What is known of the processor. */
 struct lbr_machine {
 	unsigned depth; /* entries of the record; 0: unknown */
-	bool tail_told; /* what the record has no entries for is zeros in what the kernel gives (Intel); else what was there before (AMD) */
+	bool tail_told; /* what the record has no entries for is zeros in what the kernel gives; else what was there before: QUIRK(lbr-old-tail) */
 };
 
 /* Whether straight-line code, branches not taken, leads from start to end; true also where the code is not known. */

@@ -50,15 +50,16 @@ void perf_cpu_read(struct perf_cpu *c, const struct perf_kernel *k)
 	c->model = number(text, "model");
 	c->stepping = number(text, "stepping");
 	c->bts = has_flag(text, "bts");
+	c->arch_lbr = has_flag(text, "arch_lbr");
 }
 
-int perf_refused(const struct perf_kernel *k, int rc, const char *what, struct bt_error *err)
+int perf_refused(const struct perf_kernel *k, int rc, const char *what, const char *busy, struct bt_error *err)
 {
 	long paranoid = perf_file_number(k, "/proc/sys/kernel/perf_event_paranoid");
 
 	switch (-rc) {
 	case EBUSY:
-		return bt_fail(err, BT_E_NO_HARDWARE, EBUSY, "%s is in use by another recorder (perf, gdb), of which there can be one: end it", what);
+		return bt_fail(err, BT_E_NO_HARDWARE, EBUSY, "%s is busy: %s", what, busy);
 	case EACCES:
 	case EPERM:
 		return bt_fail(err, BT_E_PERMISSION, -rc, "%s is refused with perf_event_paranoid %ld: sudo sysctl kernel.perf_event_paranoid=2", what,

@@ -118,6 +118,25 @@ static const struct perf_ops kernel_ops = {
 
 const struct perf_kernel perf_kernel = {.ops = &kernel_ops};
 
+bool perf_was_idle(const struct perf_kernel *k, const int *fds, unsigned count, uint64_t *idle)
+{
+	uint64_t enabled = 0, running = 0, now;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t v[3] = {0}; /* count, time enabled, time running */
+
+		if (k->ops->read(k->arg, fds[i], v, sizeof v) != sizeof v)
+			return true;
+		enabled = v[1] > enabled ? v[1] : enabled;
+		running += v[2];
+	}
+	now = enabled > running ? enabled - running : 0;
+	if (now <= *idle)
+		return false;
+	*idle = now;
+	return true;
+}
+
 long perf_file_number(const struct perf_kernel *k, const char *path)
 {
 	char text[64], *end;

@@ -67,6 +67,15 @@ struct perf_kernel {
 /* The kernel that we run on. */
 extern const struct perf_kernel perf_kernel;
 
+/* read_format of events that are asked whether they were idle. */
+enum {
+	PERF_IDLE_FORMAT = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+};
+
+/* Whether a task ran while none of its events fds[0..count), which are alternatives, was on its counter; since the last time, which *idle
+ * keeps (0 at first). Then what it did meanwhile is not recorded: others have the counter, or share it by turns. */
+bool perf_was_idle(const struct perf_kernel *k, const int *fds, unsigned count, uint64_t *idle);
+
 /* The number that a file holds, or -1. */
 long perf_file_number(const struct perf_kernel *k, const char *path);
 

@@ -22,7 +22,7 @@ enum {
 struct bts_task {
 	int fd, switches; /* switches -1: the kernel has no such event */
 	struct perf_ring ring;
-	uint64_t seen;
+	uint64_t seen, idle;
 };
 
 /* QUIRK(aaj122): family 6 models whose branch records may have a wrong from-address (Intel's specification updates, AAJ122 and its kin;
@@ -37,7 +37,8 @@ bool bts_has_erratum(const struct perf_cpu *c)
 static int open_branches(const struct perf_kernel *k, pid_t tid)
 {
 	const struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-		.sample_period = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR, .exclude_kernel = 1, .exclude_hv = 1,
+		.sample_period = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR, .read_format = PERF_IDLE_FORMAT,
+		.exclude_kernel = 1, .exclude_hv = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC};
 
 	return k->ops->open(k->arg, &attr, tid, -1, -1, 0);
@@ -76,7 +77,7 @@ static int open_task(const struct perf_kernel *k, pid_t tid, struct bts_task *t,
 
 	*t = (struct bts_task){.fd = open_branches(k, tid), .switches = -1};
 	if (t->fd < 0)
-		return perf_refused(k, t->fd, "the branch trace store", err);
+		return perf_refused(k, t->fd, "the branch trace store", PERF_BUSY_LBR, err);
 	rc = perf_ring_map(&t->ring, k, t->fd, RING_WANTED, RING_LEAST);
 	if (rc < 0) {
 		close_task(k, t);
@@ -137,6 +138,7 @@ static void bts_detach(struct pmu *p, struct task *task, void *state)
 struct taker {
 	struct pmu *p;
 	struct task *task;
+	bool idle; /* the event had no counter for a while */
 };
 
 /* What the kernel passes on begins and ends in user code. */
@@ -144,6 +146,8 @@ static void take(void *arg, const struct flow_item *item)
 {
 	const struct taker *t = arg;
 
+	if (t->idle && (item->kind == FLOW_BRANCH || item->kind == FLOW_GAP))
+		return;
 	if (item->kind == FLOW_BRANCH)
 		pmu_branch(t->p, t->task, item->branch.from, item->branch.to, 0);
 	else if (item->kind == FLOW_GAP)
@@ -160,10 +164,13 @@ static void bts_capture(struct pmu *p, struct task *task, void *state, enum capt
 	static const struct bts_code no_code;
 	struct bts_task *t = state;
 	struct bts_ring ring = {.data = t->ring.data, .size = t->ring.size, .seen = t->seen};
-	struct taker to = {.p = p, .task = task};
+	/* QUIRK(event-idle): branches may be missing anywhere among those that are there. */
+	struct taker to = {.p = p, .task = task, .idle = perf_was_idle(p->kernel, &t->fd, 1, &t->idle)};
 
 	(void)why;
 	(void)info;
+	if (to.idle)
+		pmu_gap(task, BT_GAP_LOST);
 	ring.head = __atomic_load_n(&t->ring.page->data_head, __ATOMIC_ACQUIRE);
 	bts_ring_read(&ring, &no_code, take, &to);
 	t->seen = ring.head;

@@ -264,15 +264,16 @@ def on(machine, *arguments):
 MACHINES = {
     "lbr": {
         "depth=16": "yes", "depth=32,hybrid=1": "yes", "amd=1,kernel=610": "yes", "amd=1,kernel=605": "partly", "amd=1,kernel=515": "no", "depth=0": "no",
-        "pmu=0": "no", "seccomp=1": "no", "nosys=1": "no", "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "busy=1": "no",
+        "pmu=0": "no", "seccomp=1": "no", "nosys=1": "no", "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "bts_used=1": "no", "pt_used=1": "no",
+        "pt_used=1,coexist=1": "yes", "lbr_used=1": "yes", "amd=1,kernel=610,brs=1": "no", "arch=1": "yes", "arch=1,counted=0": "partly",
         "built=0": "partly", "kernel=515": "partly", "amd=1,kernel=610,counted=0": "partly",
     },
     "bts": {
-        "bts=1": "yes", "bts=0": "no", "amd=1": "no", "model=0x1a": "no", "model=0x3a": "no", "lbr_used=1": "no", "pmu=0": "no", "seccomp=1": "no",
+        "bts=1": "yes", "bts=0": "no", "amd=1": "no", "model=0x1a": "no", "model=0x3a": "no", "lbr_used=1": "yes", "bts_used=1": "no", "pt_used=1": "no", "pmu=0": "no", "seccomp=1": "no",
         "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "capabilities=0,memlock=8388608": "yes",
     },
     "pt": {
-        "pt=1": "yes", "pt=0": "no", "pt=1,pt_used=1": "no", "pt=1,nosys=1": "no", "pt=1,paranoid=3,capabilities=0": "no", "pt=1,paranoid=3": "yes",
+        "pt=1": "yes", "pt=0": "no", "pt=1,pt_used=1": "no", "pt=1,lbr_used=1": "no", "pt=1,bts_used=1": "no", "pt=1,lbr_used=1,coexist=1": "yes", "pt=1,nosys=1": "no", "pt=1,paranoid=3,capabilities=0": "no", "pt=1,paranoid=3": "yes",
         "pt=1,capabilities=0": "yes", "pt=1,capabilities=0,memlock=0,mlock=100000": "partly", "pt=1,capabilities=0,memlock=0,mlock=8192": "no",
     },
 }

@@ -117,6 +117,7 @@ def _():
     for argv in (crash(), bare("handlers.S"), bare("transfers.S"), bare("conditionals.S")):
         for depth in (4, 8, 16, 32):
             compare(argv, "kernel=618", depth)
+        compare(argv, "returns_dropped=1", 16)
 
 
 @case("without the kernel's counts: the same, but for loops of one branch")
@@ -188,8 +189,8 @@ def _():
 def _():
     for counted in (1, 0):
         for returns in (1, 2, 3, 5, 13):
-            for depth in (4, 16):
-                only_truth(crash(), "counted=%d,returns=%d" % (counted, returns), depth)
+            for depth, dropped in ((4, 1), (16, 0), (16, 1)):
+                only_truth(crash(), "counted=%d,returns=%d,returns_dropped=%d" % (counted, returns, dropped), depth)
 
 
 @case("preempted: windows that did not overflow follow each other")
@@ -217,6 +218,17 @@ def _():
     compare(crash(), "amd=1", 16, joined=False)
     only_truth(crash(), "amd=1,speculative=3", 16)
     only_truth(crash(), "amd=1,speculative=1,returns=4", 16)
+
+
+@case("the architectural record: a tail of another time")
+def _():
+    for depth in (8, 32):
+        compare(crash(), "arch=1", depth, joined=False)
+    compare(bare("transfers.S"), "arch=1,hybrid=1", 32, joined=False)
+    only_truth(crash(), "arch=1,returns=3,preempt=7", 32)
+    # Where the kernel does not tell how many are valid, the tail would be believed.
+    result = simulated([*bare("status.S"), "x"], "arch=1,counted=0,depth=32")
+    check("which entries are valid" in result.own_err and "only samples" in result.own_err, result.own_err)
 
 
 @case("an empty slot")
@@ -314,15 +326,15 @@ def _():
     program = bare("status.S")
     for machine, words in (("pmu=0", "no performance counters"), ("depth=0", "no last branch record"),
                            ("paranoid=3,capabilities=0", "perf_event_paranoid is 3"), ("seccomp=1", "seccomp filter"),
-                           ("nosys=1", "no perf_event_open"), ("busy=1", "busy: somebody records with BTS"),
-                           ("amd=1,kernel=600", "AMD before Zen 4")):
+                           ("nosys=1", "no perf_event_open"), ("bts_used=1", "busy: somebody records with Intel PT or the PMU intel_bts"), ("pt_used=1", "busy: "),
+                           ("amd=1,kernel=600", "no last branch record"), ("amd=1,brs=1", "AMD before Zen 4")):
         result = simulated([*program, "x"], machine)
         equal(result.status, 125, machine)
         equal(result.err.count(b"\n"), 1, "lines of " + machine)
         check(words in result.own_err, "%s: %s" % (machine, result.own_err))
         check(not os.path.exists(result.trace), machine + ": there is a trace")
     for machine, words in (("built=0", "built without BPF"), ("capabilities=0", "BPF and PERFMON"), ("kernel=515", "Linux 5.16"),
-                           ("amd=1,kernel=609", "finds no branch record"), ("amd=1,counted=0", "which entries are valid"), ("kernel=618", None)):
+                           ("amd=1,kernel=601", "finds no branch record"), ("amd=1,kernel=609", "finds no branch record"), ("amd=1,counted=0", "which entries are valid"), ("kernel=618", None), ("lbr_used=1,pt_used=1,coexist=1", None)):
         result = simulated([*program, "x"], machine)
         equal(result.status, 1, machine)
         said = result.own_err.splitlines()

@@ -149,12 +149,37 @@ def bts_switches():
 def bts_refused():
     argv = ["/bin/true"]
     for machine, words in (("amd=1", "only Intel"), ("model=0x3a", "AAJ122"), ("model=0x2d", "AAJ122"), ("bts=0", "virtual machine"), ("pmu=0", "virtual machine"),
-                           ("lbr_used=1", "in use by another recorder"), ("nosys=1", "the kernel has no"),
+                           ("bts_used=1", "the branch trace store is busy: somebody records with"), ("pt_used=1", "is busy"), ("nosys=1", "the kernel has no"),
                            ("paranoid=3,capabilities=%d" % (ALL & ~PERFMON), "perf_event_paranoid")):
         result = simulated(argv, machine, "bts", 125)
         equal(result.err.count(b"\n"), 1, "lines of " + result.err.decode())
         check(words.encode() in result.err, "%s: %s" % (machine, result.err))
         check(not os.path.exists(result.trace), "there is a trace")
+
+
+@case("bts, pt: what happened while the event had no counter is a gap, and nothing is made up")
+def idle():
+    # Intel PT is read at signals only: of a program that has some.
+    for source, argv, machine in (("bts", [build("faults.c", *STATIC), "null-write"], "preempt=50,"), ("pt", [build("handlers.S", *BARE)], "pt=1,")):
+        rows = truth(argv)
+        code = to_next(rows) if source == "pt" else set()
+        want = told(rows, 1, code) if source == "pt" else taken(rows, 1)
+        for every in (3, 7, 11):
+            got = untaken(entries(branches(simulated(argv, machine + "idle=%d" % every, source).trace), 1), code)
+            runs, run = [], []
+            for entry in got:
+                if entry[0] == "gap":
+                    runs.append(run)
+                    run = []
+                else:
+                    run.append(entry)
+            runs = [run for run in runs + [run] if run]
+            check(any(entry[0] == "gap" for entry in got), "%s, %d: no gap" % (source, every))
+            check(runs or every == 3, "%s, %d: nothing else" % (source, every))
+            at = 0
+            for run in runs:
+                at = next((i + len(run) for i in range(at, len(want)) if want[i:i + len(run)] == run), None)
+                check(at is not None, "%s, %d: a run that did not happen: %s" % (source, every, short(run)))
 
 
 # Intel PT --------------------------------------------------------------------------------------------------------------------
@@ -227,7 +252,7 @@ def pt_overflow():
 
 @case("pt: why it cannot be had, in one line")
 def pt_refused():
-    for machine, words in (("pt=0", "there is no Intel PT here"), ("pt=1,pt_used=1", "in use by another recorder"),
+    for machine, words in (("pt=0", "there is no Intel PT here"), ("pt=1,pt_used=1", "Intel PT is busy: somebody records with it already"), ("pt=1,lbr_used=1", "is busy"),
                            ("pt=1,mlock=4096,memlock=0,capabilities=%d" % (ALL & ~IPC_LOCK), "perf_event_mlock_kb"),
                            ("pt=1,paranoid=3,capabilities=%d" % (ALL & ~PERFMON), "perf_event_paranoid")):
         result = simulated(["/bin/true"], machine, "pt", 125)

@@ -33,7 +33,7 @@ static int claims(struct sim *s, const struct perf_event_attr *a, pid_t tid)
 		return -ENOENT;
 	if (!s->o.bts || s->o.amd || !a->exclude_kernel || a->precise_ip)
 		return -EOPNOTSUPP;
-	if (s->o.lbr_used)
+	if (sim_lbr_is_excluded(s))
 		return -EBUSY;
 	return 1;
 }
@@ -67,7 +67,7 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 	struct store *st = store_of(t);
 
 	/* What leads into the kernel, and out of it, is left out there. */
-	if (!e || !e->enabled || !t->on_cpu || !bt_branch_taken(b) || b->kind == BT_BRANCH_SYSCALL || b->kind == BT_BRANCH_ASYNC)
+	if (!e || !e->enabled || !t->on_cpu || t->idle || !bt_branch_taken(b) || b->kind == BT_BRANCH_SYSCALL || b->kind == BT_BRANCH_ASYNC)
 		return;
 	st->entries[st->count][0] = b->from;
 	st->entries[st->count++][1] = b->to;

@@ -92,6 +92,17 @@ struct sim_event *sim_event_of(struct sim *s, const struct sim_device *d, pid_t 
 	return NULL;
 }
 
+bool sim_every(uint64_t n, uint64_t count)
+{
+	return n && count % n == 0;
+}
+
+/* x86_add_exclusive. */
+bool sim_lbr_is_excluded(const struct sim *s)
+{
+	return s->o.bts_used || (s->o.pt_used && !s->o.coexist);
+}
+
 void sim_branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 {
 	t->rip = b->to;
@@ -106,9 +117,19 @@ void sim_switch_in(struct sim *s, struct sim_task *t)
 		return;
 	t->on_cpu = true;
 	t->switches++;
+	t->began = t->time;
+	t->idle = sim_every(s->o.idle, t->switches);
 	for (unsigned i = 0; sim_devices[i]; i++)
 		if (sim_devices[i]->switch_in)
 			sim_devices[i]->switch_in(s, t);
+}
+
+/* Of two PMUs, one has the task. */
+static void add_time(struct sim_event *e, const struct sim_task *t)
+{
+	e->time_enabled += t->time - t->began;
+	if (!t->idle && e->attr.config >> 32 != 5)
+		e->time_running += t->time - t->began;
 }
 
 void sim_switch_out(struct sim *s, struct sim_task *t)
@@ -118,6 +139,9 @@ void sim_switch_out(struct sim *s, struct sim_task *t)
 	for (unsigned i = 0; sim_devices[i]; i++)
 		if (sim_devices[i]->switch_out)
 			sim_devices[i]->switch_out(s, t);
+	for (unsigned i = 0; i < SIM_FDS; i++)
+		if (s->events[i].used && s->events[i].tid == t->tid)
+			add_time(&s->events[i], t);
 	t->on_cpu = false;
 }
 
@@ -361,8 +385,8 @@ static const char *own_file(struct sim *s, const char *path)
 	if (!strcmp(path, "/proc/cpuinfo")) {
 		snprintf(s->text, sizeof s->text,
 			 "processor\t: 0\nvendor_id\t: %s\ncpu family\t: 6\nmodel\t\t: %u\nmodel name\t: Simulated model 9\nstepping\t: 3\n"
-			 "flags\t\t: fpu%s dtes64 ibts\nbugs\t\t: none\n\n", s->o.amd ? "AuthenticAMD" : "GenuineIntel", (unsigned)s->o.model,
-			 s->o.bts && s->o.pmu && !s->o.amd ? " bts" : "");
+			 "flags\t\t: fpu%s dtes64 ibts%s\nbugs\t\t: none\n\n", s->o.amd ? "AuthenticAMD" : "GenuineIntel", (unsigned)s->o.model,
+			 s->o.bts && s->o.pmu && !s->o.amd ? " bts" : "", s->o.arch ? " arch_lbr" : "");
 		return s->text;
 	}
 	return NULL;

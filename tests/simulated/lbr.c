@@ -25,7 +25,6 @@ struct record {
 	uint64_t branches; /* executed so far */
 	uint64_t reads;	   /* of the record */
 	bool in_use;	   /* the event is on a counter */
-	uint64_t began;	   /* time when the task was switched to */
 	bool watched;
 	struct lbr_task kept; /* as the BPF map holds it */
 	uint64_t read;
@@ -73,9 +72,13 @@ static int claims(struct sim *s, const struct perf_event_attr *a, pid_t tid)
 		return -ENOENT;
 	if (!s->o.depth)
 		return -EOPNOTSUPP;
+	if (s->o.brs) /* amd_brs_hw_config: of one event only, which is none of the generic ones */
+		return s->o.kernel < 519 ? -EOPNOTSUPP : -EINVAL;
 	if (s->o.amd && s->o.kernel < 601) /* LbrExtV2 */
+		return -EOPNOTSUPP;
+	if (s->o.amd && s->o.kernel < 610 && !a->sample_period) /* amd_pmu_lbr_hw_config */
 		return -EINVAL;
-	if (s->o.busy)
+	if (sim_lbr_is_excluded(s))
 		return -EBUSY;
 	return 1;
 }
@@ -122,11 +125,6 @@ static bool filtered_by_others(const struct sim *s, const struct bt_branch *b)
 	return s->o.other_filter && (b->kind == BT_BRANCH_CALL || b->kind == BT_BRANCH_ICALL || b->kind == BT_BRANCH_RET);
 }
 
-static bool every(uint64_t n, uint64_t count)
-{
-	return n && count % n == 0;
-}
-
 static void write_sample(struct sim *s, struct sim_task *t, struct sim_event *e, struct record *r);
 
 static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
@@ -142,12 +140,12 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 	if (!bt_branch_taken(b))
 		return;
 	if (r->in_use && !filtered_by_others(s, b))
-		push(s, r, b->from - every(s->o.lies, r->branches), b->to, flags_of(s, r));
-	if (r->in_use && every(s->o.speculative, r->branches))
+		push(s, r, b->from - sim_every(s->o.lies, r->branches), b->to, flags_of(s, r));
+	if (r->in_use && sim_every(s->o.speculative, r->branches))
 		push(s, r, b->to + 1, b->from, 2 | (uint64_t)SPEC_WRONG_PATH << SPEC_SHIFT);
-	if (r->in_use && every(s->o.returns, r->branches))
+	if (r->in_use && sim_every(s->o.returns, r->branches))
 		kernel_return(s, r, b->to);
-	if (every(s->o.preempt, r->branches)) {
+	if (sim_every(s->o.preempt, r->branches)) {
 		sim_switch_out(s, t);
 		sim_switch_in(s, t);
 	}
@@ -160,14 +158,14 @@ static bool in_kernel(uint64_t addr)
 	return addr >> 63;
 }
 
-/* The filter of X86_BR_USER | X86_BR_ANY: branches from the kernel and empty ones are cleared and closed up from behind
- * (intel_pmu_lbr_filter). */
-static void filter(struct cpu *c)
+/* The filter of X86_BR_USER | X86_BR_ANY: empty ones are cleared and closed up from behind (intel_pmu_lbr_filter). A return from the
+ * kernel stays, being of the level of its target (branch_type in arch/x86/events/utils.c), where its instruction can be read. */
+static void filter(const struct sim *s, struct cpu *c)
 {
 	bool compress = false;
 
 	for (int i = 0; i < c->nr; i++)
-		if (!c->entries[i].from || !c->entries[i].to || in_kernel(c->entries[i].from)) {
+		if (!c->entries[i].from || !c->entries[i].to || (s->o.returns_dropped && in_kernel(c->entries[i].from))) {
 			c->entries[i].from = 0;
 			compress = true;
 		}
@@ -189,18 +187,19 @@ static void read_slots(const struct sim *s, const struct record *r, struct lbr_e
 	size_t depth = s->o.depth;
 
 	memcpy(slots, r->stack, depth * sizeof *slots);
-	if (every(s->o.dup0, r->reads) && slots[0].from)
+	if (sim_every(s->o.dup0, r->reads) && slots[0].from)
 		memmove(slots + 1, slots, (depth - 1) * sizeof *slots);
-	if (every(s->o.zero, r->reads))
+	if (sim_every(s->o.zero, r->reads))
 		slots[depth / 2] = (struct lbr_entry){0};
 	/* An abort stands there twice, the newer entry without its flag. */
-	if (every(s->o.aborts, r->reads) && depth > 4 && slots[3].from) {
+	if (sim_every(s->o.aborts, r->reads) && depth > 4 && slots[3].from) {
 		memmove(slots + 4, slots + 3, (depth - 4) * sizeof *slots);
 		slots[4].flags |= FLAG_ABORT;
 	}
 }
 
-/* intel_pmu_lbr_read_64, or amd_pmu_lbr_read: that one leaves out empty slots, and what was behind stays there. */
+/* intel_pmu_lbr_read_64; amd_pmu_lbr_read leaves out empty slots, intel_pmu_store_lbr (of the architectural record) ends at the first:
+ * what was behind stays there. */
 static void read_record(struct sim *s, struct record *r)
 {
 	struct cpu *c = cpu_of(s);
@@ -216,10 +215,12 @@ static void read_record(struct sim *s, struct record *r)
 			out--;
 		if (s->o.amd && !slots[i].from && !slots[i].to)
 			continue;
+		if (s->o.arch && !slots[i].from)
+			break;
 		c->entries[out++] = slots[i];
 	}
 	c->nr = out;
-	filter(c);
+	filter(s, c);
 }
 
 /* intel_pmu_snapshot_branch_stack: as many as there is room for, whatever was valid; and nobody asks whether the record is in use. */
@@ -250,8 +251,7 @@ static void switch_in(struct sim *s, struct sim_task *t)
 	const struct sim_event *e = sim_event_of(s, &sim_lbr, t->tid);
 	struct record *r = record_of(t);
 
-	r->began = t->time;
-	r->in_use = e && e->enabled && !every(s->o.idle, t->switches);
+	r->in_use = e && e->enabled && !t->idle;
 	memset(r->stack, 0, sizeof r->stack);
 	if (r->in_use)
 		kernel_return(s, r, t->rip);
@@ -266,16 +266,6 @@ static void switch_out(struct sim *s, struct sim_task *t)
 
 		snapshot(s, r, w);
 		lbr_task_switched(&r->kept, w);
-	}
-	for (unsigned i = 0; i < SIM_FDS; i++) {
-		struct sim_event *e = &s->events[i];
-
-		if (!e->used || e->tid != t->tid || sim_devices[e->device] != &sim_lbr)
-			continue;
-		/* Of two PMUs, one has the task. */
-		e->time_enabled += t->time - r->began;
-		if (r->in_use && e->attr.config >> 32 != 5)
-			e->time_running += t->time - r->began;
 	}
 	r->in_use = false;
 }

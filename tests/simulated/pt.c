@@ -42,7 +42,7 @@ static int claims(struct sim *s, const struct perf_event_attr *a, pid_t tid)
 		return 0;
 	if (a->config & ~(1ull << TSC_BIT))
 		return -EINVAL; /* pt_event_valid: what it knows not */
-	return s->o.pt_used ? -EBUSY : 1;
+	return s->o.pt_used || (!s->o.coexist && (s->o.lbr_used || s->o.bts_used)) ? -EBUSY : 1;
 }
 
 static struct trace *trace_of(struct sim_task *t)
@@ -75,7 +75,7 @@ static struct sim_event *event_of(struct sim *s, struct sim_task *t)
 {
 	struct sim_event *e = sim_event_of(s, &sim_pt, t->tid);
 
-	return e && e->aux && e->enabled ? e : NULL;
+	return e && e->aux && e->enabled && !t->idle ? e : NULL;
 }
 
 static void switch_in(struct sim *s, struct sim_task *t)

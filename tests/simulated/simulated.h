@@ -44,6 +44,8 @@ struct sim_task {
 	uint64_t rip;	     /* where user code will go on, as far as known */
 	bool calls;	     /* of one that is switched away from: by a system call */
 	uint64_t time;	     /* on the CPU so far, in steps */
+	uint64_t began;	     /* time when it was switched to */
+	bool idle;	     /* its events have got no counter this time */
 	uint64_t switches;   /* times that it was switched to */
 	struct branch_ring ring; /* what the stepper entered, instead of into the task's own */
 	uint64_t seen;		 /* entries of it that the devices know of */
@@ -115,6 +117,12 @@ bool sim_ring_write(struct sim_event *e, const void *record, size_t size);
 
 /* The first event of a task that a device has, or NULL. */
 struct sim_event *sim_event_of(struct sim *s, const struct sim_device *d, pid_t tid);
+
+/* Whether this one of so many is meant; n 0: none is. */
+bool sim_every(uint64_t n, uint64_t count);
+
+/* Whether the record of branches (the LBR's, and the branch event's of period 1) is excluded by others. */
+bool sim_lbr_is_excluded(const struct sim *s);
 
 /* What all devices are told. */
 void sim_branch(struct sim *s, struct sim_task *t, const struct bt_branch *b);
