@@ -348,7 +348,7 @@ static bool follows(const struct reading *r, uint64_t addr)
  * force (QUIRK(lbr-last-filter)), or the kernel's have closed up an empty slot (QUIRK(lbr-zero)). */
 static void enter(const struct reading *r, const struct lbr_run *run, int users)
 {
-	if (!run->complete || users > 1)
+	if (!run->complete || users > 1 || (run->began && !follows(r, run->began)))
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 	for (size_t i = 0; i < run->count; i++) {
 		const struct lbr_entry *e = &run->entries[i];

@@ -73,17 +73,31 @@ static void take(struct lbr_run *run, const struct lbr_entry *e, size_t n, lbr_l
 	}
 }
 
+/* QUIRK(lbr-old-tail): that fewer are valid than there are slots does not say that the record was not full: the filter may have left some
+ * out. Then the last valid one stands again behind itself, or an address was cleared. And what came first in the window is the kernel's
+ * way to user code. */
+static bool is_from_its_start(const struct lbr_entry *e, size_t n, size_t given)
+{
+	const struct lbr_entry *behind = &e[n];
+	bool untouched;
+
+	if (!n || n >= given || !is_kernel(e[n - 1].from) || is_kernel(e[n - 1].to))
+		return false;
+	untouched = !behind->from && !behind->to && !behind->flags;
+	return untouched || (behind->from && (!same(behind, &e[n - 1]) || behind->flags != e[n - 1].flags));
+}
+
 /* The record was reset at the window's start. Its last slot, which the filter does not touch, is empty when there were fewer
  * branches than slots. QUIRK(lbr-abort): where a transaction aborted, one entry of two may be left out, and the last slot be
  * that of another time. */
 static bool is_complete(const struct lbr_entry *e, size_t n, size_t given, const struct lbr_machine *m)
 {
-	if (!m->tail_told || !given || (m->depth && given < m->depth) || n == given)
+	if (!given || (m->depth && given < m->depth) || n == given)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (e[i].flags & FLAG_ABORT)
 			return false;
-	return is_zero(&e[given - 1]);
+	return m->tail_told ? is_zero(&e[given - 1]) : is_from_its_start(e, n, given);
 }
 
 void lbr_run_of_snapshot(struct lbr_run *run, const struct lbr_entry *entries, size_t bytes, int valid, const struct lbr_machine *m,
@@ -99,6 +113,8 @@ void lbr_run_of_snapshot(struct lbr_run *run, const struct lbr_entry *entries, s
 	if (valid < 0 && n == given)
 		n = without_repeats(entries, n);
 	run->complete = is_complete(entries, n, given, m);
+	if (run->complete && n && is_kernel(entries[n - 1].from))
+		run->began = entries[n - 1].to;
 	take(run, entries, n, leads, arg);
 }
 

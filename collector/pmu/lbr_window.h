@@ -31,11 +31,12 @@ struct lbr_task {
 	struct lbr_window windows[LBR_WINDOWS];
 };
 
-/* The task is switched away from, and its record is in the window that is written next: keeps it if there is anything in it. */
+/* The task is switched away from, and its record is in the window that is written next: keeps it if there is anything in it. There is
+ * nothing when it has only been in the kernel. */
 static inline __attribute__((always_inline)) void lbr_task_switched(struct lbr_task *t, struct lbr_window *w)
 {
 	w->number = ++t->switches;
-	if (w->bytes < 0 || !w->users || (w->bytes && w->entries[0].from))
+	if (w->bytes < 0 || !w->users || (w->bytes && w->valid && w->entries[0].from))
 		t->kept++;
 }
 

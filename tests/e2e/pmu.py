@@ -215,7 +215,8 @@ def _():
 
 @case("AMD: speculative entries, a tail of another time")
 def _():
-    compare(crash(), "amd=1", 16, joined=False)
+    compare(crash(), "amd=1", 16)
+    compare(crash(), "amd=1,returns_dropped=1", 16, joined=False)
     only_truth(crash(), "amd=1,speculative=3", 16)
     only_truth(crash(), "amd=1,speculative=1,returns=4", 16)
 
@@ -223,9 +224,12 @@ def _():
 @case("the architectural record: a tail of another time")
 def _():
     for depth in (8, 32):
-        compare(crash(), "arch=1", depth, joined=False)
-    compare(bare("transfers.S"), "arch=1,hybrid=1", 32, joined=False)
-    only_truth(crash(), "arch=1,returns=3,preempt=7", 32)
+        compare(crash(), "arch=1", depth)
+        compare(crash(), "arch=1,returns_dropped=1", depth, joined=False)
+    compare(bare("transfers.S"), "arch=1,hybrid=1", 32)
+    for returns in (1, 2, 3, 7):
+        for dropped in (0, 1):
+            only_truth(crash(), "arch=1,returns=%d,returns_dropped=%d,preempt=7" % (returns, dropped), 8)
     # Where the kernel does not tell how many are valid, the tail would be believed.
     result = simulated([*bare("status.S"), "x"], "arch=1,counted=0,depth=32")
     check("which entries are valid" in result.own_err and "only samples" in result.own_err, result.own_err)

@@ -90,10 +90,11 @@ def _():
     argv = [build("transfers.S", *BARE)]
     with open("/proc/cpuinfo") as file:
         cpu = file.read()
-    joined = "AuthenticAMD" not in cpu and " arch_lbr" not in cpu
-    want = expected(truth(argv), 1, depth, joined)
+    # What came first in a window is not told there where the kernel leaves out returns from itself.
+    ways = (True, False) if "AuthenticAMD" in cpu or " arch_lbr" in cpu else (True,)
+    want = [expected(truth(argv), 1, depth, joined) for joined in ways]
     for _ in range(ROUNDS or 50): # until no interrupt and no preemption came in between
-        if recorded(lbr(argv).trace, 1) == want:
+        if recorded(lbr(argv).trace, 1) in want:
             return
     raise Failure("of %d recordings none had the expected runs; the last: %s, expected %s" % (ROUNDS or 50, short(recorded(lbr(argv).trace, 1)), short(want)))
 

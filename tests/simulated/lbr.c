@@ -25,6 +25,8 @@ struct record {
 	uint64_t branches; /* executed so far */
 	uint64_t reads;	   /* of the record */
 	bool in_use;	   /* the event is on a counter */
+	bool in_user;	   /* it has been in user code since it was switched to */
+	uint64_t enter;	   /* where the kernel will return to it */
 	bool watched;
 	struct lbr_task kept; /* as the BPF map holds it */
 	uint64_t read;
@@ -107,10 +109,18 @@ static uint64_t kernel_address(const struct record *r)
 	return 0xffffffff00000000u + KERNEL_TOP + (r->branches & 0xfff);
 }
 
-/* The kernel's way back to user code ends in ring 3: it is recorded. */
+/* A way of the kernel's back to user code ends in ring 3: it is recorded. */
 static void kernel_return(const struct sim *s, struct record *r, uint64_t to)
 {
 	push(s, r, kernel_address(r), to, 0);
+}
+
+/* It is in user code, and has come there from the kernel. */
+static void enter_user(const struct sim *s, struct record *r)
+{
+	if (r->in_use && !r->in_user)
+		kernel_return(s, r, r->enter);
+	r->in_user = true;
 }
 
 static uint64_t flags_of(const struct sim *s, const struct record *r)
@@ -132,8 +142,11 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 	struct record *r = record_of(t);
 	struct sim_event *e = sim_event_of(s, &sim_lbr, t->tid);
 
+	if (b->kind == BT_BRANCH_SYSCALL || b->kind == BT_BRANCH_ASYNC)
+		r->enter = b->to; /* they end in the kernel */
 	if (b->kind == BT_BRANCH_SYSCALL || b->kind == BT_BRANCH_ASYNC || !s->o.depth)
-		return; /* they end in the kernel, whose way back is told when the task is switched to */
+		return;
+	enter_user(s, r);
 	r->branches++;
 	if (e && e->attr.sample_period && --r->until_sample == 0)
 		write_sample(s, t, e, r);
@@ -252,15 +265,23 @@ static void switch_in(struct sim *s, struct sim_task *t)
 	struct record *r = record_of(t);
 
 	r->in_use = e && e->enabled && !t->idle;
+	r->in_user = false;
+	r->enter = t->rip;
 	memset(r->stack, 0, sizeof r->stack);
-	if (r->in_use)
-		kernel_return(s, r, t->rip);
+}
+
+/* Where it is switched away from, it may have come to user code without a branch. */
+static void look_where(const struct sim *s, const struct sim_task *t, struct record *r)
+{
+	if (t->calls || r->enter != t->rip)
+		enter_user(s, r);
 }
 
 static void switch_out(struct sim *s, struct sim_task *t)
 {
 	struct record *r = record_of(t);
 
+	look_where(s, t, r);
 	if (r->watched) { /* raw_tp/sched_switch */
 		struct lbr_window *w = &r->kept.windows[r->kept.kept & (LBR_WINDOWS - 1)];
 
@@ -276,6 +297,7 @@ static void on_signal(struct sim *s, struct sim_task *t, const siginfo_t *info)
 	struct record *r = record_of(t);
 
 	(void)info;
+	look_where(s, t, r);
 	if (!r->watched)
 		return;
 	snapshot(s, r, &r->kept.fault);

@@ -166,10 +166,10 @@ static enum backend_stop sim_stopped(struct backend *b, struct task *task, const
 	}
 	if (stop == BACKEND_SLICE)
 		rt->stop_wanted = false;
-	if (stop == BACKEND_SIGNAL && is_raised(info))
-		sim_signal(s, rt->sim, info);
 	rt->sim->rip = task->regs.rip;
 	rt->sim->calls = stop == BACKEND_SYSCALL_ENTER;
+	if (stop == BACKEND_SIGNAL && is_raised(info))
+		sim_signal(s, rt->sim, info);
 	sim_switch_out(s, rt->sim);
 	return stop;
 }

@@ -67,12 +67,35 @@ static void what_fits_is_complete_and_oldest_first(void **state)
 	}
 }
 
-static void on_amd_nothing_is_complete(void **state)
+/* Of a record whose rest is of another time: three branches, the way from the kernel before them, and what is behind. */
+static bool is_complete_before(struct lbr_entry oldest, struct lbr_entry behind)
 {
 	struct lbr_entry e[LBR_DEPTH_MAX];
 	struct lbr_run run;
 
+	fill(e, DEPTH);
+	for (unsigned i = 0; i < 3; i++)
+		e[i] = branch(2 - i);
+	e[3] = oldest;
+	e[4] = behind;
+	read_n(&run, e, 4, &amd);
+	is_run(&run, 0, 3);
+	assert_int_equal(run.began, run.complete ? oldest.to : 0);
+	return run.complete;
+}
+
+static void with_an_old_tail_the_way_from_the_kernel_tells_of_completeness(void **state)
+{
+	const struct lbr_entry kernel = {0xffffffff81000000, BASE, 2}, none = {0, 0, 0}, cleared = {0, BASE, 2};
+	struct lbr_entry e[LBR_DEPTH_MAX];
+	struct lbr_run run;
+
 	(void)state;
+	assert_true(is_complete_before(kernel, branch(9)));
+	assert_true(is_complete_before(kernel, none));
+	/* The filter has left one out, and the record may have been full. */
+	assert_false(is_complete_before(kernel, kernel));
+	assert_false(is_complete_before(kernel, cleared));
 	fill(e, 3);
 	read_n(&run, e, 3, &amd);
 	is_run(&run, 0, 3);
@@ -283,13 +306,20 @@ static void a_window_that_failed_or_was_not_in_use_is_kept(void **state)
 	w[1].users = 0;
 	lbr_task_switched(&t, w + 1);
 	assert_int_equal(t.kept, 2);
+	/* Nothing is valid, and what stands there is of another time. */
+	w[2].bytes = 192;
+	w[2].users = 1;
+	w[2].valid = 0;
+	w[2].entries[0] = branch(1);
+	lbr_task_switched(&t, w + 2);
+	assert_int_equal(t.kept, 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_fits_is_complete_and_oldest_first),
-		cmocka_unit_test(on_amd_nothing_is_complete),
+		cmocka_unit_test(with_an_old_tail_the_way_from_the_kernel_tells_of_completeness),
 		cmocka_unit_test(a_count_is_believed_and_what_lies_behind_is_not),
 		cmocka_unit_test(a_count_beyond_what_was_given_is_not_believed),
 		cmocka_unit_test(a_stale_tail_is_cut),
