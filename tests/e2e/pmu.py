@@ -23,7 +23,7 @@ def compare(argv, machine, depth, joined=True, tasks=(1,)):
         want, got = expected(truth(argv), task, depth, joined), recorded(result.trace, task)
         for i, (a, b) in enumerate(zip(want, got)):
             equal(b, a, "%s, depth %d, task %d: run %d of %d" % (machine, depth, task, i, len(want)))
-        equal(len(got), len(want), "%s, depth %d, task %d: runs" % (machine, depth, task))
+        equal(len(got), len(want), "%s, depth %d, task %d: runs (status %s: %s)" % (machine, depth, task, result.status, result.own_err))
     return result
 
 
