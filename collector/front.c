@@ -168,7 +168,20 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	return end_like(m);
 }
 
-/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes one on that only it got. */
+/* Whether the SIGCONT that ended a stop came from another than the recorder. It is blocked, and stop signals wipe out older ones. */
+static bool continued_by_other(pid_t recorder)
+{
+	static const struct timespec now = {0};
+	siginfo_t info = {0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	return sigtimedwait(&set, &info, &now) != SIGCONT || info.si_pid != recorder;
+}
+
+/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes one on that only it got; not one that the
+ * program has had: it may have been stopped again. */
 static void stop_like(int signo, pid_t recorder)
 {
 	union sigval value = {.sival_int = SIGCONT};
@@ -181,7 +194,8 @@ static void stop_like(int signo, pid_t recorder)
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
 		sigprocmask(SIG_BLOCK, &set, NULL);
 	}
-	sigqueue(recorder, forward_request(), value);
+	if (continued_by_other(recorder))
+		sigqueue(recorder, forward_request(), value);
 }
 
 int front_wait(int pipe, pid_t recorder, bool quiet)
@@ -192,6 +206,9 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 	sigemptyset(&own);
 	sigaddset(&own, forward_request()); /* the shield is the recorder's; whoever sends us this one means to end us */
 	sigprocmask(SIG_UNBLOCK, &own, NULL);
+	sigemptyset(&own);
+	sigaddset(&own, SIGCONT); /* it continues all the same, and tells who sent it */
+	sigprocmask(SIG_BLOCK, &own, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
 		struct pollfd fds[2] = {{.fd = pipe, .events = POLLIN}, {.fd = fd, .events = POLLIN}};

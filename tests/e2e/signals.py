@@ -49,6 +49,14 @@ def state(pid):
         return file.read().rsplit(")", 1)[1].split()[0]
 
 
+def stays_stopped(pid):
+    """For as long as somebody would need who is about to continue it."""
+    end = time.monotonic() + 0.1
+    while state(pid) == "T" and time.monotonic() < end:
+        time.sleep(0.01)
+    return state(pid) == "T"
+
+
 def cpu(pid):
     with open("/proc/%d/stat" % pid) as file:
         return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
@@ -136,6 +144,19 @@ def late_stop():
     wait_until(lambda: os.path.getsize(told), "btrec to go on")
     os.kill(pid, signal.SIGTERM)
     equal(process.wait(30), -signal.SIGTERM, "end of btrec")
+
+
+@case("a program that is stopped again at once stays stopped")
+def stopped_again():
+    for round_ in range(8):
+        process, pid, _ = outside([])
+        for signo in (signal.SIGSTOP, signal.SIGCONT, signal.SIGSTOP):
+            os.kill(pid, signo)
+            time.sleep(round_ * 0.002)
+        wait_until(lambda: stays_stopped(process.pid), "btrec to be stopped")
+        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGCONT)
+        equal(process.wait(30), -signal.SIGTERM, "end of btrec")
 
 
 @case("the program ends with a killed btrec")
