@@ -164,13 +164,16 @@ static void take_out(struct code_pages *t, struct slot *s)
 	t->slots[hole] = (struct slot){.addr = NO_PAGE};
 }
 
+/* Also partly. A program may name the last pages that there are: an address behind them would be 0. */
+static uint64_t pages_in(uint64_t start, uint64_t end) { return (end - 1 - start) / CODE_PAGE + 1; }
+
 bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end)
 {
 	start &= ~(uint64_t)(CODE_PAGE - 1);
 	if (!t->count || start >= end)
 		return false;
-	if ((end - start) / CODE_PAGE <= t->slot_count) {
-		for (uint64_t at = start; at < end; at += CODE_PAGE)
+	if (pages_in(start, end) <= t->slot_count) {
+		for (uint64_t n = pages_in(start, end), at = start; n; n--, at += CODE_PAGE)
 			if (slot_of(t, at)->addr == at)
 				return true;
 		return false;
@@ -188,8 +191,8 @@ size_t code_pages_drop(struct code_pages *t, uint64_t start, uint64_t end)
 	start &= ~(uint64_t)(CODE_PAGE - 1);
 	if (!t->count || start >= end)
 		return 0;
-	if ((end - start) / CODE_PAGE <= t->slot_count) {
-		for (uint64_t at = start; at < end; at += CODE_PAGE) {
+	if (pages_in(start, end) <= t->slot_count) {
+		for (uint64_t n = pages_in(start, end), at = start; n; n--, at += CODE_PAGE) {
 			struct slot *s = slot_of(t, at);
 
 			if (s->addr == at)

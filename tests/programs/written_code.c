@@ -702,6 +702,28 @@ static long switched_stack(void)
 	return bad + (handled != TIMES);
 }
 
+/* ---- The end of all addresses ---- */
+
+/* Ranges that reach to it, or wrap: the kernel refuses them. */
+static long at_the_end(void)
+{
+	static const uintptr_t starts[] = {-(uintptr_t)PAGE, -(uintptr_t)9 * PAGE, (uintptr_t)1 << 63};
+	unsigned char *page = warm(2);
+	long bad = 0;
+
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++) {
+			void *at = (void *)starts[i];
+			size_t n = k ? k * (size_t)PAGE : -starts[i];
+
+			bad += !syscall(SYS_munmap, at, n) || !syscall(SYS_madvise, at, n, MADV_DONTNEED) || !syscall(SYS_mprotect, at, n, PROT_READ);
+			bad += syscall(SYS_mremap, at, n, n, MREMAP_MAYMOVE) != -1;
+			encode(page, i + k);
+			bad += call(page, 1) != i + k + 1 || call(page + PAGE, 1) != 0;
+		}
+	return bad;
+}
+
 /* ---- Filters ---- */
 
 /* From now on mprotect() kills. */
@@ -752,7 +774,7 @@ static const struct {
 	{"with-signals-blocked", with_signals_blocked}, {"with-faults-ignored", with_faults_ignored},
 	{"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code},
 	{"stack-over-code", stack_over_code}, {"heap-again", heap_again}, {"switched-stack", switched_stack},
-	{"filtered", filtered}, {"ends-protected", ends_protected}, {"dies-protected", dies_protected},
+	{"at-the-end", at_the_end}, {"filtered", filtered}, {"ends-protected", ends_protected}, {"dies-protected", dies_protected},
 };
 
 int main(int argc, char **argv)

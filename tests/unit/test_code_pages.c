@@ -118,11 +118,29 @@ static void test_users(void **state)
 	code_pages_put(NULL);
 }
 
+/* Pages of which the last is the last there is. */
+static void test_the_end(void **state)
+{
+	struct code_pages *t = code_pages_new();
+	const uint64_t last = -(uint64_t)CODE_PAGE;
+
+	(void)state;
+	assert_non_null(code_pages_set(t, BASE, bytes_of(7)));
+	assert_false(code_pages_touch(t, last, UINT64_MAX));
+	assert_int_equal(code_pages_drop(t, last - CODE_PAGE, UINT64_MAX), 0);
+	assert_non_null(code_pages_set(t, last, bytes_of(8)));
+	assert_true(code_pages_touch(t, last + 1, UINT64_MAX));
+	assert_int_equal(code_pages_drop(t, last - CODE_PAGE, UINT64_MAX), 1);
+	assert_non_null(code_pages_find(t, BASE));
+	code_pages_put(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_an_array),
 		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
