@@ -8,6 +8,7 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
+#include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
@@ -456,6 +457,7 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	if (stop == BACKEND_SYSCALL_EXIT) {
 		calls_left(task);
 		watch_after_call(task);
+		region_after_call(b, task);
 	}
 	if (stop == BACKEND_SIGNAL)
 		return step_signalled(b, task, info);

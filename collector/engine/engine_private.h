@@ -71,6 +71,7 @@ struct engine_space {
 	uint32_t noted; /* stops that became hints */
 	struct window window;
 	bool mapped;
+	bool torn;    /* the program has unmapped a part of it, or the like: it is to be made anew */
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */
 	struct descriptors descriptors;
@@ -145,6 +146,12 @@ struct stretch {
 
 /* The task's space with its region in place (made now, if need be), or NULL when there is none to be had. */
 struct engine_space *engine_space_of(struct backend *b, struct task *task);
+
+/* Says in the trace why a program is slow: there is no room for the region. */
+void engine_note_refusal(const struct backend *b, const struct task *task);
+
+/* Whether a task but this one, which has just left the cache or comes to it, has been stopped there. */
+bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
 
 /* The task is about to record in this space; it will not any more. */
 void engine_space_join(struct engine_space *es, struct task *task);

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 
 #include "collector/engine/chain_template.h"
-#include "collector/engine/engine_private.h"
+#include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
 
@@ -129,8 +129,7 @@ static struct engine_space *space_new(const struct processor *processor, pid_t t
 	return es;
 }
 
-/* Says in the trace why a program is slow. */
-static void note_refusal(const struct backend *b, const struct task *task)
+void engine_note_refusal(const struct backend *b, const struct task *task)
 {
 	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer), .time = trace_writer_time(b->writer), .task = task->number,
 				     .text = bt_str("no room for the code cache in this process (addresses taken, or a limit of memory): single-stepped")};
@@ -172,8 +171,7 @@ static const struct limits_share *share_of(const struct engine_space *es)
 	return &shares[es->cache->shared != NULL][es->window.bytes || es->window.inherited];
 }
 
-/* Whether a task but this one, which has just left it or comes to it, has been stopped there. */
-static bool another_is_in_cache(const struct engine_space *es, const struct task *task)
+bool engine_space_is_busy(const struct engine_space *es, const struct task *task)
 {
 	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
 		if (et->in_cache && et->task != task)
@@ -191,11 +189,11 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	if (es->cache->users == 1 || !(es->leaves || empty)) {
 		if (es->leaves)
 			forget_lost(es);
-		if (code_cache_is_stale(es->cache) && !another_is_in_cache(es, task))
+		if (code_cache_is_stale(es->cache) && !engine_space_is_busy(es, task))
 			code_cache_clear(es->cache);
 		return true;
 	}
-	if (another_is_in_cache(es, task)) /* stopped there: its records are of the old one */
+	if (engine_space_is_busy(es, task)) /* stopped there: its records are of the old one */
 		return false;
 	own = empty ? code_cache_new(&b->processor) : code_cache_copy(es->cache);
 	if (!own)
@@ -220,7 +218,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		if (es && s->from_reached)
 			es->adopted = task->tid;
 	}
-	if (!es || es->refused || !own_cache(b, es, task))
+	if (!es || es->refused || (es->torn && !region_begin_anew(b, es, task)) || !own_cache(b, es, task))
 		return NULL;
 	es->shared |= task->unit->tasks > 1;
 	limits_raise(&task->process->limits, task->process->pid, share_of(es));
@@ -235,7 +233,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	if (es->refused) {
 		if (!es->mapped)
 			limits_restore(&task->process->limits, task->process->pid);
-		note_refusal(b, task);
+		engine_note_refusal(b, task);
 	} else {
 		limits_raise(&task->process->limits, task->process->pid, share_of(es));
 	}

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/engine/region_calls.h"
 #include "collector/engine/watch_calls.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
@@ -277,7 +278,7 @@ int watch_before_call(const struct backend *b, struct task *task)
 
 	if (!es)
 		return 0;
-	if (look_at_call(task, es, &o))
+	if (look_at_call(task, es, &o) || region_may_be_harmed(task)) /* what gives it back later lies there */
 		open_range(&o, 0, UINT64_MAX);
 	else if (es->watch.protected)
 		watch_call_ranges(task, open_range, &o);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/region_calls.h"
+
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+
+enum harm {
+	HARM_NONE,
+	HARM_TORN,  /* parts of it may be gone, or have another protection */
+	HARM_TAKEN, /* the program has something there */
+};
+
+static bool hits(uint64_t start, uint64_t n)
+{
+	return start < region_address(REGION_SIZE) && (start + n < start || start + n > region_address(0));
+}
+
+static bool is_destructive(uint64_t advice)
+{
+	switch (advice) {
+	case MADV_DONTNEED:
+	case MADV_FREE:
+	case MADV_REMOVE:
+	case MADV_DONTFORK:
+	case MADV_WIPEONFORK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What the call does if it succeeds. One that fails may have done a part of it. */
+static enum harm harm_of(const struct tracee_syscall *c)
+{
+	const uint64_t *args = c->args;
+
+	if (c->compat) /* its addresses are below */
+		return HARM_NONE;
+	switch (c->nr) {
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_remap_file_pages:
+		return hits(args[0], args[1]) ? HARM_TORN : HARM_NONE;
+	case SYS_madvise:
+		return hits(args[0], args[1]) && is_destructive(args[2]) ? HARM_TORN : HARM_NONE;
+	case SYS_mmap:
+		return args[3] & MAP_FIXED && hits(args[0], args[1]) ? HARM_TAKEN : HARM_NONE;
+	case SYS_mremap:
+		if (args[3] & MREMAP_FIXED && hits(args[4], args[2]))
+			return HARM_TAKEN;
+		return hits(args[0], args[1]) ? HARM_TORN : HARM_NONE;
+	case SYS_shmat: /* its length is the segment's */
+		return args[2] & SHM_REMAP && args[1] && hits(args[1], REGION_SIZE) ? HARM_TAKEN : HARM_NONE;
+	default:
+		return HARM_NONE;
+	}
+}
+
+static struct engine_space *space_of(const struct task *task)
+{
+	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+
+	return es && es->mapped && !es->refused ? es : NULL;
+}
+
+bool region_may_be_harmed(const struct task *task) { return harm_of(&task->call) != HARM_NONE; }
+
+/* Nothing is read or written there any more. */
+static void leave_region(struct engine_space *es)
+{
+	window_close(&es->window);
+	es->window = (struct window){.inherited = true};
+}
+
+void region_after_call(const struct backend *b, struct task *task)
+{
+	struct engine_space *es = space_of(task);
+	enum harm harm = es ? harm_of(&task->call) : HARM_NONE;
+
+	if (harm == HARM_TAKEN && task->regs.rax < (uint64_t)-4096) {
+		es->refused = true;
+		leave_region(es);
+		engine_note_refusal(b, task);
+	} else if (harm != HARM_NONE) {
+		es->torn = true;
+	}
+}
+
+bool region_begin_anew(const struct backend *b, struct engine_space *es, const struct task *task)
+{
+	struct code_cache *fresh;
+
+	if (engine_space_is_busy(es, task))
+		return false;
+	fresh = code_cache_new(&b->processor);
+	if (!fresh)
+		return false;
+	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
+		task_settle(et->task); /* the old one's segments may go with it */
+	code_cache_put(es->cache);
+	es->cache = fresh;
+	es->leaves = es->torn = false;
+	es->lost_count = 0;
+	leave_region(es);
+	return true;
+}

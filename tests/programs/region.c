@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/* region NAME [ROUNDS, then without threads]: does something to the addresses at which the engine keeps its own, where natively nothing
+ * is, and computes on, in a forked child, too. tests/e2e/engine_region.py */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START ((char *)0x200000000000)
+#define DATA ((size_t)4 << 20)
+#define SIZE ((size_t)68 << 20)
+#define PAGE ((size_t)4096)
+
+enum {
+	ROUNDS = 300000
+};
+
+static int rounds, threads;
+
+__attribute__((noinline)) static unsigned compute(unsigned n)
+{
+	unsigned sum = 1;
+
+	for (unsigned i = 0; i < n; i++)
+		sum = i % 3 ? sum + i : sum * 5;
+	return sum;
+}
+
+/* Code on a page that the engine has protected: it must be given back though the region is no more. */
+static unsigned char *page;
+
+static int call_page(int value)
+{
+	static const unsigned char code[] = {0xb8, 0, 0, 0, 0, 0xc3}; /* mov value, %eax; ret */
+
+	memcpy(page, code, sizeof code);
+	memcpy(page + 1, &value, sizeof value);
+	return ((int (*)(void))(void *)page)();
+}
+
+static void *map_over(void *at, size_t n)
+{
+	void *got = mmap(at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	rounds = 300; /* stepped from here on */
+	if (got == at)
+		memset(at, 0x5a, n < PAGE ? n : PAGE);
+	return got;
+}
+
+static void unmap_all(void) { munmap(START, SIZE); }
+static void unmap_context(void) { munmap(START, PAGE); }
+static void unmap_data(void) { munmap(START, DATA); }
+static void unmap_code(void) { munmap(START + DATA, SIZE - DATA); }
+static void unmap_much(void) { munmap((void *)0x100000000000, 0x400000000000); }
+static void protect_data(void) { mprotect(START, DATA, PROT_NONE); }
+static void protect_context(void) { mprotect(START, PAGE, PROT_READ); }
+static void protect_code(void) { mprotect(START + DATA, SIZE - DATA, PROT_READ); }
+static void empty(void) { madvise(START, SIZE, MADV_DONTNEED); }
+static void not_for_children(void) { madvise(START, SIZE, MADV_DONTFORK); }
+static void move_away(void) { mremap(START, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)0x300000000000); }
+static void map_all(void) { map_over(START, SIZE); }
+static void map_context(void) { map_over(START, PAGE); }
+static void map_code(void) { map_over(START + DATA, SIZE - DATA); }
+
+static void move_there(void)
+{
+	char *from = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	rounds = 300;
+	mremap(from, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, START + DATA);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} table[] = {
+	{"unmap-all", unmap_all}, {"unmap-context", unmap_context}, {"unmap-data", unmap_data}, {"unmap-code", unmap_code},
+	{"unmap-much", unmap_much}, {"protect-data", protect_data}, {"protect-context", protect_context}, {"protect-code", protect_code},
+	{"empty", empty}, {"not-for-children", not_for_children}, {"move-away", move_away}, {"map-all", map_all},
+	{"map-context", map_context}, {"map-code", map_code}, {"move-there", move_there},
+};
+
+static void *thread(void *arg)
+{
+	(void)arg;
+	return (void *)(uintptr_t)compute(300);
+}
+
+static void go_on(const char *who)
+{
+	pthread_t t;
+	void *result = NULL;
+
+	if (threads) {
+		pthread_create(&t, NULL, thread, NULL);
+		pthread_join(t, &result);
+	}
+	printf("%s %u %d %u\n", who, compute((unsigned)rounds), call_page(rounds), (unsigned)(uintptr_t)result);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+		int status = 0;
+
+		if (argc < 2) {
+			puts(table[i].name);
+			continue;
+		}
+		if (strcmp(argv[1], table[i].name))
+			continue;
+		rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
+		threads = argc == 2;
+		call_page(7);
+		table[i].run();
+		go_on("parent");
+		if (!fork()) {
+			go_on("child");
+			_exit(3);
+		}
+		wait(&status);
+		printf("%d\n", WEXITSTATUS(status));
+	}
+	return 0;
+}
