@@ -21,7 +21,7 @@ enum {
 };
 
 /* Not here: what changes mappings, tasks, signal masks or actions (SIGTRAP is ours), credentials, limits, segment bases, or installs a
- * descriptor of which nobody knows what it is. Calls that only a unit of one task can make here are those that may wait, and those that
+ * descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
  * are there for others: in a larger one sched_yield() gives up the turn. */
 static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_getpid] = PLAIN,
@@ -66,6 +66,8 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_statx] = PATH_FILLS,
 	[SYS_readlink] = PATH_FILLS,
 	[SYS_readlinkat] = PATH_FILLS,
+	[SYS_open] = PATH | CALLS_WAIT | CALLS_OPENS,
+	[SYS_openat] = PATH | CALLS_WAIT | CALLS_OPENS,
 	[SYS_access] = PATH,
 	[SYS_faccessat] = PATH,
 	[SYS_faccessat2] = PATH,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/glue.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+
 #include "collector/engine/calls.h"
 #include "collector/engine/emit.h"
 #include "collector/engine/layout.h"
@@ -234,6 +237,24 @@ static void emit_descriptor(struct emitter *e, struct forward *no)
 	land(e, keep);
 }
 
+/* A call that opens a file does so only to read it. eax: enum calls_need of the call, which stays. */
+static void emit_opening(struct emitter *e, struct forward *no)
+{
+	size_t other, at;
+
+	emit_test_class(e, CALLS_OPENS);
+	other = emit_jcc(e, CC_E);
+	EMIT(e, 0x89, 0xd1, 0x65, 0x81, 0x3c, 0x25); /* mov ecx, edx; cmp dword gs:[rax], openat */
+	emit_u32(e, CTX_RAX);
+	emit_u32(e, SYS_openat);
+	at = short_jump(e, JE);
+	EMIT(e, 0x89, 0xf1); /* mov ecx, esi */
+	land(e, at);
+	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
+	jump_if(e, no, CC_NE);
+	emit_patch(e, other, e->base + e->len);
+}
+
 /* Notes the call, but for its result; rcx: CTX_CALL_NEXT. */
 static void emit_note(struct emitter *e)
 {
@@ -298,6 +319,7 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(e, &to.no);
 	emit_patch(e, plain, e->base + e->len);
+	emit_opening(e, &to.no);
 	emit_set(e, CTX_COPY, 0);
 	emit_test_class(e, CALLS_COPY);
 	jump_if(e, &to.copy, CC_NE);

@@ -177,6 +177,33 @@ static void by_descriptor(const char *path)
 	unlink(path);
 }
 
+/* Opened to be read, a file needs no stop; then it can be used as any other, and its number for another file. */
+static void of_opened(const char *path)
+{
+	char bytes[100] = "";
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	say("write", syscall(SYS_write, fd, "of the file", 11));
+	say("close", syscall(SYS_close, fd));
+	for (int i = 0; i < 3; i++) {
+		fd = (int)(i ? syscall(SYS_open, path, O_RDONLY) : syscall(SYS_openat, AT_FDCWD, path, O_RDONLY, 0));
+		say("open", fd);
+		say("write", syscall(SYS_write, fd, "no", 2));
+		say("read", syscall(SYS_read, fd, bytes, sizeof bytes));
+		say("read", syscall(SYS_read, fd, bytes, sizeof bytes));
+		printf("%s\n", bytes);
+		say("close", syscall(SYS_close, fd));
+		say("open to write", fd = (int)syscall(SYS_open, path, O_WRONLY));
+		say("write", syscall(SYS_write, fd, "written", 7));
+		say("read", syscall(SYS_read, fd, bytes, sizeof bytes));
+		say("close", syscall(SYS_close, fd));
+	}
+	say("open of nothing", syscall(SYS_open, "/nonexistent", O_RDONLY));
+	say("openat of nothing", syscall(SYS_openat, -1, "nonexistent", O_RDONLY));
+	say("openat of a bad address", syscall(SYS_openat, AT_FDCWD, 8, O_RDONLY));
+	unlink(path);
+}
+
 static void of_devices(void)
 {
 	static const char *const paths[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/"};
@@ -185,6 +212,7 @@ static void of_devices(void)
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
 		int fd = open(paths[i], i == 4 ? O_RDONLY | O_DIRECTORY : O_RDWR);
 
+		memset(bytes, 0, sizeof bytes); /* syscall() takes its last argument from there: nothing random, where it is made at a stop */
 		printf("%s\n", paths[i]);
 		say("read", syscall(SYS_read, fd, bytes, 100));
 		if (i != 3)
@@ -345,6 +373,7 @@ int main(int argc, char **argv)
 	by_number();
 	by_path(argv[0]);
 	by_descriptor(argc > 1 ? argv[1] : "calls.file");
+	of_opened(argc > 1 ? argv[1] : "calls.file");
 	of_devices();
 	of_nowhere(argc > 1 ? argv[1] : "calls.file");
 	of_files(argc > 1 ? argv[1] : "calls.file");

@@ -19,7 +19,7 @@ static void calls_that_are_kept_track_of_stop(void **state)
 		SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_shmat, SYS_shmdt, SYS_madvise, SYS_rt_sigaction, SYS_rt_sigprocmask,
 		SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl, SYS_arch_prctl,
 		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_prlimit64, SYS_unshare, SYS_setns, SYS_dup2, SYS_dup3,
-		SYS_close_range, SYS_openat, SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_modify_ldt, SYS_ioperm,
+		SYS_close_range, SYS_openat2, SYS_creat, SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_modify_ldt, SYS_ioperm,
 	};
 
 	(void)state;
@@ -37,7 +37,7 @@ static void calls_that_may_wait_say_so(void **state)
 	static const uint16_t wait[] = {
 		SYS_pause, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6,
 		SYS_epoll_wait, SYS_epoll_pwait, SYS_wait4, SYS_waitid, SYS_accept, SYS_connect, SYS_sendto, SYS_sendmsg, SYS_recvfrom, SYS_recvmsg,
-		SYS_flock, SYS_fsync, SYS_fdatasync, SYS_semop, SYS_msgsnd, SYS_msgrcv, SYS_sched_yield, SYS_pipe2, SYS_socket, SYS_rt_sigpending,
+		SYS_flock, SYS_fsync, SYS_fdatasync, SYS_semop, SYS_msgsnd, SYS_msgrcv, SYS_sched_yield, SYS_pipe2, SYS_socket, SYS_rt_sigpending, SYS_open, SYS_openat,
 	};
 
 	(void)state;
