@@ -10,6 +10,7 @@
 enum {
 	OUT_FLUSH = 1 << 18,
 	ENTRY_MAX = 72, /* characters of an entry, and what is copied too much behind it */
+	ENTRY_USUAL = 48, /* of most of them */
 	FLAGS_MAX = 32, /* of its flags */
 	HEAD_MAX = 256,
 	CACHE = 512, /* a power of two */
@@ -206,7 +207,9 @@ static char *put_entry(struct script *s, char *p, const struct run_entry *e)
 		t->entry = *e;
 		t->len = (uint32_t)(make_entry(s, t->text, e) - t->text);
 	}
-	memcpy(p, t->text, sizeof t->text);
+	memcpy(p, t->text, ENTRY_USUAL);
+	if (t->len > ENTRY_USUAL)
+		memcpy(p + ENTRY_USUAL, t->text + ENTRY_USUAL, ENTRY_MAX - ENTRY_USUAL);
 	return p + t->len;
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "lib/buf.h"
+#include "lib/error.h"
 #include "lib/slice.h"
 
 enum bt_branch_kind {
@@ -74,7 +75,43 @@ struct bt_branch_codec {
 /* Appends one entry. Layout: doc/FORMAT.md, "Branch entries". */
 void bt_branch_encode(struct bt_branch_codec *c, struct buf *out, const struct bt_branch *b);
 
-/* Reads one entry. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no entry, *b zeroed then. */
-int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, struct bt_branch *b);
+/* The lead byte: kind in bits 0-3, flags in 4-6, bit 7 set when a cycle count follows. */
+enum {
+	BT_BRANCH_LEAD_FLAGS = 4,
+	BT_BRANCH_LEAD_CYCLES = 0x80,
+};
+
+/* Reads one entry. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no entry, *b zeroed then. Here, because whoever reads
+ * millions of them would else wait for its words to come back from memory. */
+static inline int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, struct bt_branch *b)
+{
+	uint64_t from, to, cycles;
+	unsigned lead, kind;
+	bool branch;
+
+	*b = (struct bt_branch){0};
+	if (in->bad || !in->len)
+		return in->bad ? -BT_E_CORRUPT : 0;
+	lead = *in->at++;
+	in->len--;
+	kind = lead & 15;
+	branch = bt_branch_kind_is_branch(kind);
+	if (branch) {
+		from = c->last + (uint64_t)slice_sleb(in);
+		to = from + (uint64_t)slice_sleb(in);
+	} else {
+		from = slice_leb(in);
+		to = slice_leb(in);
+	}
+	cycles = lead & BT_BRANCH_LEAD_CYCLES ? slice_leb(in) : 0;
+	if (in->bad || cycles > UINT16_MAX || kind >= BT_BRANCH_KINDS || (kind == BT_BRANCH_GAP && to >= BT_GAP_REASONS)) {
+		in->bad = true;
+		return -BT_E_CORRUPT;
+	}
+	if (branch)
+		c->last = to;
+	*b = (struct bt_branch){.from = from, .to = to, .kind = (uint8_t)kind, .flags = lead >> BT_BRANCH_LEAD_FLAGS & 7, .cycles = (uint16_t)cycles};
+	return 1;
+}
 
 #endif

@@ -53,12 +53,17 @@ static inline uint64_t slice_u64(struct slice *s) { return slice_uint(s, 8); }
 
 uint64_t slice_leb_any(struct slice *s);
 
-/* Unsigned LEB128 of at most 64 bits; an overlong one marks the slice bad. Histories are made of these, most of them one byte. */
+/* Unsigned LEB128 of at most 64 bits; an overlong one marks the slice bad. Histories are made of these, most of them one byte or two. */
 static inline uint64_t slice_leb(struct slice *s)
 {
 	if (s->len && !s->bad && *s->at < 0x80) {
 		s->len--;
 		return *s->at++;
+	}
+	if (s->len > 1 && !s->bad && s->at[1] < 0x80) {
+		s->len -= 2;
+		s->at += 2;
+		return (s->at[-2] & 0x7fu) | (uint64_t)s->at[-1] << 7;
 	}
 	return slice_leb_any(s);
 }
