@@ -110,7 +110,8 @@ static inline int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, 
 	}
 	if (branch)
 		c->last = to;
-	*b = (struct bt_branch){.from = from, .to = to, .kind = (uint8_t)kind, .flags = lead >> BT_BRANCH_LEAD_FLAGS & 7, .cycles = (uint16_t)cycles};
+	*b = (struct bt_branch){.from = from, .to = to, .kind = (uint8_t)kind, .flags = lead >> BT_BRANCH_LEAD_FLAGS & 7,
+		.cycles = (uint16_t)cycles};
 	return 1;
 }
 
