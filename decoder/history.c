@@ -163,7 +163,7 @@ static bool is_tick(const struct model *m, const struct history_entry *e)
 /* Counts are not known behind a gap in which an unknown number of ticks may have retired. */
 static void advance_gap(struct state *s, const struct bt_branch *b)
 {
-	if (b->to == BT_GAP_START || b->to == BT_GAP_UNDECODED)
+	if (b->to == BT_GAP_START || b->to == BT_GAP_UNDECODED || b->to == BT_GAP_SCRIBBLED)
 		return;
 	s->tick = BT_TICKS_UNKNOWN;
 	s->transfers = 0;

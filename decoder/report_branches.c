@@ -275,7 +275,10 @@ static void put_contradiction(struct report *r, const struct verdict *v)
 	text_printf(&r->t, "do not rely on branches from entry %" PRIu64, e->number);
 	if (e->tick != BT_TICKS_UNKNOWN)
 		text_printf(&r->t, ", tick %" PRIu64 ",", e->tick);
-	text_printf(&r->t, " on (%s at 0x%" PRIx64 "): %s.\n", bt_branch_info[e->kind].name, e->from, verdict_text(v->reason));
+	text_printf(&r->t, " on");
+	if (bt_branch_kind_is_branch(e->kind))
+		text_printf(&r->t, " (%s at 0x%" PRIx64 ")", bt_branch_info[e->kind].name, e->from);
+	text_printf(&r->t, ": %s.\n", verdict_text(v->reason));
 }
 
 static void put_verdict(struct report *r, const struct verdict *v)

@@ -152,6 +152,43 @@ static bool check_entry(struct judge *j, size_t i)
 	return goes_right(j, e) || contradict(j, VERDICT_WRONG_WAY, i);
 }
 
+/* Whether where the task was behind an entry is not behind a point; not before it. */
+static bool is_until(const struct history_entry *e, const struct bt_point *p)
+{
+	return e->tick < p->tick || (e->tick == p->tick && e->transfers <= p->transfers);
+}
+
+static bool is_since(const struct history_entry *e, const struct bt_point *p)
+{
+	return e->tick > p->tick || (e->tick == p->tick && e->transfers >= p->transfers);
+}
+
+/* At each system call at a stop the recorder took what had been noted: nobody can write over that any more. Finds the first entry behind
+ * the last such moment before entry i. */
+static size_t first_in_doubt(const struct judge *j, size_t i)
+{
+	const struct bt_point *taken = NULL;
+
+	for (size_t k = 0; i && k < j->m->event_count; k++) {
+		const struct bt_record *rec = &j->m->events[k].rec;
+
+		if (rec->kind != BT_RECORD_SYSCALL_ENTER || rec->u.syscall_enter.task != j->h->task)
+			continue;
+		if (is_since(&j->h->entries[i - 1], &rec->u.syscall_enter.point))
+			taken = &rec->u.syscall_enter.point;
+	}
+	while (i && (!taken || !is_until(&j->h->entries[i - 1], taken)))
+		i--;
+	return i;
+}
+
+static bool check_gap(struct judge *j, size_t i)
+{
+	const struct history_entry *e = &j->h->entries[i];
+
+	return e->kind != BT_BRANCH_GAP || e->to != BT_GAP_SCRIBBLED || contradict(j, VERDICT_SCRIBBLED, first_in_doubt(j, i));
+}
+
 /* The first entry behind the last gap before end. */
 static size_t unbroken(const struct history *h, size_t end)
 {
@@ -210,8 +247,7 @@ int verdict_find(struct verdict *v, const struct history *h, size_t end, const s
 	if (rc)
 		return rc;
 	for (size_t i = 0; good && i < end; i++)
-		if (is_branch(&h->entries[i]))
-			good = check_entry(&j, i);
+		good = is_branch(&h->entries[i]) ? check_entry(&j, i) : check_gap(&j, i);
 	if (good && check_moment(&j, end, thread) && v->checked)
 		v->state = VERDICT_CONSISTENT;
 	free(j.cache);
@@ -226,6 +262,7 @@ const char *verdict_text(enum verdict_reason reason)
 		[VERDICT_WRONG_WAY] = "the code sends it elsewhere",
 		[VERDICT_NOT_THERE] = "the code does not lead from the last one to where the task stood",
 		[VERDICT_COUNTS] = "their number is not the one that was counted",
+		[VERDICT_SCRIBBLED] = "the program has written over the memory that they were noted in",
 	};
 
 	return texts[reason];

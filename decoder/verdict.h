@@ -18,13 +18,14 @@ enum verdict_reason {
 	VERDICT_WRONG_WAY,  /* a direct branch goes elsewhere */
 	VERDICT_NOT_THERE,  /* the code does not lead from the last entry to the moment */
 	VERDICT_COUNTS,	    /* ticks or transfers at the moment are others: entries since the last gap are missing, or too many */
+	VERDICT_SCRIBBLED,  /* the recorder found nonsense where the program could write */
 	VERDICT_REASONS
 };
 
 struct verdict {
 	enum verdict_state state;
 	enum verdict_reason reason; /* INCONSISTENT */
-	size_t from;		    /* INCONSISTENT: index in the history; the number of entries checked for NOT_THERE */
+	size_t from;		    /* INCONSISTENT: index in the history, of a gap perhaps; the number of entries checked for NOT_THERE */
 	size_t checked;		    /* entries that the code leads to from the one before */
 	size_t count;		    /* of entries that are branches */
 };

@@ -76,7 +76,7 @@ uint64_t branch_log_tick(const struct branch_log *log);
 
 /* Decodes what has not been decoded since the last time and appends it to the ring, a gap before it when some of it has been lost, and
  * leaves the log empty. Of more than a few times `limit` branches (a record may stand for any number of direct jumps) the older ones
- * count as lost. Records that do not fit the code (scribbled on) become a gap of BT_GAP_UNDECODED there; decoding goes on at the next
+ * count as lost. Records that do not fit the code (scribbled on) become a gap of BT_GAP_SCRIBBLED there; decoding goes on at the next
  * record. The ring's counts are those of branch_log_now() afterwards. Bounded by the log's size, whatever the records say. */
 void branch_log_settle(struct branch_log *log, struct branch_ring *ring);
 

@@ -90,7 +90,7 @@ static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
 	else if (u->type == UNIT_WALKED)
 		deliver(d, d->reader.out.entries, d->reader.out.n);
 	else if (u->type == UNIT_UNKNOWN)
-		deliver_gap(d, u, BT_GAP_UNDECODED);
+		deliver_gap(d, u, BT_GAP_SCRIBBLED);
 	else if (u->type == UNIT_COUNT)
 		deliver_gap(d, u, BT_GAP_OFF);
 	else if (u->type == UNIT_BREAK)
@@ -198,7 +198,7 @@ void branch_log_settle(struct branch_log *log, struct branch_ring *ring)
 	settle_all(&d, &now);
 	if (ring->now.transfers != now.transfers) { /* damaged records that were given up */
 		d.reader.context = log->at;
-		gap(&d, BT_GAP_UNDECODED, now.transfers);
+		gap(&d, BT_GAP_SCRIBBLED, now.transfers);
 	}
 	branch_ring_epoch(ring, now.space, now.epoch);
 	branch_log_empty(log);

@@ -256,7 +256,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	if (et->ticks)
 		count_stretch(task, s);
 	else if (s->damaged || s->lost)
-		branch_log_break(task->log, BT_GAP_UNDECODED);
+		branch_log_break(task->log, s->damaged || s->wrecked ? BT_GAP_SCRIBBLED : BT_GAP_UNDECODED);
 	else if (s->arrival == ARRIVED_NOWHERE)
 		branch_log_end(task->log, s->bits, s->regs.rip);
 	else
@@ -303,6 +303,8 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 		return false;
 	if (state_at_place(es->cache, s))
 		return true;
+	if (s->fault) /* nothing comes behind it; and raised once more while it is blocked, it would take the program's handler away */
+		return false;
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, all_but_trap))
 		return false;
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {

@@ -248,6 +248,17 @@ static enum backend_stop go_on(struct backend *b, struct task *task, const struc
 	return s->far && !engine_run(b, task) ? BACKEND_RUNS : BACKEND_GONE;
 }
 
+/* A fault of the cache's own: the program has written over what it needs. The program gets the signal, near where it was; should it go
+ * on, it does so in a region that is made anew. */
+static enum backend_stop wrecked(const struct backend *b, struct task *task, struct engine_space *es, struct stretch *s)
+{
+	stretch_guess_state(task, es, s);
+	s->lost = s->wrecked = true;
+	es->torn = true;
+	engine_note(b, task, "the program has written over the code cache's memory: the fault is the cache's own, the registers are about those of the program");
+	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SIGNAL;
+}
+
 /* A signal while the task was in the cache. A fault is raised again by the instruction itself, at its own address, so that all the
  * kernel tells the program of it is true. */
 static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
@@ -256,16 +267,10 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 
 	if (recognize_posted(task, info))
 		return BACKEND_GONE;
-	s->fault = is_fault(info);
+	s->fault = is_fault(info) && info->si_signo != SIGTRAP;
 	if (!stretch_find_state(task, es, s)) {
-		if (is_fault(info)) { /* the region has been damaged: the program gets what there is */
-			et->in_cache = false;
-			if (!et->ticks)
-				branch_log_break(task->log, BT_GAP_DAMAGED);
-			s->regs.gs_base = et->gs_base;
-			task->regs = s->regs;
-			return BACKEND_SIGNAL;
-		}
+		if (is_fault(info))
+			return wrecked(b, task, es, s);
 		/* Another stop comes first, or the place is far: the signal waits for the next trap of the cache's own. */
 		et->holds = true;
 		et->held = *info;

@@ -137,6 +137,7 @@ struct stretch {
 	bool far;	/* no place was found in many steps */
 	bool undone;	/* its last branch */
 	bool damaged;	/* the records make no sense */
+	bool wrecked;	/* the cache does not work any more: the program has written over what it needs */
 	size_t records; /* how many there were */
 	size_t taken;	/* of them, into the log */
 	uint32_t last_segment; /* of the last one */
@@ -147,7 +148,10 @@ struct stretch {
 /* The task's space with its region in place (made now, if need be), or NULL when there is none to be had. */
 struct engine_space *engine_space_of(struct backend *b, struct task *task);
 
-/* Says in the trace why a program is slow: there is no room for the region. */
+/* Says something of the task in the trace. */
+void engine_note(const struct backend *b, const struct task *task, const char *text);
+
+/* Why a program is slow: there is no room for the region. */
 void engine_note_refusal(const struct backend *b, const struct task *task);
 
 /* Whether a task but this one, which has just left the cache or comes to it, has been stopped there. */

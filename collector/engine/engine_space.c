@@ -129,12 +129,17 @@ static struct engine_space *space_new(const struct processor *processor, pid_t t
 	return es;
 }
 
-void engine_note_refusal(const struct backend *b, const struct task *task)
+void engine_note(const struct backend *b, const struct task *task, const char *text)
 {
 	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer), .time = trace_writer_time(b->writer), .task = task->number,
-				     .text = bt_str("no room for the code cache in this process (addresses taken, or a limit of memory): single-stepped")};
+				     .text = bt_str(text)};
 
 	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
+}
+
+void engine_note_refusal(const struct backend *b, const struct task *task)
+{
+	engine_note(b, task, "no room for the code cache in this process (addresses taken, or a limit of memory): single-stepped");
 }
 
 static bool has_region(const struct engine_space *es) { return es->mapped && !es->window.inherited && es->cache->placed; }

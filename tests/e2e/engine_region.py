@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # A program that unmaps, protects or maps over what the engine keeps in it (programs/region.c), without knowing of it: the same output as natively. What was
-# unmapped is made anew, and it runs on in the cache; where something of the program's lies now, it is stepped, and the trace says so.
+# unmapped is made anew, and it runs on in the cache; where something of the program's lies now, it is stepped, and the trace says so. What it writes there
+# (natively it would fault) makes the verdict that its history cannot be relied on from there.
+import json
 import re
 
 from e2e import *
@@ -32,6 +34,29 @@ def add(name, mode, options):
 for name_ in MADE_ANEW + STEPPED:
     for mode_, options_ in MODES.items():
         add(name_, mode_, options_)
+
+
+def verdict_of(what, status, word):
+    recorded = record([program(), what], ["--backend", "engine", "--snap-exit", "always"])
+    equal(recorded.status, status, "status")
+    check(recorded.out.startswith(word), "output %r" % recorded.out)
+    report = json.loads(execute([BTVIEW, "--json", "-n", "100", recorded.trace]).out)
+    equal(report["verdict"]["state"], "inconsistent", "verdict")
+    dump = execute([BTREC, "dump", recorded.trace]).out.decode()
+    check("reason=scribbled" in dump, "no gap where the program wrote")
+    return dump
+
+
+@case("region: records written over: the verdict")
+def records():
+    dump = verdict_of("scribble-records", 0, b"written ")
+    check("written over" not in dump, "a note, though the cache works")
+
+
+@case("region: table of chains written over: the program is told by a fault, and goes on in a region made anew")
+def table():
+    dump = verdict_of("scribble-table", 5, b"handler ")
+    check("written over the code cache" in dump, "no note of it")
 
 
 @case("region: every case is tried")

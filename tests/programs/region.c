@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* region NAME [ROUNDS, then without threads]: does something to the addresses at which the engine keeps its own, where natively nothing
- * is, and computes on, in a forked child, too. tests/e2e/engine_region.py */
+ * is, and computes on, in a forked child, too; or scribble-records, scribble-table: writes there. tests/e2e/engine_region.py */
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 #define DATA ((size_t)4 << 20)
 #define SIZE ((size_t)68 << 20)
 #define PAGE ((size_t)4096)
+#define RECORDS 0x10000
+#define TABLE1 0x110000
+#define TABLE1_ENTRIES 0x10000
 
 enum {
 	ROUNDS = 300000
@@ -104,9 +108,44 @@ static void go_on(const char *who)
 	fflush(stdout);
 }
 
+/* Writes over what the engine notes of this very stretch, without a stop between: all its code has run before. */
+__attribute__((noinline)) static void scribble(volatile uint64_t *at, size_t n, uint64_t value)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] = value;
+}
+
+static void on_fault(int signo)
+{
+	(void)signo;
+	go_on("handler");
+	_exit(5);
+}
+
+static int scribbles(const char *what)
+{
+	static uint64_t elsewhere[1];
+	int table1 = !strcmp(what, "scribble-table");
+
+	signal(SIGSEGV, on_fault);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 100; i++)
+			compute(10);
+		if (table1)
+			scribble(round ? (void *)(START + TABLE1) : elsewhere, round ? TABLE1_ENTRIES : 1, 0x5a5a5a5a5a5a5a5a);
+		else
+			scribble(round ? (void *)(START + RECORDS) : elsewhere, round ? 1000 : 1, 0x5a5a5a5a5a5a5a5a);
+	}
+	go_on("written");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	rounds = 3000;
+	if (argc > 1 && !strncmp(argv[1], "scribble", 8))
+		return scribbles(argv[1]);
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 		int status = 0;
 

@@ -625,7 +625,7 @@ static void a_stretch_without_code_that_goes_nowhere_is_no_gap(void **state)
 	hand_begin(&h, 0x5000);
 	branch_log_end(h.log, 1, 0x5001); /* how it came there is not known */
 	assert_settled(&h, 10, 2, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
 	hand_release(&h);
 }
 
@@ -748,7 +748,7 @@ static void damaged_records_use_up_the_long_legs_but_no_short_ones(void **state)
 	hand_begin(&h, 0x3000);
 	branch_log_end(h.log, 2, 0x10000 + 16 * 100);
 	assert_settled(&h, 12, 100, 1 + 101);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
 	hand_begin(&h, 0x3000);
 	hand_record(&h, 2, jumps, BRANCH_LOG_DIRECT);
 	branch_log_end(h.log, 1, 0x10000 + 16 * 999); /* not in another settle */
@@ -792,7 +792,7 @@ static void assert_newest_laps(unsigned bits)
 	branch_log_end(h.log, 1, 0x10000 + 16 * 10);
 	branch_log_settle(h.log, &h.ring);
 	assert_in_range(h.ring.next, 1010, 20000); /* of a million and a half */
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 0);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 0);
 	assert_int_equal(h.ring.now.tick, 10 + ticks);
 	assert_int_equal(h.ring.now.transfers, bits == 1 ? 2 + 1000 * LAPS + 10 : 10);
 	for (unsigned i = 1; i <= 10; i++)
@@ -834,7 +834,7 @@ static void a_conditional_that_has_no_bit_is_no_way(void **state)
 	hand_begin(&h, 0x1000);
 	branch_log_end(h.log, 2, 0x2000);
 	assert_settled(&h, 11, 0, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
 	hand_release(&h);
 }
 
@@ -888,7 +888,7 @@ static void records_outside_a_stretch_are_a_gap(void **state)
 	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
 	branch_log_end(h.log, 1, 0x1000);
 	assert_settled(&h, 10, 2, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
 	hand_release(&h);
 }
 
@@ -903,7 +903,7 @@ static void a_cycle_that_leaves_no_record_ends(void **state)
 	hand_begin(&h, 0x1000);
 	branch_log_end(h.log, 1, 0x9000);
 	assert_settled(&h, 10, 2, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_UNDECODED), 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
 	hand_release(&h);
 }
 
@@ -941,7 +941,7 @@ static void a_record_that_cannot_be_is_a_gap(void **state)
 		branch_log_end(h.log, 2, 0x1004);
 		branch_log_branch(h.log, &stepped, false);
 		branch_log_settle(h.log, &h.ring);
-		gaps = count_gaps(&h.ring, BT_GAP_UNDECODED);
+		gaps = count_gaps(&h.ring, BT_GAP_SCRIBBLED);
 		assert_int_equal(gaps, 1);
 		assert_int_equal(h.ring.now.tick, 11 + rows[i].ticks);
 		assert_int_equal(h.ring.now.transfers, 1);

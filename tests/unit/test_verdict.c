@@ -95,6 +95,20 @@ static void a_scribble_anywhere_is_found_where_it_is(void **state)
 		}
 }
 
+/* The recorder has no system call in this trace: nothing before was out of the program's reach. */
+static void nonsense_where_the_program_can_write_is_told(void **state)
+{
+	struct made *t = *state;
+	struct bt_branch b[BRANCHES];
+
+	make_rounds(b);
+	b[10] = (struct bt_branch){.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
+	assert_int_equal(judge(t, b, BRANCHES, NULL).state, VERDICT_CONSISTENT);
+	made_clear(t);
+	b[10].to = BT_GAP_SCRIBBLED;
+	expect_contradiction(judge(t, b, BRANCHES, NULL), VERDICT_SCRIBBLED, 0);
+}
+
 static void entries_that_are_missing_are_found(void **state)
 {
 	struct made *t = *state;
@@ -224,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MADE_TEST(what_the_code_leads_through_is_consistent),
 		MADE_TEST(a_scribble_anywhere_is_found_where_it_is),
+		MADE_TEST(nonsense_where_the_program_can_write_is_told),
 		MADE_TEST(entries_that_are_missing_are_found),
 		MADE_TEST(a_direct_branch_goes_where_its_instruction_says),
 		MADE_TEST(behind_a_gap_the_branch_itself_is_checked),
