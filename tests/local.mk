@@ -119,11 +119,11 @@ FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
-	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt
+	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
-	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt
+	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
 	tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
@@ -188,6 +188,11 @@ tests_fuzz_replay_pt_LDADD = $(HARDWARE_LIBS) $(HARDWARE_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_pt_SOURCES = tests/fuzz/fuzz_pt.c
 tests_fuzz_libfuzzer_pt_LDADD = $(HARDWARE_LIBS) $(HARDWARE_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_pt_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_replay_ring_SOURCES = tests/fuzz/fuzz_ring.c $(REPLAY)
+tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS) $(IPT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_ring_SOURCES = tests/fuzz/fuzz_ring.c
+tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS) $(IPT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 

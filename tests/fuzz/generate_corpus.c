@@ -364,6 +364,34 @@ static void generate_pt(const char *dir)
 	put(dir, "empty", "", 0);
 }
 
+/* Records of 24 bytes up to the end of the input, the head behind them: which of the rings, u64 head, u64 what is new of it. */
+static void put_ring(const char *dir, const char *name, uint8_t which, uint64_t head, uint64_t seen, const uint64_t *words, size_t count)
+{
+	struct buf b = {0};
+
+	buf_u8(&b, which);
+	buf_u64(&b, head);
+	buf_u64(&b, seen);
+	for (size_t i = 0; i < count; i++)
+		buf_u64(&b, words[i]);
+	put_buf(dir, name, &b);
+}
+
+static void generate_ring(const char *dir)
+{
+	/* struct perf_event_header: type, misc, size */
+	static const uint64_t sample = 9 | 24ull << 48, leave = 14 | 1ull << 45 | 24ull << 48, stack = 9 | 72ull << 48;
+	const uint64_t branches[] = {sample, 0x401000, 0x401100, leave, 1000, 1, sample, 0x401110, 0x401000},
+		       samples[] = {stack, 0x401000, 2, 0x401010, 0x401020, 2, 0x401000, 0x401008, 2};
+
+	put_ring(dir, "branches", 0, sizeof branches, sizeof branches, branches, 9);
+	put_ring(dir, "branches-and-what-was-overwritten", 0, 10000, 9999, branches, 9);
+	put_ring(dir, "branches-none-new", 0, sizeof branches, 0, branches, 9);
+	put_ring(dir, "samples", 1, 0, sizeof samples, samples, 9);
+	put_ring(dir, "samples-around-the-end", 1, (uint64_t)-72, 0, samples, 9);
+	put(dir, "empty", "", 0);
+}
+
 static const struct target {
 	const char *name;
 	void (*generate)(const char *dir);
@@ -380,6 +408,7 @@ static const struct target {
 	{"export", generate_model},
 	{"import", generate_import},
 	{"pt", generate_pt},
+	{"ring", generate_ring},
 };
 
 static const struct fault {
