@@ -234,6 +234,10 @@ tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 # The doctor on machines that are not here.
 check_PROGRAMS += tests/tools/simulated_doctor
+SIMULATED_KERNEL = tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h tests/simulated/counter.c \
+	tests/simulated/doctor.c tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c tests/simulated/options.def \
+	tests/simulated/simulated.h
+tests_tools_simulated_doctor_SOURCES = tests/tools/simulated_doctor.c $(SIMULATED_KERNEL)
 tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
@@ -281,10 +285,8 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 
 # btrec run over a simulated kernel and processor.
 check_PROGRAMS += tests/simulated/btrec_simulated
-tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt_writer.c \
-	tests/simulated/pt_writer.h tests/simulated/counter.c tests/simulated/doctor.c \
-	tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c \
-	tests/simulated/options.def tests/simulated/runner.c tests/simulated/simulated.h collector/btrec_run.c collector/btrec_commands.h
+tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/runner.c $(SIMULATED_KERNEL) \
+	collector/btrec_run.c collector/btrec_commands.h
 tests_simulated_btrec_simulated_LDADD = collector/libcollector.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(JANSSON_LIBS) $(FORMAT_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.

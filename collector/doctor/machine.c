@@ -110,7 +110,7 @@ struct machine machine_here(void)
 		.attempt = attempt_here,
 	};
 
-	return (struct machine){.ops = &ops, .perf = &perf_kernel, .sources = true};
+	return (struct machine){.ops = &ops, .perf = &perf_kernel};
 }
 
 long long machine_number(const struct machine *m, const char *path, long long otherwise)

@@ -58,8 +58,7 @@ struct machine_ops {
 struct machine {
 	const struct machine_ops *ops;
 	void *state;
-	const struct perf_kernel *perf; /* events are opened with this */
-	bool sources;			/* branch sources (branch_source.h) are probed with it, too: what btrec run goes by */
+	const struct perf_kernel *perf; /* events are opened with this, and branch sources probed, as btrec run does */
 };
 
 /* The machine that we run on. */

@@ -106,7 +106,7 @@ static void ask_source(const struct doctor *d, struct verdict *v, const char *na
 	struct pmu pmu = {.kernel = d->machine.perf, .source = branch_source_find(name)};
 	struct bt_error err;
 
-	if (!d->machine.sources || v->answer == DOCTOR_NO)
+	if (v->answer == DOCTOR_NO)
 		return;
 	if (!pmu.source) {
 		verdict_set(v, DOCTOR_NO, "the machine has it, this btrec cannot use it yet");
@@ -123,7 +123,6 @@ static void ask_source(const struct doctor *d, struct verdict *v, const char *na
 static void look_for_lbr(struct doctor *d, struct verdict *v)
 {
 	const struct verdict *snapshot;
-	long long depth;
 	int rc;
 
 	if (!has_pmu(d, v))
@@ -142,16 +141,9 @@ static void look_for_lbr(struct doctor *d, struct verdict *v)
 			    PERF_BUSY_LBR);
 		return;
 	}
-	depth = machine_number(&d->machine, PMU_DEVICES "/cpu_core/caps/branches", 0);
-	depth = machine_number(&d->machine, PMU_DEVICES "/cpu/caps/branches", depth);
+	verdict_set(v, DOCTOR_YES, "there");
 	snapshot = doctor_ask(d, DOCTOR_SNAPSHOT);
-	if (snapshot->answer == DOCTOR_YES && depth)
-		verdict_set(v, DOCTOR_YES, "the last %lld branches before a fault", depth);
-	else if (snapshot->answer == DOCTOR_YES)
-		verdict_set(v, DOCTOR_YES, "the last branches before a fault");
-	else
-		verdict_set(v, DOCTOR_PARTLY, "samples now and then, none at the fault: %.150s", snapshot->why);
-	if (v->answer == DOCTOR_PARTLY)
+	if (snapshot->answer != DOCTOR_YES)
 		verdict_change(v, "%s", snapshot->change);
 }
 
@@ -167,8 +159,6 @@ static bool is_isolated(const struct doctor *d)
 static void look_for_bts(struct doctor *d, struct verdict *v)
 {
 	struct perf_cpu cpu;
-	char devices[1024];
-	bool own_pmu;
 	int rc;
 
 	if (!doctor_is_intel(d)) {
@@ -193,17 +183,12 @@ static void look_for_bts(struct doctor *d, struct verdict *v)
 		set_refused(v, rc, "the kernel has no BTS for this processor", PERF_BUSY_LBR);
 		return;
 	}
-	own_pmu = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0 && strstr(devices, " intel_bts");
-	verdict_set(v, DOCTOR_YES, "an event of every branch%s",
-		    !own_pmu && is_isolated(d) ? " (intel_bts is off, by page-table isolation: not needed)" : "");
+	verdict_set(v, DOCTOR_YES, "there");
 }
 
 static void look_for_pt(struct doctor *d, struct verdict *v)
 {
-	static const struct {
-		const char *file, *name;
-	} caps[] = {{"psb_cyc", "cyc"}, {"mtc", "mtc"}, {"ip_filtering", "filters"}, {"ptwrite", "ptwrite"}};
-	char hypervisor[32], found[64] = "", path[128];
+	char hypervisor[32];
 	const struct verdict *perf;
 	int rc;
 
@@ -228,14 +213,7 @@ static void look_for_pt(struct doctor *d, struct verdict *v)
 		set_refused(v, rc, "the kernel has no Intel PT for this processor", PERF_BUSY_PT);
 		return;
 	}
-	for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
-		size_t len = strlen(found);
-
-		snprintf(path, sizeof path, "%s/caps/%s", PT_FOLDER, caps[i].file);
-		if (machine_number(&d->machine, path, 0) > 0)
-			snprintf(found + len, sizeof found - len, "%s%s", len ? ", " : "", caps[i].name);
-	}
-	verdict_set(v, DOCTOR_YES, "intel_pt%s%s", *found ? " with " : "", found);
+	verdict_set(v, DOCTOR_YES, "there");
 }
 
 void probe_lbr(struct doctor *d, struct verdict *v)
@@ -246,8 +224,13 @@ void probe_lbr(struct doctor *d, struct verdict *v)
 
 void probe_bts(struct doctor *d, struct verdict *v)
 {
+	size_t len;
+
 	look_for_bts(d, v);
 	ask_source(d, v, "bts");
+	len = strlen(v->why);
+	if (v->answer == DOCTOR_YES && is_isolated(d))
+		snprintf(v->why + len, sizeof v->why - len, " (page-table isolation turns off intel_bts only, which is not needed)");
 }
 
 void probe_pt(struct doctor *d, struct verdict *v)

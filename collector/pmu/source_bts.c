@@ -34,9 +34,16 @@ bool bts_has_erratum(const struct perf_cpu *c)
 	return c->family == 6 && c->model < 256 && memchr(models, (int)c->model, sizeof models);
 }
 
+/* Of two PMUs (PERF_PMU_TYPE_SHIFT, Linux 5.13): what runs on the cores of the smaller ones is idle time of the event, and so a gap. */
+static bool is_hybrid(const struct perf_kernel *k)
+{
+	return perf_pmu_type(k, "cpu_core") > 0;
+}
+
 static int open_branches(const struct perf_kernel *k, pid_t tid)
 {
-	const struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+	uint64_t larger = is_hybrid(k) ? (uint64_t)perf_pmu_type(k, "cpu_core") << 32 : 0;
+	const struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS | larger,
 		.sample_period = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR, .read_format = PERF_IDLE_FORMAT,
 		.exclude_kernel = 1, .exclude_hv = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC};
@@ -104,7 +111,9 @@ static int bts_probe(struct pmu *p, struct bt_error *err)
 	if (rc < 0)
 		return rc;
 	snprintf(p->how, sizeof p->how, "all taken branches of user code, up to %u between two stops", (unsigned)(t.ring.size / BTS_RECORD));
-	if (t.ring.size < RING_WANTED)
+	if (is_hybrid(p->kernel))
+		snprintf(p->lacking, sizeof p->lacking, "nothing is recorded on the smaller cores: taskset -c $(cat /sys/devices/cpu_core/cpus) btrec run ...");
+	else if (t.ring.size < RING_WANTED)
 		snprintf(p->lacking, sizeof p->lacking, "more would need kernel.perf_event_mlock_kb or ulimit -l raised");
 	else if (t.switches < 0)
 		snprintf(p->lacking, sizeof p->lacking, "arrivals and departures need Linux 4.3");

@@ -269,7 +269,7 @@ MACHINES = {
         "built=0": "partly", "kernel=515": "partly", "amd=1,kernel=610,counted=0": "partly",
     },
     "bts": {
-        "bts=1": "yes", "bts=0": "no", "amd=1": "no", "model=0x1a": "no", "model=0x3a": "no", "lbr_used=1": "yes", "bts_used=1": "no", "pt_used=1": "no", "pmu=0": "no", "seccomp=1": "no",
+        "bts=1": "yes", "hybrid=1": "partly", "bts=0": "no", "amd=1": "no", "model=0x1a": "no", "model=0x3a": "no", "lbr_used=1": "yes", "bts_used=1": "no", "pt_used=1": "no", "pmu=0": "no", "seccomp=1": "no",
         "paranoid=3,capabilities=0": "no", "paranoid=3": "yes", "capabilities=0": "partly", "capabilities=0,memlock=8388608": "yes",
     },
     "pt": {

@@ -27,9 +27,9 @@ struct store {
 static int claims(struct sim *s, const struct perf_event_attr *a, pid_t tid)
 {
 	(void)tid;
-	if (a->type != PERF_TYPE_HARDWARE || a->config != PERF_COUNT_HW_BRANCH_INSTRUCTIONS || a->freq || a->sample_period != 1)
+	if (a->type != PERF_TYPE_HARDWARE || (uint32_t)a->config != PERF_COUNT_HW_BRANCH_INSTRUCTIONS || a->freq || a->sample_period != 1)
 		return 0;
-	if (!s->o.pmu)
+	if (!s->o.pmu || (!s->o.hybrid && a->config >> 32))
 		return -ENOENT;
 	if (!s->o.bts || s->o.amd || !a->exclude_kernel || a->precise_ip)
 		return -EOPNOTSUPP;

@@ -91,22 +91,18 @@ static int call_helper(struct sim *s)
 	return (int)info.helper;
 }
 
+int sim_try(struct sim *s, enum machine_attempt what)
+{
+	int rc = what == TRY_PERF ? open_event(s) : call_helper(s);
+
+	return what == TRY_BPF && rc != -EPERM ? 0 : rc;
+}
+
 static int sim_attempt(void *state, enum machine_attempt what)
 {
-	struct sim *s = state;
-	int rc;
+	bool own = what == TRY_PERF || what == TRY_BPF || what == TRY_SNAPSHOT;
 
-	switch (what) {
-	case TRY_PERF:
-		return open_event(s);
-	case TRY_BPF:
-		rc = call_helper(s);
-		return rc == -EPERM ? rc : 0;
-	case TRY_SNAPSHOT:
-		return call_helper(s);
-	default:
-		return machine_attempt_here(what);
-	}
+	return own ? sim_try(state, what) : machine_attempt_here(what);
 }
 
 struct machine sim_machine(struct perf_kernel *kernel)
@@ -120,5 +116,5 @@ struct machine sim_machine(struct perf_kernel *kernel)
 		.attempt = sim_attempt,
 	};
 
-	return (struct machine){.ops = &ops, .state = kernel->arg, .perf = kernel, .sources = true};
+	return (struct machine){.ops = &ops, .state = kernel->arg, .perf = kernel};
 }

@@ -189,7 +189,7 @@ bool sim_ring_write(struct sim_event *e, const void *record, size_t size)
 
 static bool capable(const struct sim *s)
 {
-	return s->o.capabilities >> CAP_PERFMON_BIT & 1 || s->o.capabilities >> CAP_SYS_ADMIN & 1;
+	return (s->o.kernel >= 508 && s->o.capabilities >> CAP_PERFMON_BIT & 1) || s->o.capabilities >> CAP_SYS_ADMIN & 1;
 }
 
 /* The rules that hold for every event, before it is known whose it is (perf_copy_attr, SYSCALL perf_event_open). */
@@ -223,6 +223,8 @@ static int sim_open(void *arg, const struct perf_event_attr *attr, pid_t tid, in
 	(void)flags;
 	if (s->o.nosys)
 		return -ENOSYS;
+	if (s->o.seccomp > 1)
+		abort();
 	if (s->o.seccomp)
 		return -EPERM;
 	rc = check_attr(s, attr);

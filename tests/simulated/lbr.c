@@ -354,7 +354,7 @@ int sim_snap_open(void *arg, void **snap, struct snap_info *info, struct bt_erro
 	*info = (struct snap_info){.helper = -ENOENT};
 	if (!s->o.built)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this btrec was built without BPF: simulated");
-	if ((s->o.capabilities & need) != need && !(s->o.capabilities >> CAP_SYS_ADMIN & 1))
+	if (((s->o.capabilities & need) != need || s->o.kernel < 508) && !(s->o.capabilities >> CAP_SYS_ADMIN & 1))
 		return bt_fail(err, BT_E_PERMISSION, 0, "BPF programs need the capabilities BPF and PERFMON (Linux 5.8), or SYS_ADMIN");
 	if (s->o.kernel < 516)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0,

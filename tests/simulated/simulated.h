@@ -150,6 +150,9 @@ extern const struct backend_ops sim_runner_ops;
 /* kernel: sim_perf_ops over the machine. */
 struct machine sim_machine(struct perf_kernel *kernel);
 
+/* What comes of TRY_PERF, TRY_BPF and TRY_SNAPSHOT. */
+int sim_try(struct sim *s, enum machine_attempt what);
+
 /* ---- options.c ---- */
 
 /* Reads "name=value,...". Returns 0 or -BT_E_MISUSE. */

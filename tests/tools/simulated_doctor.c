@@ -2,8 +2,8 @@
 /* simulated_doctor [--json] MACHINE: what btrec doctor says on a machine that is not here; its exit status is btrec's.
  * simulated_doctor --list: the names of the machines.
  *
- * A machine is described by what it has; files and attempts follow from that by the kernel's rules: perf_event_open(2), bpf(2), ptrace(2),
- * Documentation/admin-guide/LSM/Yama.rst, and the kernel versions of doc/SOURCES.md. */
+ * A machine is described by what it has; what has to do with events and BPF is answered by tests/simulated (options.def); files and other
+ * attempts follow by the kernel's rules: ptrace(2), Documentation/admin-guide/LSM/Yama.rst. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -13,97 +13,57 @@
 #include <string.h>
 
 #include "collector/doctor/doctor.h"
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#define CAP_BPF 39
-#endif
-
-#define ALL_CAPABILITIES 0x1ffffffffffull
-enum {
-	PT_TYPE = 8,
-};
+#include "tests/simulated/simulated.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 
 struct simulated {
 	const char *name;
-	const char *vendor, *flags;
-	int family, model;
-	const char *pmu; /* its name, NULL: none */
-	int depth;	 /* of branch records, 0: none */
-	bool bts, pt, pti, brs, hybrid;
+	const char *options; /* of the simulation (options.def) */
+	const char *pmu;     /* its name */
+	bool pti;
 	const char *hypervisor; /* CPUID's signature */
-	int major, minor;	/* of the kernel */
-	uint64_t capabilities;
-	int paranoid;
 	int yama;	 /* -1: not in the kernel */
 	unsigned filter; /* attempts that a seccomp filter refuses, bits; TRY_PERF: all events */
 	int filter_errno; /* 0: it kills */
-	bool bts_in_use;
 	uint64_t as_limit_mb, memlock_kb;
 	int overcommit;
 	uint64_t file_system;
 	const char *core_pattern, *urls;
 	const char *proc; /* "no", "other" */
 	bool no_execmem, debuginfod;
+	struct sim *sim;
 };
 
-#define INTEL .vendor = "GenuineIntel", .family = 6
-#define SKYLAKE INTEL, .model = 0x5e, .flags = "fpu vme ds bts intel_pt", .pmu = "skylake", .depth = 32, .bts = true, .pt = true
-#define LINUX(x, y) .major = x, .minor = y
-#define USUAL .paranoid = 2, .yama = 1
-#define ROOT .capabilities = ALL_CAPABILITIES
-#define ZEN .vendor = "AuthenticAMD", .family = 25, .flags = "fpu vme", .pmu = "", .depth = 16
+#define SKYLAKE(more) .pmu = "skylake", .options = "model=0x5e,depth=32,pt=1," more
+#define ZEN(more) .options = "amd=1,depth=16," more
+#define VIRTUAL(more) .options = "pmu=0,bts=0,depth=0,model=0x6a," more
+#define USER ",capabilities=0"
 #define DOCKER (1u << TRY_PERF | 1u << TRY_PTRACE | 1u << TRY_SINGLE_BLOCK | 1u << TRY_VM_READ | 1u << TRY_BPF | 1u << TRY_SNAPSHOT)
 
-static const struct simulated machines[] = {
-	{.name = "skylake-user", SKYLAKE, LINUX(6, 1), USUAL},
-	{.name = "skylake-root", SKYLAKE, LINUX(6, 1), USUAL, ROOT},
-	{.name = "skylake-paranoid-4", SKYLAKE, LINUX(6, 1), .paranoid = 4, .yama = 1},
-	{.name = "skylake-pti-root", SKYLAKE, .pti = true, LINUX(5, 15), USUAL, ROOT},
-	{.name = "skylake-bts-in-use", SKYLAKE, .bts_in_use = true, LINUX(6, 1), USUAL},
-	{.name = "skylake-yama-2", SKYLAKE, LINUX(6, 1), .paranoid = 2, .yama = 2},
-	{.name = "skylake-yama-3-root", SKYLAKE, LINUX(6, 1), .paranoid = 2, .yama = 3, ROOT},
-	{.name = "skylake-container", SKYLAKE, LINUX(6, 1), USUAL, .capabilities = 0xa80425fb, .filter = DOCKER, .filter_errno = EPERM},
-	{.name = "skylake-killing-filter", SKYLAKE, LINUX(6, 1), USUAL, ROOT, .filter = 1u << TRY_PERF},
-	{.name = "filter-without-memfd", SKYLAKE, LINUX(6, 1), USUAL, .filter = 1u << TRY_MEMFD, .filter_errno = ENOSYS},
-	{.name = "nehalem-root", INTEL, .model = 0x1a, .flags = "fpu vme ds bts", .pmu = "nehalem", .depth = 16, .bts = true,
-	 LINUX(6, 1), .paranoid = 2, .yama = -1, ROOT},
-	{.name = "raptor-lake-root", INTEL, .hybrid = true, .model = 0xb7, .flags = "fpu ds bts intel_pt",
-	 .pmu = "alderlake_hybrid", .depth = 32, .bts = true, .pt = true, LINUX(6, 8), USUAL, ROOT},
-	{.name = "zen4-linux-6.1-root", ZEN, .model = 0x61, LINUX(6, 1), USUAL, ROOT},
-	{.name = "zen4-linux-6.10-root", ZEN, .model = 0x61, LINUX(6, 10), USUAL, ROOT},
-	{.name = "zen3-root", ZEN, .model = 0x21, .brs = true, LINUX(6, 1), USUAL, ROOT},
-	{.name = "cloud-vm", INTEL, .model = 0x6a, .flags = "fpu vme hypervisor", .hypervisor = "KVMKVMKVM", LINUX(5, 10),
-	 USUAL, .file_system = 0x01021994, .core_pattern = "|/usr/lib/systemd/systemd-coredump %P %u", .urls = "https://debuginfod.example.org", .debuginfod = true},
-	{.name = "small-limits", INTEL, .model = 0x6a, .flags = "fpu", .hypervisor = "Microsoft Hv", LINUX(5, 15), USUAL,
-	 .as_limit_mb = 50, .memlock_kb = 64, .overcommit = 2},
-	{.name = "no-executable-memory", SKYLAKE, LINUX(6, 1), USUAL, .no_execmem = true},
-	{.name = "no-proc", SKYLAKE, LINUX(6, 1), USUAL, .proc = "other", .urls = "https://debuginfod.example.org"},
-	{.name = "old-kernel", SKYLAKE, LINUX(4, 19), USUAL},
+static struct simulated machines[] = {
+	{.name = "skylake-user", SKYLAKE("kernel=601" USER), .yama = 1},
+	{.name = "skylake-root", SKYLAKE("kernel=601"), .yama = 1},
+	{.name = "skylake-paranoid-4", SKYLAKE("kernel=601,paranoid=4" USER), .yama = 1},
+	{.name = "skylake-pti-root", SKYLAKE("kernel=515"), .pti = true, .yama = 1},
+	{.name = "skylake-bts-in-use", SKYLAKE("kernel=601,bts_used=1" USER), .yama = 1},
+	{.name = "skylake-yama-2", SKYLAKE("kernel=601" USER), .yama = 2},
+	{.name = "skylake-yama-3-root", SKYLAKE("kernel=601"), .yama = 3},
+	{.name = "skylake-container", SKYLAKE("kernel=601,seccomp=1,capabilities=0xa80425fb"), .yama = 1, .filter = DOCKER, .filter_errno = EPERM},
+	{.name = "skylake-killing-filter", SKYLAKE("kernel=601,seccomp=2"), .yama = 1, .filter = 1u << TRY_PERF},
+	{.name = "filter-without-memfd", SKYLAKE("kernel=601" USER), .yama = 1, .filter = 1u << TRY_MEMFD, .filter_errno = ENOSYS},
+	{.name = "nehalem-root", .pmu = "nehalem", .options = "model=0x1a,depth=16,kernel=601", .yama = -1},
+	{.name = "raptor-lake-root", .pmu = "alderlake_hybrid", .options = "hybrid=1,arch=1,coexist=1,model=0xb7,depth=32,pt=1,kernel=608", .yama = 1},
+	{.name = "zen4-linux-6.1-root", ZEN("kernel=601"), .yama = 1},
+	{.name = "zen4-linux-6.10-root", ZEN("kernel=610"), .yama = 1},
+	{.name = "zen3-root", ZEN("brs=1,kernel=601"), .yama = 1},
+	{.name = "cloud-vm", VIRTUAL("kernel=510" USER), .hypervisor = "KVMKVMKVM", .yama = 1, .file_system = 0x01021994,
+	 .core_pattern = "|/usr/lib/systemd/systemd-coredump %P %u", .urls = "https://debuginfod.example.org", .debuginfod = true},
+	{.name = "small-limits", VIRTUAL("kernel=515" USER), .hypervisor = "Microsoft Hv", .yama = 1, .as_limit_mb = 50, .memlock_kb = 64, .overcommit = 2},
+	{.name = "no-executable-memory", SKYLAKE("kernel=601" USER), .yama = 1, .no_execmem = true},
+	{.name = "no-proc", SKYLAKE("kernel=601" USER), .yama = 1, .proc = "other", .urls = "https://debuginfod.example.org"},
+	{.name = "old-kernel", SKYLAKE("kernel=419" USER), .yama = 1},
 };
-
-static bool has(const struct simulated *s, int capability)
-{
-	return s->capabilities >> capability & 1;
-}
-
-static bool from(const struct simulated *s, int major, int minor)
-{
-	return s->major > major || (s->major == major && s->minor >= minor);
-}
-
-/* CAP_PERFMON and CAP_BPF are of Linux 5.8. */
-static bool perfmon(const struct simulated *s)
-{
-	return has(s, CAP_SYS_ADMIN) || (from(s, 5, 8) && has(s, CAP_PERFMON));
-}
-
-static bool may_bpf(const struct simulated *s)
-{
-	return has(s, CAP_SYS_ADMIN) || (from(s, 5, 8) && has(s, CAP_BPF) && has(s, CAP_PERFMON));
-}
 
 /* ---- Files ---- */
 
@@ -143,35 +103,27 @@ static int simulated_read(void *state, const char *path, char *out, size_t size)
 {
 	const struct simulated *s = state;
 
-	if (!strcmp(path, "/proc/cpuinfo"))
-		return put(out, size,
-			   "processor\t: 0\nvendor_id\t: %s\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: of the tests\nflags\t\t: %s\n\n",
-			   s->vendor, s->family, s->model, s->flags);
+	ssize_t n = sim_perf_ops.file(s->sim, path, out, size);
+
+	if (n >= 0)
+		return (int)n;
 	if (!strcmp(path, "/proc/self/status"))
-		return put(out, size, "Name:\tbtrec\nTracerPid:\t0\nCapEff:\t%016" PRIx64 "\nSeccomp:\t%d\nSeccomp_filters:\t%d\n", s->capabilities,
+		return put(out, size, "Name:\tbtrec\nTracerPid:\t0\nCapEff:\t%016" PRIx64 "\nSeccomp:\t%d\nSeccomp_filters:\t%d\n", s->sim->o.capabilities,
 			   s->filter ? 2 : 0, s->filter != 0);
 	if (!strcmp(path, "/proc/self/limits"))
 		return put_limits(s, out, size);
 	if (!strcmp(path, "/proc/sys/kernel/osrelease"))
-		return put(out, size, "%d.%d.0-test\n", s->major, s->minor);
+		return put(out, size, "%u.%u.0-test\n", (unsigned)s->sim->o.kernel / 100, (unsigned)s->sim->o.kernel % 100);
 	if (!strcmp(path, "/proc/sys/kernel/core_pattern"))
 		return put(out, size, "%s\n", s->core_pattern ? s->core_pattern : "core");
-	if (!strcmp(path, "/proc/sys/kernel/perf_event_paranoid"))
-		return put_number(out, size, true, s->paranoid);
 	if (!strcmp(path, "/proc/sys/kernel/perf_event_mlock_kb"))
 		return put_number(out, size, true, s->memlock_kb ? 4 : 516);
 	if (!strcmp(path, "/proc/sys/kernel/yama/ptrace_scope"))
 		return put_number(out, size, s->yama >= 0, s->yama);
 	if (!strcmp(path, "/proc/sys/vm/overcommit_memory"))
 		return put_number(out, size, true, s->overcommit);
-	if (!strcmp(path, DEVICES "/intel_pt/type") || !strcmp(path, DEVICES "/intel_pt/caps/mtc") || !strcmp(path, DEVICES "/intel_pt/caps/psb_cyc"))
-		return put_number(out, size, s->pt, PT_TYPE);
-	if (!strcmp(path, DEVICES "/cpu_core/type"))
-		return put_number(out, size, s->hybrid, 4);
-	if (!strcmp(path, s->hybrid ? DEVICES "/cpu_core/caps/branches" : DEVICES "/cpu/caps/branches"))
-		return put_number(out, size, s->depth && from(s, 5, 12), s->depth);
-	if (!strcmp(path, s->hybrid ? DEVICES "/cpu_core/caps/pmu_name" : DEVICES "/cpu/caps/pmu_name"))
-		return s->pmu && *s->pmu ? put(out, size, "%s\n", s->pmu) : -ENOENT;
+	if (!strcmp(path, s->sim->o.hybrid ? DEVICES "/cpu_core/caps/pmu_name" : DEVICES "/cpu/caps/pmu_name"))
+		return s->pmu ? put(out, size, "%s\n", s->pmu) : -ENOENT;
 	if (!strcmp(path, "/sys/devices/system/cpu/vulnerabilities/meltdown"))
 		return put(out, size, s->pti ? "Mitigation: PTI\n" : "Not affected\n");
 	if (!strcmp(path, "/usr/lib64/libdebuginfod.so.1"))
@@ -187,9 +139,8 @@ static int simulated_list(void *state, const char *path, char *out, size_t size)
 
 	if (strcmp(path, DEVICES) != 0)
 		return -ENOENT;
-	/* bts_init refuses where the kernel's page tables are isolated. */
-	return put(out, size, " breakpoint%s%s%s msr software tracepoint",
-		   !s->pmu ? "" : s->hybrid ? " cpu_atom cpu_core" : " cpu", s->bts && !s->pti ? " intel_bts" : "", s->pt ? " intel_pt" : "");
+	return put(out, size, " breakpoint%s%s msr software tracepoint", !s->sim->o.pmu ? "" : s->sim->o.hybrid ? " cpu_atom cpu_core" : " cpu",
+		   s->sim->o.pt ? " intel_pt" : "");
 }
 
 static void simulated_cpuid(void *state, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
@@ -222,76 +173,12 @@ static int simulated_directory(void *state, struct machine_directory *out)
 
 static int try_ptrace(const struct simulated *s)
 {
-	return s->yama == 3 || (s->yama == 2 && !has(s, CAP_SYS_PTRACE)) ? -EPERM : 0;
+	return s->yama == 3 || (s->yama == 2 && !(s->sim->o.capabilities >> CAP_SYS_PTRACE & 1)) ? -EPERM : 0;
 }
 
 static int refused(const struct simulated *s)
 {
 	return s->filter_errno ? -s->filter_errno : -MACHINE_KILLED;
-}
-
-/* perf_event_open(2): what may be measured, then whose the event is. */
-static int simulated_open(void *arg, const struct perf_event_attr *attr, pid_t tid, int cpu, int group, unsigned long flags)
-{
-	const struct simulated *s = arg;
-	bool branches = attr->sample_type & PERF_SAMPLE_BRANCH_STACK, intel = !strcmp(s->vendor, "GenuineIntel");
-
-	(void)tid;
-	(void)cpu;
-	(void)group;
-	(void)flags;
-	if (s->filter >> TRY_PERF & 1)
-		abort(); /* it would kill who asks */
-	if ((s->paranoid > 2 || !attr->exclude_kernel) && !perfmon(s))
-		return -EACCES;
-	if (attr->type == PERF_TYPE_BREAKPOINT || attr->type == PERF_TYPE_SOFTWARE)
-		return 3;
-	if (attr->type == PT_TYPE)
-		return s->pt ? 3 : -ENOENT;
-	if (!s->pmu || attr->type != PERF_TYPE_HARDWARE || (attr->config >> 32 != 0) != s->hybrid)
-		return -ENOENT;
-	if (branches)
-		return s->brs ? -EINVAL : !s->depth ? -EOPNOTSUPP : s->bts_in_use ? -EBUSY : 3;
-	if (intel && (uint32_t)attr->config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS && attr->sample_period == 1)
-		return s->bts ? 3 : -EOPNOTSUPP;
-	return 3;
-}
-
-static void simulated_close(void *arg, int fd)
-{
-	(void)arg;
-	if (fd != 3)
-		abort();
-}
-
-static ssize_t simulated_file(void *arg, const char *path, char *out, size_t size)
-{
-	return simulated_read(arg, path, out, size);
-}
-
-static const struct perf_ops simulated_perf = {
-	.open = simulated_open,
-	.close = simulated_close,
-	.file = simulated_file,
-};
-
-static int try_perf(const struct simulated *s)
-{
-	const struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1};
-	int fd = simulated_open((void *)(uintptr_t)s, &attr, 0, -1, -1, 0);
-
-	return fd < 0 ? fd : 0;
-}
-
-static int try_snapshot(const struct simulated *s)
-{
-	if (!may_bpf(s))
-		return -EPERM;
-	if (!from(s, 5, 16)) /* the verifier does not know the helper */
-		return -EINVAL;
-	if (!s->depth || s->brs || (!strcmp(s->vendor, "AuthenticAMD") && !from(s, 6, 10)))
-		return -ENOENT;
-	return 384;
 }
 
 static int simulated_attempt(void *state, enum machine_attempt what)
@@ -308,20 +195,18 @@ static int simulated_attempt(void *state, enum machine_attempt what)
 	case TRY_REGION:
 		return s->no_execmem ? -EACCES : s->as_limit_mb && s->as_limit_mb < 100 ? -ENOMEM : 0;
 	case TRY_BPF:
-		return may_bpf(s) ? 0 : -EPERM;
 	case TRY_SNAPSHOT:
-		return try_snapshot(s);
+	case TRY_PERF:
+		return sim_try(s->sim, what);
 	case TRY_SINGLE_BLOCK:
 		return try_ptrace(s) ? -EPERM : s->hypervisor ? MACHINE_BLOCK_SIZE : MACHINE_BLOCK_BRANCHES;
 	case TRY_CPUID_TRAP:
-		return strcmp(s->vendor, "GenuineIntel") || s->hypervisor ? -ENODEV : 1;
+		return s->sim->o.amd || s->hypervisor ? -ENODEV : 1;
 	case TRY_RDTSC_TRAP:
 		return 1;
 	case TRY_VM_READ:
 	case TRY_MEMFD:
 		return 0;
-	case TRY_PERF:
-		return try_perf(s);
 	default:
 		abort();
 	}
@@ -336,7 +221,7 @@ static const struct machine_ops simulated_ops = {
 	.attempt = simulated_attempt,
 };
 
-static const struct simulated *find(const char *name)
+static struct simulated *find(const char *name)
 {
 	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++)
 		if (!strcmp(machines[i].name, name))
@@ -346,9 +231,10 @@ static const struct simulated *find(const char *name)
 
 int main(int argc, char **argv)
 {
-	const struct simulated *s = find(argv[argc - 1]);
-	struct perf_kernel kernel = {.ops = &simulated_perf, .arg = (void *)(uintptr_t)s};
+	struct simulated *s = find(argv[argc - 1]);
+	struct perf_kernel kernel = {.ops = &sim_perf_ops};
 	struct doctor doctor;
+	struct sim *sim;
 	struct bt_error err;
 	int rc;
 
@@ -357,9 +243,14 @@ int main(int argc, char **argv)
 			puts(machines[i].name);
 		return 0;
 	}
-	if (!s)
+	sim = s ? calloc(1, sizeof *sim) : NULL;
+	if (!sim || sim_options_parse(&sim->o, s->options, &err))
 		return 99;
-	doctor_init(&doctor, (struct machine){.ops = &simulated_ops, .state = (void *)(uintptr_t)s, .perf = &kernel});
+	kernel.arg = s->sim = sim;
+	sim->o.memlock = (s->memlock_kb ? s->memlock_kb : 8192) << 10;
+	doctor_init(&doctor, (struct machine){.ops = &simulated_ops, .state = s, .perf = &kernel});
 	rc = argc == 3 ? doctor_print_json(stdout, &doctor, &err) : doctor_print_text(stdout, &doctor);
+	sim_release(sim);
+	free(sim);
 	return rc < 0 ? 99 : rc ? 0 : bt_error_exit_status(BT_E_NO_HARDWARE);
 }
