@@ -30,8 +30,13 @@ struct stream {
 	struct buf records;
 };
 
+struct stream_slot {
+	struct stream *stream; /* NULL: nothing is buffered */
+	uint64_t written;      /* then: blocks of it, 0: no file yet */
+};
+
 struct stream_list {
-	struct stream **at; /* indexed by number */
+	struct stream_slot *at; /* indexed by number */
 	size_t count;
 };
 
@@ -127,7 +132,7 @@ static struct stream *stream_get(struct stream_list *l, enum bt_file_kind kind, 
 {
 	if (number >= l->count) {
 		size_t count = (size_t)number + 16 + l->count / 2;
-		struct stream **at = realloc(l->at, count * sizeof *at);
+		struct stream_slot *at = realloc(l->at, count * sizeof *at);
 
 		if (!at)
 			return NULL;
@@ -135,14 +140,18 @@ static struct stream *stream_get(struct stream_list *l, enum bt_file_kind kind, 
 		l->at = at;
 		l->count = count;
 	}
-	if (!l->at[number]) {
-		l->at[number] = calloc(1, sizeof *l->at[number]);
-		if (!l->at[number])
+	if (!l->at[number].stream) {
+		struct stream *fresh = calloc(1, sizeof *fresh);
+
+		if (!fresh)
 			return NULL;
-		l->at[number]->kind = kind;
-		l->at[number]->number = number;
+		fresh->kind = kind;
+		fresh->number = number;
+		fresh->ordinal = l->at[number].written;
+		fresh->begun = fresh->ordinal;
+		l->at[number].stream = fresh;
 	}
-	return l->at[number];
+	return l->at[number].stream;
 }
 
 /* Writing failed: from here on nothing is written but, into the room of the reserve, the record that says so. */
@@ -164,8 +173,11 @@ static void stop(struct trace_writer *w, int failure)
 
 static void stream_flush(struct trace_writer *w, struct stream *s)
 {
-	int failure = w->stopped ? 0 : stream_write(w, s);
+	/* What is named goes before what names it: a trace cut off between two writes has no dangling numbers. */
+	int failure = w->stopped || s->kind != BT_FILE_EVENTS ? 0 : stream_write(w, &w->objects);
 
+	if (!failure && !w->stopped)
+		failure = stream_write(w, s);
 	if (failure)
 		stop(w, failure);
 }
@@ -393,16 +405,30 @@ uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len
 	return object;
 }
 
+static void stream_free(struct stream *s)
+{
+	if (s)
+		buf_release(&s->records);
+	free(s);
+}
+
+/* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory is kept: there may be a million. */
 static void list_flush(struct trace_writer *w, struct stream_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (l->at[i])
-			stream_empty(w, l->at[i]);
+	for (size_t i = 0; i < l->count; i++) {
+		struct stream *s = l->at[i].stream;
+
+		if (s && (s->records.len || s->records.failed)) {
+			stream_empty(w, s);
+		} else if (s) {
+			l->at[i] = (struct stream_slot){.written = s->ordinal};
+			stream_free(s);
+		}
+	}
 }
 
 void trace_writer_flush(struct trace_writer *w)
 {
-	/* What is named goes before what names it: a trace cut off between two writes has no dangling numbers. */
 	stream_flush(w, &w->objects);
 	list_flush(w, &w->branches);
 	list_flush(w, &w->events);
@@ -415,11 +441,8 @@ int trace_writer_stopped(const struct trace_writer *w)
 
 static void list_release(struct stream_list *l)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		if (l->at[i])
-			buf_release(&l->at[i]->records);
-		free(l->at[i]);
-	}
+	for (size_t i = 0; i < l->count; i++)
+		stream_free(l->at[i].stream);
 	free(l->at);
 }
 

@@ -447,6 +447,30 @@ static void big_streams_go_out_in_blocks(void **state)
 	free(noise);
 }
 
+/* A recorder that is killed leaves no record that names an object which is not there. */
+static void objects_go_out_before_events_that_may_name_them(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	struct bt_record_note note = {.seq = 1, .text = bt_str("a long line of text, of which there are many")};
+	uint16_t kinds[64];
+	struct bt_error err;
+	struct trace *t;
+	struct stat st;
+	char file[128];
+	size_t n;
+
+	assert_int_equal(trace_writer_object(w, "bytes", 5), 1);
+	snprintf(file, sizeof file, "%s/events-0", f->path);
+	while (stat(file, &st)) /* before any flush */
+		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
+	assert_int_equal(n, 1);
+	trace_close(t);
+	trace_writer_close(w);
+}
+
 static void what_no_block_can_hold_is_left_out_and_said(void **state)
 {
 	struct fixture *f = *state;
@@ -561,6 +585,7 @@ int main(void)
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(memory_reads_as_the_disk_does),
 		WITH_DIR(big_streams_go_out_in_blocks),
+		WITH_DIR(objects_go_out_before_events_that_may_name_them),
 		WITH_DIR(what_no_block_can_hold_is_left_out_and_said),
 		WITH_DIR(a_file_size_limit_is_recorded),
 		WITH_DIR(a_full_disk_is_recorded),
