@@ -314,7 +314,7 @@ static bool redirect(struct task *task, struct limits_call *c, int arg, uint64_t
 
 static void undo_redirect(struct task *task, const struct limits_call *c, int arg)
 {
-	struct rlimit there;
+	struct rlimit there = {0};
 
 	/* In place of the argument, the kernel may have put the old limit over it. */
 	if (read_as_program(task->tid, c->scratch, &there, sizeof there) && same(&there, &c->passed))
@@ -352,7 +352,7 @@ void limits_call_entered(const struct task_table *t, struct task *task)
 /* The limit as it was, where the kernel has written it for the program. */
 static void correct_old(const struct task *task, const struct limits_call *c, uint64_t addr)
 {
-	struct rlimit told;
+	struct rlimit told = {0};
 
 	if (addr && read_as_program(task->tid, addr, &told, sizeof told) && same(&told, &c->before.kernel))
 		tracee_write(task->tid, addr, &c->before.own, sizeof c->before.own);
