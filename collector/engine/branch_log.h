@@ -80,6 +80,10 @@ uint64_t branch_log_tick(const struct branch_log *log);
  * record. The ring's counts are those of branch_log_now() afterwards. Bounded by the log's size, whatever the records say. */
 void branch_log_settle(struct branch_log *log, struct branch_ring *ring);
 
+/* Decodes about so many of the newest branches, oldest first, as far as they are in the log, and leaves it as it is. Of a record that
+ * stands for very many some may be missing. */
+void branch_log_look(const struct branch_log *log, uint64_t newest, void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg);
+
 /* The oldest generation of t that a record still refers to, UINT32_MAX when none does. */
 uint32_t branch_log_oldest_generation(const struct branch_log *log, const struct segment_table *t);
 

@@ -203,3 +203,17 @@ void branch_log_settle(struct branch_log *log, struct branch_ring *ring)
 	branch_ring_epoch(ring, now.space, now.epoch);
 	branch_log_empty(log);
 }
+
+void branch_log_look(const struct branch_log *log, uint64_t newest, void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
+{
+	uint64_t block = log->next - 1;
+	struct reader r;
+	struct unit u;
+
+	while (block > log->oldest && log->entries - block_at(log, block)->entries < newest)
+		block--;
+	reader_start(&r, log, block, 0, &block_at(log, block)->context);
+	while (reader_next(&r, &u))
+		if (u.type == UNIT_WALKED || u.type == UNIT_BRANCH)
+			take(arg, r.out.entries, r.out.n);
+}

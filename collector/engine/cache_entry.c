@@ -13,7 +13,7 @@ enum {
 	EFLAGS_TF = 0x100,
 	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
 	SLOTS = 128,	     /* addresses read at once */
-	HINTS_NOTED = 1024, /* stops of a process that become hints */
+	HINTS_NOTED = 8192, /* stops of a process that become hints */
 	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
 	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 1024,

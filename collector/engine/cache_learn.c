@@ -7,8 +7,11 @@
 #include "collector/engine/engine_private.h"
 
 enum {
-	LEARN_MAX = 1 << 17, /* chains */
-	LEARN_TIMES = 16, /* in a process: what is left is for the next one */
+	LEARN_MAX = 1 << 19, /* chains */
+	LEARN_TIMES = 64, /* in a process: what is left is for the next one */
+	LEARN_ENTRIES = 1 << 17, /* of the history, at each look but the first and the last: more looks find more than long ones */
+	LEARN_TICKS = 1 << 16, /* from one look to the next at first; it doubles, so that they reach as far as the program does: */
+	LEARN_DOUBLES = 8, /* ... after so many looks */
 	LEARN_NEW = 256, /* a look costs as much as so many chains that another process has to stop for */
 	LEARN_UNKNOWN = 24, /* stops where it should have been known, with what was made ahead of them */
 	PAGE = 4096,
@@ -24,6 +27,7 @@ struct learner {
 	const struct code_cache *cache;
 	struct hint_program *hints;
 	uint8_t *run; /* by chain: 1 come to, 2 by an indirect branch */
+	bool any;
 };
 
 static void add(const struct learner *l, uint32_t chain, bool indirect)
@@ -49,26 +53,33 @@ static uint32_t behind(const struct code_cache *c, uint32_t chain)
 }
 
 /* In the order in which execution came to them. */
-static bool add_run(const struct learner *l, const struct branch_ring *ring, uint64_t from)
+static void add_run(void *arg, const struct bt_branch *entries, size_t n)
 {
-	bool any = false;
+	struct learner *l = arg;
 
-	for (uint64_t i = ring->oldest > from ? ring->oldest : from; i < ring->next; i++) {
-		const struct bt_branch *b = &ring->entries[i & (ring->cap - 1)];
+	for (size_t i = 0; i < n; i++) {
+		const struct bt_branch *b = &entries[i];
 		uint32_t chain = bt_branch_is_branch(b) ? code_cache_find(l->cache, b->to) : CHAIN_NONE;
 
 		if (chain == CHAIN_NONE || l->run[chain] > is_indirect(b))
 			continue;
-		any = true;
+		l->any = true;
 		add(l, chain, is_indirect(b));
 		while ((chain = behind(l->cache, chain)) != CHAIN_NONE && !l->run[chain])
 			add(l, chain, false);
 	}
-	return any;
+}
+
+static void add_ring(struct learner *l, const struct branch_ring *ring)
+{
+	for (uint64_t i = ring->oldest; i < ring->next; i++)
+		add_run(l, &ring->entries[i & (ring->cap - 1)], 1);
 }
 
 static bool is_worth_a_look(const struct engine_space *es)
 {
+	if (hints_are_full(es->hints))
+		return false;
 	if (hints_are_exact(es->hints))
 		return es->unknown >= es->learned_unknown + LEARN_UNKNOWN;
 	return es->cache->chain_count >= es->learned_chains + LEARN_NEW;
@@ -77,11 +88,12 @@ static bool is_worth_a_look(const struct engine_space *es)
 bool cache_learns_now(const struct task *task, const struct engine_space *es)
 {
 	uint64_t tick = es->learns && task->log ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
+	uint64_t wait = es->learned ? (uint64_t)LEARN_TICKS << es->learned / LEARN_DOUBLES : task->history / 2;
 
-	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > task->history / 2 && is_worth_a_look(es);
+	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > wait && is_worth_a_look(es);
 }
 
-void cache_learn(struct task *task)
+static void learn(struct task *task, bool last)
 {
 	struct engine_space *es = task->process && task->process->space ? task->process->space->extension : NULL;
 	struct learner l = {0};
@@ -92,24 +104,29 @@ void cache_learn(struct task *task)
 	first = !hints_are_exact(es->hints);
 	if (!first && !is_worth_a_look(es))
 		return;
-	l = (struct learner){task->process->space, es->cache, es->hints, calloc(es->cache->chain_count, 1)};
+	l = (struct learner){task->process->space, es->cache, es->hints, calloc(es->cache->chain_count, 1), false};
 	if (!l.run || (first && !hints_begin(es->hints))) {
 		free(l.run);
 		return;
 	}
-	task_settle(task);
-	if (add_run(&l, &task->ring, es->learned_task == task->number ? es->learned_to : 0))
+	if (!first && !last && task->log) {
+		branch_log_look(task->log, LEARN_ENTRIES, add_run, &l);
+	} else {
+		task_settle(task);
+		add_ring(&l, &task->ring);
+	}
+	if (l.any)
 		hints_set_exact(es->hints);
 	if (first)
 		hints_end(es->hints);
-	es->learned_task = task->number;
-	es->learned_to = task->ring.next;
 	es->learned_chains = es->cache->chain_count;
 	es->learned_unknown = es->unknown;
 	es->learned_tick = task->log ? branch_log_tick(task->log) : 0;
 	es->learns = ++es->learned < LEARN_TIMES;
 	free(l.run);
 }
+
+void cache_learn(struct task *task) { learn(task, false); }
 
 /* What has been read of the space: the process may be gone. */
 struct kept {
@@ -170,7 +187,7 @@ void cache_keep(const struct backend *b, struct task *task)
 	struct address_space *s = task->process ? task->process->space : NULL;
 	struct engine_space *es = s ? s->extension : NULL;
 
-	cache_learn(task);
+	learn(task, true);
 	if (es && es->hints && hints_are_exact(es->hints) && hints_are_worth_keeping(es->hints) && !es->cache->ticks)
 		make_templates(b, es, s);
 }

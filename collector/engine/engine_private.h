@@ -60,8 +60,7 @@ struct engine_space {
 	struct hint_program *hints; /* of its program, NULL: none */
 	bool learns;		    /* its branches are looked at for more of them */
 	uint8_t learned;	    /* how often it has been looked at */
-	uint64_t learned_tick, learned_to; /* when last, and the next entry of that task's ring then */
-	uint32_t learned_task;
+	uint64_t learned_tick; /* when last */
 	uint32_t learned_chains, learned_unknown; /* chains then, and: */
 	uint32_t unknown; /* stops that no hint told of */
 	uint32_t hinted;	    /* epoch of: */

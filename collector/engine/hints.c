@@ -17,13 +17,13 @@
 #include "lib/buf.h"
 
 enum {
-	HINTS_MAX = 1 << 17, /* of a program */
+	HINTS_MAX = 1 << 18, /* of a program */
 	STORES_MAX = 512, /* programs */
 	FILES_MAX = 256, /* as many as a hint has numbers for */
 	TEMPLATE_MAX = 1 << 16, /* bytes */
-	TEMPLATES_MAX = 48 << 20, /* of a program */
-	MADE_MAX = 64 << 20, /* of a recording */
-	STORED_MAX = 256 << 20, /* of all programs */
+	TEMPLATES_MAX = 96 << 20, /* of a program */
+	MADE_MAX = 96 << 20, /* of a recording */
+	STORED_MAX = 384 << 20, /* of all programs */
 	WORTH = 1 << 18, /* bytes that are written in the time that a hint, a stop, spares in some runs */
 };
 
@@ -215,6 +215,8 @@ void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, boo
 }
 
 bool hints_are_worth_keeping(const struct hint_program *p) { return p->changed || p->added > p->stored / WORTH + 1; }
+
+bool hints_are_full(const struct hint_program *p) { return p->list.count >= HINTS_MAX; }
 
 bool hints_begin(struct hint_program *p)
 {

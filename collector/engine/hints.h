@@ -39,6 +39,9 @@ void hints_set_exact(struct hint_program *p);
 /* A task came to pc, in the mapping m of a file; indirect: by an indirect branch. What is known is not entered again. */
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect);
 
+/* Whether nothing more can be added. */
+bool hints_are_full(const struct hint_program *p);
+
 /* From now on all that is added comes before what is known; until hints_end(). What is known is known all the same when it is added
  * again. */
 bool hints_begin(struct hint_program *p);
