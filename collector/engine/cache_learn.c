@@ -8,10 +8,10 @@
 
 enum {
 	LEARN_MAX = 1 << 19, /* chains */
-	LEARN_TIMES = 64, /* in a process: what is left is for the next one */
-	LEARN_ENTRIES = 1 << 17, /* of the history, at each look but the first and the last: more looks find more than long ones */
-	LEARN_TICKS = 1 << 16, /* from one look to the next at first; it doubles, so that they reach as far as the program does: */
-	LEARN_DOUBLES = 8, /* ... after so many looks */
+	LEARN_TIMES = 48, /* in a process: what is left is for the next one */
+	LEARN_ENTRIES = 1 << 16, /* of the history, at each look but the first and the last: more looks find more than long ones */
+	LEARN_TICKS = 1 << 16, /* from one look to the next at first */
+	LEARN_DOUBLES = 8, /* after so many looks that doubles, and what is to be unknown: so they reach as far as the program does */
 	LEARN_NEW = 256, /* a look costs as much as so many chains that another process has to stop for */
 	LEARN_UNKNOWN = 24, /* stops where it should have been known, with what was made ahead of them */
 	PAGE = 4096,
@@ -81,7 +81,7 @@ static bool is_worth_a_look(const struct engine_space *es)
 	if (hints_are_full(es->hints))
 		return false;
 	if (hints_are_exact(es->hints))
-		return es->unknown >= es->learned_unknown + LEARN_UNKNOWN;
+		return es->unknown >= es->learned_unknown + (LEARN_UNKNOWN << es->learned / LEARN_DOUBLES);
 	return es->cache->chain_count >= es->learned_chains + LEARN_NEW;
 }
 

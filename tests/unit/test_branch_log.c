@@ -319,6 +319,37 @@ static size_t truth_index(const struct machine *m, const struct ring_state *stat
 	return lo;
 }
 
+/* The newest branches that a look at the log finds. */
+struct looked {
+	struct bt_branch newest[64];
+	uint64_t count;
+	bool cut; /* a leg of more branches than are given of it */
+};
+
+static void take_looked(void *arg, const struct bt_branch *entries, size_t n)
+{
+	struct looked *l = arg;
+
+	l->cut |= n == 256;
+	for (size_t i = 0; i < n; i++)
+		l->newest[l->count++ % 64] = entries[i];
+}
+
+/* They are what happened last, as much of it as is in the log. */
+static void look(struct machine *m)
+{
+	struct looked l = {.count = 0};
+	uint64_t since = m->truth_count - m->settled;
+
+	branch_log_look(m->log, 1 + m->truth_count % 500, take_looked, &l);
+	if (l.cut || m->clean > m->settled)
+		return;
+	assert_true(l.count <= since);
+	assert_true(l.count || !since || m->limit < 64);
+	for (uint64_t i = 1; i <= l.count && i <= 64; i++)
+		assert_true(same_branch(&l.newest[(l.count - i) % 64], &m->truth[m->truth_count - i].b));
+}
+
 /* Settles, and compares the ring with what happened, from the newest back. */
 static void settle(struct machine *m, struct truth *scratch)
 {
@@ -327,6 +358,7 @@ static void settle(struct machine *m, struct truth *scratch)
 
 	m->crowded |= branch_log_crowded(m->log);
 	assert_now(m);
+	look(m);
 	now = branch_log_now(m->log);
 	branch_log_settle(m->log, &m->ring);
 	assert_true(same_state(&m->ring.now, &now));
