@@ -112,7 +112,8 @@ static int bts_probe(struct pmu *p, struct bt_error *err)
 		return rc;
 	snprintf(p->how, sizeof p->how, "all taken branches of user code, up to %u between two stops", (unsigned)(t.ring.size / BTS_RECORD));
 	if (is_hybrid(p->kernel))
-		snprintf(p->lacking, sizeof p->lacking, "nothing is recorded on the smaller cores: taskset -c $(cat /sys/devices/cpu_core/cpus) btrec run ...");
+		snprintf(p->lacking, sizeof p->lacking,
+			 "nothing is recorded on the smaller cores: taskset -c $(cat /sys/devices/cpu_core/cpus) btrec run ...");
 	else if (t.ring.size < RING_WANTED)
 		snprintf(p->lacking, sizeof p->lacking, "more would need kernel.perf_event_mlock_kb or ulimit -l raised");
 	else if (t.switches < 0)

@@ -181,13 +181,42 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 /* --- the ring --- */
 
-/* Bytes of the AUX area from an offset on, around its end. */
+/* Bytes of a ring from an offset on, around its end. */
+static void copy_ring(const uint8_t *ring, uint64_t size, uint64_t from, void *out, size_t n)
+{
+	size_t at = (size_t)(from % size), first = (size_t)size - at < n ? (size_t)size - at : n;
+
+	memcpy(out, ring + at, first);
+	memcpy((uint8_t *)out + first, ring, n - first);
+}
+
 static void copy_out(const struct perf_ring *r, uint64_t from, uint8_t *out, size_t n)
 {
-	size_t at = (size_t)(from % r->aux_size), first = (size_t)r->aux_size - at < n ? (size_t)r->aux_size - at : n;
+	copy_ring(r->aux, r->aux_size, from, out, n);
+}
 
-	memcpy(out, r->aux + at, first);
-	memcpy(out + first, r->aux, n - first);
+/* QUIRK(pt-partial): what was not traced is told in the ring of records only. Of an AUX area that is overwritten the kernel writes no
+ * other AUX records (perf_aux_output_end in kernel/events/ring_buffer.c). */
+static bool is_partial(const struct perf_ring *r)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t offset, size, flags;
+	} record;
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail;
+	bool partial = head - tail > r->size - sizeof record; /* there was no room for more */
+
+	while (!partial && head - tail >= sizeof record.header) {
+		copy_ring(r->data, r->size, tail, &record.header, sizeof record.header);
+		if (record.header.type == PERF_RECORD_AUX && head - tail >= sizeof record) {
+			copy_ring(r->data, r->size, tail, &record, sizeof record);
+			partial = record.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION);
+		}
+		partial |= record.header.type == PERF_RECORD_LOST || record.header.size < sizeof record.header;
+		tail += record.header.size;
+	}
+	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
+	return partial;
 }
 
 static size_t tail_size(const struct perf_ring *r)
@@ -241,14 +270,14 @@ static void decode(struct pmu *p, struct task *task, struct pt_task *t, struct s
 static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 {
 	uint64_t size = t->ring.aux_size, head = __atomic_load_n(&t->ring.page->aux_head, __ATOMIC_ACQUIRE) % size;
-	bool all = went_round(t), idle = perf_was_idle(p->kernel, &t->fd, 1, &t->idle);
-	size_t n = idle ? 0 : (size_t)(all ? size : (head + size - t->seen) % size);
+	bool all = went_round(t), partial = is_partial(&t->ring), missing = perf_was_idle(p->kernel, &t->fd, 1, &t->idle) || partial;
+	size_t n = missing ? 0 : (size_t)(all ? size : (head + size - t->seen) % size);
 	uint8_t *bytes = n ? malloc(n) : NULL;
 
 	/* QUIRK(event-idle): branches may be missing anywhere in what is new. */
-	if (all || idle || (n && !bytes)) {
+	if (all || missing || (n && !bytes)) {
 		t->join.left = false;
-		pmu_gap(task, all && !idle ? BT_GAP_OVERWRITTEN : BT_GAP_LOST);
+		pmu_gap(task, all && !missing ? BT_GAP_OVERWRITTEN : BT_GAP_LOST);
 	}
 	if (bytes) {
 		copy_out(&t->ring, all ? head : t->seen, bytes, n);

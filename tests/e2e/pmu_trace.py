@@ -160,12 +160,13 @@ def bts_refused():
 @case("bts, pt: what happened while the event had no counter is a gap, and nothing is made up")
 def idle():
     # Intel PT is read at signals only: of a program that has some.
-    for source, argv, machine in (("bts", [build("faults.c", *STATIC), "null-write"], "preempt=50,"), ("pt", [build("handlers.S", *BARE)], "pt=1,")):
+    signals = [build("handlers.S", *BARE)]
+    for source, argv, machine in (("bts", [build("faults.c", *STATIC), "null-write"], "preempt=50,idle"), ("pt", signals, "pt=1,idle"), ("pt", signals, "pt=1,pt_off")):
         rows = truth(argv)
         code = to_next(rows) if source == "pt" else set()
         want = told(rows, 1, code) if source == "pt" else taken(rows, 1)
         for every in (3, 7, 11):
-            got = untaken(entries(branches(simulated(argv, machine + "idle=%d" % every, source).trace), 1), code)
+            got = untaken(entries(branches(simulated(argv, machine + "=%d" % every, source).trace), 1), code)
             runs, run = [], []
             for entry in got:
                 if entry[0] == "gap":

@@ -71,11 +71,28 @@ static void pour(struct sim_event *e, struct trace *tr)
 	buf_reset(b);
 }
 
+/* intel_pt_handle_vmx. */
+static bool is_off(const struct sim *s, const struct sim_task *t)
+{
+	return sim_every(s->o.pt_off, t->switches);
+}
+
+/* perf_aux_output_end, where there is something to tell. */
+static void write_aux(struct sim_event *e, uint64_t flags)
+{
+	const struct {
+		struct perf_event_header header;
+		uint64_t offset, size, flags;
+	} record = {.header = {.type = PERF_RECORD_AUX, .size = sizeof record}, .size = e->aux_size, .flags = flags | PERF_AUX_FLAG_OVERWRITE};
+
+	sim_ring_write(e, &record, sizeof record);
+}
+
 static struct sim_event *event_of(struct sim *s, struct sim_task *t)
 {
 	struct sim_event *e = sim_event_of(s, &sim_pt, t->tid);
 
-	return e && e->aux && e->enabled && !t->idle ? e : NULL;
+	return e && e->aux && e->enabled && !t->idle && !is_off(s, t) ? e : NULL;
 }
 
 static void switch_in(struct sim *s, struct sim_task *t)
@@ -98,6 +115,8 @@ static void switch_out(struct sim *s, struct sim_task *t)
 	struct trace *tr = trace_of(t);
 	struct perf_event_mmap_page *page;
 
+	if (!e && is_off(s, t) && sim_event_of(s, &sim_pt, t->tid))
+		write_aux(sim_event_of(s, &sim_pt, t->tid), PERF_AUX_FLAG_PARTIAL);
 	if (!e)
 		return;
 	if (!tr->writer.on && (t->calls || tr->enter != t->rip))

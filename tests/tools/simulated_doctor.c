@@ -53,13 +53,15 @@ static struct simulated machines[] = {
 	{.name = "skylake-killing-filter", SKYLAKE("kernel=601,seccomp=2"), .yama = 1, .filter = 1u << TRY_PERF},
 	{.name = "filter-without-memfd", SKYLAKE("kernel=601" USER), .yama = 1, .filter = 1u << TRY_MEMFD, .filter_errno = ENOSYS},
 	{.name = "nehalem-root", .pmu = "nehalem", .options = "model=0x1a,depth=16,kernel=601", .yama = -1},
-	{.name = "raptor-lake-root", .pmu = "alderlake_hybrid", .options = "hybrid=1,arch=1,coexist=1,model=0xb7,depth=32,pt=1,kernel=608", .yama = 1},
+	{.name = "raptor-lake-root", .pmu = "alderlake_hybrid",
+	 .options = "hybrid=1,arch=1,coexist=1,model=0xb7,depth=32,pt=1,kernel=608", .yama = 1},
 	{.name = "zen4-linux-6.1-root", ZEN("kernel=601"), .yama = 1},
 	{.name = "zen4-linux-6.10-root", ZEN("kernel=610"), .yama = 1},
 	{.name = "zen3-root", ZEN("brs=1,kernel=601"), .yama = 1},
 	{.name = "cloud-vm", VIRTUAL("kernel=510" USER), .hypervisor = "KVMKVMKVM", .yama = 1, .file_system = 0x01021994,
 	 .core_pattern = "|/usr/lib/systemd/systemd-coredump %P %u", .urls = "https://debuginfod.example.org", .debuginfod = true},
-	{.name = "small-limits", VIRTUAL("kernel=515" USER), .hypervisor = "Microsoft Hv", .yama = 1, .as_limit_mb = 50, .memlock_kb = 64, .overcommit = 2},
+	{.name = "small-limits", VIRTUAL("kernel=515" USER), .hypervisor = "Microsoft Hv", .yama = 1,
+	 .as_limit_mb = 50, .memlock_kb = 64, .overcommit = 2},
 	{.name = "no-executable-memory", SKYLAKE("kernel=601" USER), .yama = 1, .no_execmem = true},
 	{.name = "no-proc", SKYLAKE("kernel=601" USER), .yama = 1, .proc = "other", .urls = "https://debuginfod.example.org"},
 	{.name = "old-kernel", SKYLAKE("kernel=419" USER), .yama = 1},
@@ -108,8 +110,8 @@ static int simulated_read(void *state, const char *path, char *out, size_t size)
 	if (n >= 0)
 		return (int)n;
 	if (!strcmp(path, "/proc/self/status"))
-		return put(out, size, "Name:\tbtrec\nTracerPid:\t0\nCapEff:\t%016" PRIx64 "\nSeccomp:\t%d\nSeccomp_filters:\t%d\n", s->sim->o.capabilities,
-			   s->filter ? 2 : 0, s->filter != 0);
+		return put(out, size, "Name:\tbtrec\nTracerPid:\t0\nCapEff:\t%016" PRIx64 "\nSeccomp:\t%d\nSeccomp_filters:\t%d\n",
+			   s->sim->o.capabilities, s->filter ? 2 : 0, s->filter != 0);
 	if (!strcmp(path, "/proc/self/limits"))
 		return put_limits(s, out, size);
 	if (!strcmp(path, "/proc/sys/kernel/osrelease"))
