@@ -302,7 +302,7 @@ def compare(source, machine, wanted, program):
     equal(row["why"], chosen, what)
 
 
-@case("what is said of lbr and bts is what --source lbr and --source bts do")
+@case("what is said of lbr, bts and pt is what --source lbr, --source bts and --source pt do")
 def agreement():
     program = build("status.S", *BARE)
     for source, machines_of_it in MACHINES.items():
