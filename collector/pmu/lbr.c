@@ -102,8 +102,8 @@ static int open_fail(const struct perf_kernel *k, int error, struct bt_error *er
 			       "the kernel has no cycle counter here: no branch record; use the engine (leave out --source)");
 	case EOPNOTSUPP:
 		return bt_fail(err, BT_E_NO_HARDWARE, 0,
-			       "this processor, or what the virtual machine shows of it, has no last branch record: use the "
-			       "engine (leave out --source)");
+			       "this processor, or what the virtual machine shows of it, has no last branch record (AMD's: from Zen 4 and "
+			       "Linux 6.1 on): use the engine (leave out --source)");
 	case EACCES:
 		return paranoid_fail(k, err);
 	case EPERM:
@@ -115,8 +115,7 @@ static int open_fail(const struct perf_kernel *k, int error, struct bt_error *er
 		return bt_fail(err, BT_E_NO_HARDWARE, 0, "the branch record is busy: " PERF_BUSY_LBR);
 	case EINVAL:
 		return bt_fail(err, BT_E_UNSUPPORTED, 0,
-			       "this kernel does not record every branch of user code on this processor (AMD before Zen 4, "
-			       "or Linux before 6.1 on it): "
+			       "this kernel does not record every branch of user code on this processor (AMD before Zen 4): "
 			       "use the engine (leave out --source)");
 	case ENOSYS:
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this kernel has no perf_event_open(2): use the engine (leave out --source)");
