@@ -255,7 +255,7 @@ static enum backend_stop wrecked(const struct backend *b, struct task *task, str
 	stretch_guess_state(task, es, s);
 	s->lost = s->wrecked = true;
 	es->torn = true;
-	engine_note(b, task, "the program has written over the code cache's memory: the fault is the cache's own, the registers are not exact");
+	engine_note(b, task, "the program has changed the code cache's memory: the fault is the cache's own, the registers are not exact");
 	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 

@@ -71,6 +71,7 @@ struct engine_space {
 	struct window window;
 	bool mapped;
 	bool torn;    /* the program has unmapped a part of it, or the like: it is to be made anew */
+	uint8_t attempts; /* to make it, in vain */
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */
 	struct descriptors descriptors;

@@ -13,6 +13,7 @@
 enum {
 	DEAD_MIN = 8192,
 	DEAD_SHARE = 4,
+	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
 static void space_release(void *extension)
@@ -235,6 +236,10 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		es->refused = true;
 	else
 		es->refused = !make_region(es, task->tid, es->mapped || there != NULL);
+	if (es->refused && es->mapped && ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an instruction on */
+		es->refused = false;
+		return NULL;
+	}
 	if (es->refused) {
 		if (!es->mapped)
 			limits_restore(&task->process->limits, task->process->pid);
@@ -249,6 +254,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		es->learns = es->hints && hints_count(es->hints);
 	}
 	es->mapped |= !es->refused;
+	es->attempts = 0;
 	return es->refused ? NULL : es;
 }
 
