@@ -73,7 +73,8 @@ static void write_code(struct machine *m, size_t first, size_t end, unsigned con
 			kind = BT_BRANCH_SYSCALL;
 		m->code[i] = (struct instruction){kind, random_pc(m)};
 	}
-	m->code[CODE - 1] = (struct instruction){BT_BRANCH_JMP, random_pc(m)};
+	if (end == CODE)
+		m->code[CODE - 1] = (struct instruction){BT_BRANCH_JMP, random_pc(m)};
 }
 
 static void note(struct machine *m, const struct bt_branch *b)
@@ -341,7 +342,7 @@ static void look(struct machine *m)
 	struct looked l = {.count = 0};
 	uint64_t since = m->truth_count - m->settled;
 
-	branch_log_look(m->log, 1 + m->truth_count % 500, take_looked, &l);
+	branch_log_look(m->log, 1 + below(m, 500), take_looked, &l);
 	if (l.cut || m->clean > m->settled)
 		return;
 	assert_true(l.count <= since);
