@@ -23,6 +23,13 @@ enum backend_stop {
 	BACKEND_GONE,	       /* the task was killed; its wait status follows */
 };
 
+/* In what company a task may run on, where the tasks of a unit run side by side. */
+enum backend_company {
+	COMPANY_ANY,
+	COMPANY_TURNS, /* while no other of its unit runs user code */
+	COMPANY_NONE,  /* the same, and those that run are to be stopped for it now */
+};
+
 struct backend;
 struct pmu;
 
@@ -45,6 +52,9 @@ struct backend_ops {
 
 	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);
+
+	/* Where tasks of a unit run side by side. May be NULL: in any company. */
+	enum backend_company (*company)(const struct backend *b, const struct task *task);
 
 	/* The stopped task is about to be let go: puts back whatever of its state the backend keeps changed. */
 	void (*leave)(struct backend *b, struct task *task);
@@ -75,6 +85,7 @@ struct backend {
 	void *shared; /* the backend's own, for all tasks */
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
 	unsigned alarm_each; /* for tests: SIGALRM at each such instruction of code of the backend's own making; 0: never */
+	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };
 

@@ -186,6 +186,14 @@ static int set_switch_history(void *target, const char *value, struct bt_error *
 	return 0;
 }
 
+static int set_side_by_side(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->recorder.parallel = true;
+	return 0;
+}
+
 static int set_help(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -208,6 +216,7 @@ static const struct option_row rows[] = {
 	{"alarm-each", 0, "N", NULL, set_alarm_each},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
 	{"switch-history", 0, NULL, NULL, set_switch_history},
+	{"side-by-side", 0, NULL, NULL, set_side_by_side},
 	{"help", 'h', NULL, "show this", set_help},
 };
 
@@ -647,6 +656,7 @@ static int choose_mode(struct run *run, struct bt_error *err)
 	run->reason = wished ? "asked for" : run->choice.reason;
 	if (!strcmp(run->mode->source, "none"))
 		run->recorder.history = 0;
+	run->recorder.parallel &= run->mode->ops == &engine_ops;
 	if (run->mode->ops != &pmu_ops)
 		return 0;
 	run->backend.native = run->runner->native;

@@ -63,6 +63,7 @@ static bool begin_ring(struct recorder *r, struct task *task)
 
 void recorder_forget(struct recorder *r, struct task *task)
 {
+	task->state = TASK_EXITING;
 	if (task->unit)
 		recorder_give_up_turn(r, task);
 	r->backend.ops->task_release(&r->backend, task);
@@ -249,6 +250,8 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 	} else {
 		r->started = true;
 		write_task(r, task);
+		if (r->backend.parallel)
+			recorder_note(r, NULL, "threads of a process ran side by side");
 	}
 	task->depth = 0;
 	address_space_refresh(task->process->space, r->writer, task->tid);

@@ -52,15 +52,45 @@ static void ready_remove(struct unit *u, struct task *task)
 	task->queued = false;
 }
 
-/* Native code is not replayed: nobody waits for anybody. */
+static bool is_running(const struct task *task, const struct unit *u)
+{
+	return task->unit == u && task->state == TASK_RUNNING;
+}
+
+/* Whether the unit has running tasks. now: they are asked to stop. */
+static bool look_at_running(struct recorder *r, const struct unit *u, bool now)
+{
+	bool any = false;
+
+	for (struct task *task = r->tasks.first; task; task = task->next) {
+		if (!is_running(task, u))
+			continue;
+		any = true;
+		if (now)
+			r->backend.ops->stop_soon(&r->backend, task);
+	}
+	return any;
+}
+
+/* What is not replayed: nobody waits for anybody, but where the backend has to change what others are running in. */
 static void schedule_all(struct recorder *r, const struct unit *u)
 {
+	enum backend_company company = COMPANY_ANY;
 	struct task *task;
 
 	while ((task = u->ready_first) && !r->frozen && !task->process->leaving) {
+		if (r->backend.ops->company)
+			company = r->backend.ops->company(&r->backend, task);
+		if (company != COMPANY_ANY && look_at_running(r, u, company == COMPANY_NONE))
+			return;
 		ready_remove(task->unit, task);
 		recorder_resume_task(r, task);
 	}
+}
+
+static bool side_by_side(const struct recorder *r)
+{
+	return r->backend.ops->native || r->backend.parallel;
 }
 
 static void schedule(struct recorder *r, struct unit *u)
@@ -68,7 +98,7 @@ static void schedule(struct recorder *r, struct unit *u)
 	struct task *task = u->ready_first;
 	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last};
 
-	if (r->backend.ops->native) {
+	if (side_by_side(r)) {
 		schedule_all(r, u);
 		return;
 	}
@@ -92,10 +122,11 @@ void recorder_give_up_turn(struct recorder *r, struct task *task)
 	struct unit *u = task->unit;
 
 	ready_remove(u, task);
-	if (u->current == task) {
+	if (u->current == task)
 		u->current = NULL;
-		schedule(r, u);
-	}
+	else if (!r->backend.parallel)
+		return;
+	schedule(r, u);
 }
 
 void recorder_make_ready(struct recorder *r, struct task *task)
@@ -127,7 +158,7 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 void recorder_preempt(struct recorder *r)
 {
 	for (struct task *task = r->tasks.first; task; task = task->next)
-		if (task->state == TASK_RUNNING && task->unit && task->unit->current == task && task->unit->ready_first)
+		if (task->state == TASK_RUNNING && task->unit && (task->unit->current == task || r->backend.parallel) && task->unit->ready_first)
 			r->backend.ops->stop_soon(&r->backend, task);
 }
 

@@ -21,6 +21,7 @@ enum {
 	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
 	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
 	SIGNAL_FIRST = 1,
+	SIGNAL_MAY_COME = 2, /* first, too; but a step can be made, and meanwhile another thread may have got it */
 	SS_CHAIN_MAX = 16,  /* loads of ss in a row that are looked through */
 	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
 };
@@ -110,7 +111,7 @@ static int hide_trap_mask(struct task *task, struct step_task *st)
 	if (tracee_signals(task->tid, &s))
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
-		return SIGNAL_FIRST;
+		return mask & MASK_OF(SIGTRAP) ? SIGNAL_FIRST : SIGNAL_MAY_COME;
 	st->hidden |= mask & hide;
 	return tracee_set_mask(task->tid, mask & ~hide);
 }
@@ -359,7 +360,7 @@ static int step_resume(struct backend *b, struct task *task, int signo, enum bt_
 	hidden = hide_trap_mask(task, st);
 	if (hidden == SIGNAL_FIRST)
 		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
-	return hidden ? hidden : step(b, task);
+	return hidden < 0 ? hidden : step(b, task);
 }
 
 /* One step has been made: task->regs are the registers before it. */

@@ -80,9 +80,12 @@ bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n)
 	return memory_io(tid, addr, (void *)(uintptr_t)bytes, n, true) == n;
 }
 
+/* Killed since its stop was reported, it may be at the next one already: its end, which says nothing of the stop that is looked at. */
 int tracee_get_siginfo(pid_t tid, siginfo_t *info)
 {
-	return result(ptrace(PTRACE_GETSIGINFO, tid, NULL, info));
+	int rc = result(ptrace(PTRACE_GETSIGINFO, tid, NULL, info));
+
+	return !rc && info->si_signo == SIGTRAP && info->si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8) ? -BT_E_GONE : rc;
 }
 
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info)

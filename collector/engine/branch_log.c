@@ -187,7 +187,8 @@ void branch_log_empty(struct branch_log *log)
 	release_blocks(log);
 	free_spares(log, SPARE_MAX);
 	log->lost = false;
-	log->at.table = NULL; /* it may go now */
+	if (!log->at.stretch) /* else the task is still in the cache, which stays as long */
+		log->at.table = NULL;
 	new_block(log);
 	*log->counted = (struct counted){.block = log->oldest, .transfers = transfers, .context = log->at};
 }

@@ -60,6 +60,8 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
 		return 0;
+	if (es->parallel && (task->unit->tasks > 1 || et->runs_in)) /* the table, and what is granted, would have to change while others run */
+		return 0;
 	if (task->unit->tasks > 1) /* nobody has the turn while the task waits; a slow file system may be served by another task of the unit */
 		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
 	if (engine_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
@@ -119,7 +121,7 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 	size_t n = bytes < 0 || bytes > CALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : (size_t)bytes / NOTE_SIZE;
 
 	n += s->called && n < CALL_NOTES_BYTES / NOTE_SIZE;
-	if (n && !window_read(&es->window, task->tid, CALL_NOTES_AT, es->notes, n * NOTE_SIZE))
+	if (n && !window_read(&es->window, task->tid, engine_window_at(task, CALL_NOTES_AT), es->notes, n * NOTE_SIZE))
 		return 0;
 	if (s->called && n)
 		es->notes[n - 1].result = s->regs.rax;

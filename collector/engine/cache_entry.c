@@ -24,6 +24,7 @@ struct source {
 	const struct backend *b;
 	struct task *task;
 	struct engine_space *es;
+	bool alone; /* nobody else is in the cache */
 	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
 	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
 };
@@ -69,10 +70,20 @@ static bool is_mutable(void *arg, uint64_t addr)
 		return false;
 	if (s->interrupted)
 		return true;
+	if (!s->alone) {
+		s->es->gather = true;
+		return true;
+	}
 	rc = watch_page(s->b, s->task, s->es, addr & ~(uint64_t)(WATCH_PAGE - 1));
 	if (rc == WATCH_INTERRUPTED || rc == WATCH_GONE)
 		s->interrupted = rc;
 	return rc != WATCH_DONE;
+}
+
+/* Whether there is a chain at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it. */
+static bool is_ready(const struct source *s, uint64_t pc)
+{
+	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE || code_cache_find(s->es->cache, pc) != CHAIN_NONE;
 }
 
 /* The chain at pc that is there already, its page being watched again if need be. */
@@ -106,8 +117,11 @@ static uint32_t chain_kept(struct code_cache *c, const struct code_source *sourc
 /* The chain at pc, made if need be. CHAIN_NONE as translator_translate(); the cache may have been cleared then. */
 static uint32_t chain_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
 {
-	uint32_t chain = chain_there(source->arg, pc);
+	uint32_t chain;
 
+	if (!is_ready(source->arg, pc))
+		return CHAIN_NONE;
+	chain = chain_there(source->arg, pc);
 	if (chain == CHAIN_NONE)
 		chain = chain_kept(c, source, pc);
 	if (chain == CHAIN_NONE)
@@ -240,6 +254,43 @@ static int give_up(struct backend *b, struct task *task, struct engine_space *es
 	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
+/* Whether the task can enter now. If not, all are to leave the cache, and it will be alone in it when it is resumed. */
+static bool may_enter(struct source *s)
+{
+	struct engine_space *es = s->es;
+
+	s->alone = !es->parallel || !engine_space_is_busy(es, s->task);
+	if (s->alone)
+		es->gather = false;
+	else
+		es->gather |= ((struct engine_task *)s->task->backend)->opens || !is_ready(s, s->task->regs.rip) ||
+			      engine_space_has_much_dead(es) || watch_sweep_is_due(s->b, es);
+	es->cache->busy = !s->alone;
+	return !es->gather;
+}
+
+/* One step; wait: the recorder is to hear of it then. */
+static int step_first(struct backend *b, struct task *task, bool wait)
+{
+	struct engine_task *et = task->backend;
+
+	et->stop_wanted |= wait;
+	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+}
+
+/* Nobody else is in the cache: the page that the task has written to is the program's again, and the instruction runs once more. */
+static int open_and_step(const struct source *s, struct backend *b)
+{
+	struct engine_task *et = s->task->backend;
+	enum watch_result rc = watch_open(b, s->task, s->es, et->opens, et->opens + 1, false);
+
+	et->opens = 0;
+	s->es->gather = false;
+	if (rc == WATCH_GONE || rc == WATCH_INTERRUPTED)
+		return rc == WATCH_GONE ? -BT_E_GONE : 0;
+	return step_first(b, s->task, false);
+}
+
 int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
@@ -249,37 +300,50 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct source src = {.b = b, .task = task};
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
+	int rc;
 
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs))
 		es = engine_space_of(b, task);
+	src.es = es;
+	if (es && !may_enter(&src))
+		return step_first(b, task, true);
+	if (es && et->opens)
+		return open_and_step(&src, b);
 	if (es && es->cache->ticks != b->ticks) {
 		es->cache->ticks = b->ticks;
 		code_cache_clear(es->cache);
 	}
 	if (es) {
-		src.es = es;
 		if (cache_learns_now(task, es))
 			cache_learn(task);
 		engine_space_join(es, task);
-		engine_space_collect(es);
-		watch_sweep(b, es);
+		if (src.alone) {
+			engine_space_collect(es);
+			watch_sweep(b, es);
+		}
 		chain = chain_for(&src, task->regs.rip, indirect);
 	}
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
-	if (chain == CHAIN_NONE || engine_hide_trap(task))
-		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	if (src.alone && es)
+		es->gather = false; /* what has changed since was changed by this task alone */
+	rc = chain == CHAIN_NONE || es->gather ? -BT_E_NO_MEMORY : engine_space_prepare_area(b, task, es);
+	if (rc == -BT_E_GONE || rc > 0)
+		return rc > 0 ? 0 : rc;
+	if (rc || engine_hide_trap(task))
+		return step_first(b, task, es && es->gather);
 	ctx.calls = calls_grant(task, es);
 	et->ticks = b->ticks;
 	if (et->ticks)
 		prepare_ticks(&ctx);
-	if (code_cache_sync(es->cache, task->tid) || !window_write(&es->window, task->tid, 0, &ctx, sizeof ctx))
+	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->tid) ||
+	    !window_write(&es->window, task->tid, engine_window_at(task, 0), &ctx, sizeof ctx))
 		return give_up(b, task, es);
 	regs = task->regs;
 	regs.r11 = et->ticks ? TICKS_START : 1;
 	et->gs_base = regs.gs_base;
 	et->orig_rax = regs.orig_rax;
-	regs.gs_base = region_address(0);
+	regs.gs_base = area_address(et->runs_in);
 	regs.rip = region_address(CODE_AT + es->cache->chains[chain].body);
 	regs.orig_rax = UINT64_MAX;
 	et->begin = task->regs.rip;

@@ -22,7 +22,7 @@ static bool in_code(uint64_t rip)
 
 static bool read_context(struct task *task, const struct engine_space *es, struct stretch *s)
 {
-	return window_read(&es->window, task->tid, 0, &s->ctx, sizeof s->ctx);
+	return window_read(&es->window, task->tid, engine_window_at(task, 0), &s->ctx, sizeof s->ctx);
 }
 
 static uint64_t *register_at(struct bt_regs *r, unsigned reg)
@@ -157,7 +157,7 @@ bool stretch_at_trap(struct task *task, const struct engine_space *es, struct st
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to)
 {
 	if (s->taken < to && es->window.bytes) { /* the log copies before it looks: the program can write to these at any moment */
-		const struct branch_log_record *records = (const void *)(es->window.bytes + RECORDS_AT);
+		const struct branch_log_record *records = (const void *)(es->window.bytes + engine_window_at(task, RECORDS_AT));
 
 		s->last_segment = records[to - 1].segment;
 		branch_log_records(task->log, records + s->taken, to - s->taken);
@@ -165,7 +165,7 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 	}
 	for (size_t n; s->taken < to; s->taken += n) {
 		n = to - s->taken < RECORDS_READ ? to - s->taken : RECORDS_READ;
-		if (!window_read(&es->window, task->tid, RECORDS_AT + s->taken * RECORD_SIZE, es->records, n * RECORD_SIZE))
+		if (!window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + s->taken * RECORD_SIZE), es->records, n * RECORD_SIZE))
 			return -BT_E_GONE;
 		branch_log_records(task->log, es->records, n);
 		s->last_segment = es->records[n - 1].segment;

@@ -412,6 +412,13 @@ int code_cache_sync(struct code_cache *c, pid_t tid)
 	return ok && tables_sync(&c->tables, tid) ? 0 : -BT_E_GONE;
 }
 
+int code_cache_push(struct code_cache *c, pid_t tid)
+{
+	if (!c->shared)
+		return code_cache_sync(c, tid);
+	return tables_push(&c->tables, tid) ? 0 : -BT_E_GONE;
+}
+
 /* ---- Chains and exits ---- */
 
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
@@ -753,7 +760,7 @@ bool code_cache_is_stale(const struct code_cache *c)
 
 void code_cache_clear(struct code_cache *c)
 {
-	if (c->users > 1) {
+	if (c->users > 1 || c->busy) {
 		c->full = true;
 		return;
 	}

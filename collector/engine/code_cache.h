@@ -109,6 +109,7 @@ struct code_cache {
 	struct tables tables;
 	uint32_t dead; /* chains that are */
 	bool full; /* nothing more is made in it */
+	bool busy; /* tasks may be running in it: it only grows */
 	/* What the tracee has not got yet, where nothing is shared. */
 	size_t synced;	   /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
@@ -143,6 +144,10 @@ int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool others);
 
 /* Brings the tracee up to date. Returns 0 or -BT_E_GONE. */
 int code_cache_sync(struct code_cache *c, pid_t tid);
+
+/* Tells the tracee, whose code is shared and where tasks may be running, of what is gone: it will be told again with the next sync. Returns 0
+ * or -BT_E_GONE. */
+int code_cache_push(struct code_cache *c, pid_t tid);
 
 /* The living chain that begins at pc, or CHAIN_NONE. */
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
@@ -187,7 +192,7 @@ void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
 /* Whether it has so much forgotten code that it had better begin anew. */
 bool code_cache_is_stale(const struct code_cache *c);
 
-/* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, it is only full from now on. */
+/* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, or are in it, it is only full from now on. */
 void code_cache_clear(struct code_cache *c);
 
 #endif

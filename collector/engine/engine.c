@@ -21,6 +21,7 @@ int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_
 	int rc;
 
 	et->in_cache = false;
+	et->opened = et->space ? et->space->opened : 0;
 	task->backend = et->step;
 	rc = stepper_ops.resume(b, task, signo, action);
 	stepper_ops.stop_soon(b, task); /* one instruction */
@@ -165,13 +166,13 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	et->stop_wanted = true;
 	if (!et->in_cache || !es)
 		return;
-	if (!window_write(&es->window, task->tid, CTX_LIMIT, now, sizeof now)) {
+	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_LIMIT), now, sizeof now)) {
 		et->stop_wanted = false; /* gone */
 		return;
 	}
 	/* The task says that it is about to call before it looks whether a stop is wanted. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (window_read(&es->window, task->tid, CTX_CALLING, &calling, sizeof calling) && calling)
+	if (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling)
 		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 
@@ -194,7 +195,13 @@ static bool is_fault(const siginfo_t *info)
 static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es, const siginfo_t *info)
 {
 	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
+	struct engine_task *et = task->backend;
 
+	if (es->parallel && engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
+		es->gather = true;
+		et->opens = addr;
+		return BACKEND_SLICE;
+	}
 	switch (watch_open(b, task, es, addr, addr + 1, false)) {
 	case WATCH_GONE:
 		return BACKEND_GONE;
@@ -233,7 +240,11 @@ static int recognize_posted(struct task *task, siginfo_t *info)
 
 static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
+	struct engine_space *es = task->process->space->extension;
+
 	post_held(task);
+	if (es && es->parallel && !es->refused)
+		engine_space_join(es, task);
 	if (signo && watch_before_signal(b, task, action))
 		return -BT_E_GONE;
 	if (signo || task->in_syscall || task->syscall_restarts)
@@ -424,6 +435,8 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 		return BACKEND_GONE;
 	if (es && watch_is_fault(es, info))
 		return written(b, task, es, info);
+	if (es && es->parallel && info->si_signo == SIGSEGV && info->si_code > 0 && ((struct engine_task *)task->backend)->opened != es->opened)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS; /* the page may have been given back meanwhile */
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && hides_fault(task))
 		return fault_again(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	return BACKEND_SIGNAL;
@@ -473,6 +486,12 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
 }
 
+static enum backend_company engine_company(const struct backend *b, const struct task *task)
+{
+	(void)b;
+	return task->in_syscall ? COMPANY_ANY : engine_space_company(task);
+}
+
 static void engine_close(struct backend *b)
 {
 	hints_free(b->shared);
@@ -488,6 +507,7 @@ const struct backend_ops engine_ops = {
 	.resume = engine_resume,
 	.proceed = engine_proceed,
 	.stop_soon = engine_stop_soon,
+	.company = engine_company,
 	.leave = engine_leave,
 	.execed = engine_execed,
 	.exiting = engine_exiting,

@@ -69,6 +69,15 @@ struct engine_space {
 	size_t hints_end, hints_ahead; /* what was made ahead ended there; so many were made */
 	uint32_t noted; /* stops that became hints */
 	struct window window;
+	/* Where tasks run side by side: */
+	bool parallel;
+	bool gather; /* all tasks are to leave the cache before any goes on: something of it is to go */
+	bool turns; /* what they would need cannot be had: they run one at a time in the first data area */
+	bool turns_told;
+	bool area_used[AREAS]; /* by a task */
+	uint32_t area_tables[AREAS]; /* the region whose tables are mapped there (regions) */
+	uint32_t regions; /* how often the region was made */
+	uint64_t opened; /* how often watched pages were given back */
 	bool mapped;
 	bool torn;    /* the program has unmapped a part of it, or the like: it is to be made anew */
 	uint8_t attempts; /* to make it, in vain */
@@ -96,6 +105,10 @@ struct engine_task {
 	void *step; /* the stepper's own */
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
+	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
+	uint32_t runs_in; /* the one it runs in, or did last */
+	uint64_t opened; /* the space's count when it was last resumed */
+	uint64_t opens; /* it has written there, on a watched page; 0: nowhere. When it is alone the page is given back */
 	bool ticks; /* no history is kept of it */
 	bool stop_wanted;
 	struct descriptors_task descriptors;
@@ -154,8 +167,23 @@ void engine_note(const struct backend *b, const struct task *task, const char *t
 /* Why a program is slow: there is no room for the region. */
 void engine_note_refusal(const struct backend *b, const struct task *task);
 
-/* Whether a task but this one, which has just left the cache or comes to it, has been stopped there. */
+/* Whether a task but this one, which has just left the cache or comes to it, has been stopped there; or, where tasks run side by side,
+ * may be running anywhere. */
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
+
+/* In what company the task may run on. */
+enum backend_company engine_space_company(const struct task *task);
+
+/* The task is about to enter the cache: maps the tables in its data area if need be, and sets et->runs_in. Returns 0; 1 when another stop
+ * came first and is still to be waited for; -BT_E_NO_MEMORY or -BT_E_UNSUPPORTED when it cannot be
+ * now; or -BT_E_GONE. */
+int engine_space_prepare_area(const struct backend *b, struct task *task, struct engine_space *es);
+
+/* Where in the windows that of the task is that it runs in. */
+uint64_t engine_window_at(const struct task *task, uint64_t at);
+
+/* Whether engine_space_collect() would do something. */
+bool engine_space_has_much_dead(const struct engine_space *es);
 
 /* The task is about to record in this space; it will not any more. */
 void engine_space_join(struct engine_space *es, struct task *task);

@@ -2,6 +2,7 @@
 /* The engine's part of an address space: its code cache and the region in the tracee. */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -62,6 +63,8 @@ static void *space_copy(void *extension, bool same)
 	*n = *es;
 	n->shared = false;
 	n->in_calls = n->tasks = NULL;
+	n->gather = n->turns = n->turns_told = false;
+	memset(n->area_used, 0, sizeof n->area_used);
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(CALL_NOTES_BYTES);
@@ -79,6 +82,7 @@ static void space_apart(void *extension)
 	struct engine_space *es = extension;
 
 	es->leaves |= es->cache->users > 1;
+	es->gather = es->parallel;
 }
 
 static void space_changed(void *extension, uint64_t start, uint64_t end)
@@ -86,6 +90,7 @@ static void space_changed(void *extension, uint64_t start, uint64_t end)
 	struct engine_space *es = extension;
 	struct lost_code *last = &es->lost[es->lost_count - !!es->lost_count];
 
+	es->gather = es->parallel;
 	if (!es->leaves) {
 		code_cache_drop(es->cache, start, end);
 	} else if (es->lost_count < sizeof es->lost / sizeof es->lost[0]) {
@@ -113,14 +118,15 @@ static bool refuses_watching(pid_t tid)
 	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY || tracee_signals(tid, &s) || tracee_is_filtered(tid) || s.ignored >> (SIGSEGV - 1) & 1;
 }
 
-static struct engine_space *space_new(const struct processor *processor, pid_t tid)
+static struct engine_space *space_new(const struct backend *b, pid_t tid)
 {
 	struct engine_space *es = calloc(1, sizeof *es);
 
 	if (!es)
 		return NULL;
 	es->watch.refused = refuses_watching(tid);
-	es->cache = code_cache_new(processor);
+	es->parallel = b->parallel;
+	es->cache = code_cache_new(&b->processor);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(CALL_NOTES_BYTES);
 	if (!es->cache || !es->records || !es->notes) {
@@ -155,9 +161,13 @@ static bool make_region(struct engine_space *es, pid_t tid, bool over)
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
 	cache = es->cache->placed || !code_cache_map(es->cache, tid, over, others);
-	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, others));
+	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, others, es->parallel));
 	if (cache && !made && !es->mapped) /* a fork's child needs the code to give back pages that are protected */
 		tracee_syscall(tid, SYS_munmap, rest);
+	es->regions++;
+	es->turns |= es->parallel && (!es->window.areas || !es->cache->shared);
+	if (made && es->window.areas && !es->turns)
+		tables_fill_first(&es->cache->tables, (uint64_t *)(void *)(es->window.bytes + TABLE1_AT));
 	return !tracee_set_mask(tid, mask) && made;
 }
 
@@ -173,16 +183,41 @@ static const struct limits_share *share_of(const struct engine_space *es)
 		{{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = WINDOW_SIZE + TABLE1_BYTES}},
 		 {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = TABLE1_BYTES}}},
 	};
+	static const struct limits_share parallel = {.start = WORLD_RESERVED_START,
+						     .bytes = {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES, [LIMITED_DATA] = TABLE1_BYTES}};
 
+	if (es->parallel && (!has_region(es) || es->window.areas))
+		return &parallel;
 	return &shares[es->cache->shared != NULL][es->window.bytes || es->window.inherited];
 }
 
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task)
 {
 	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
-		if (et->in_cache && et->task != task)
+		if (et->task != task && (et->in_cache || (es->parallel && et->task->state == TASK_RUNNING)))
 			return true;
 	return false;
+}
+
+/* Nothing can be taken out of the cache while others may be in it: they are to leave it, where that is wanted. */
+static bool wants_gathering(const struct backend *b, const struct engine_space *es)
+{
+	const struct code_cache *c = es->cache;
+
+	return es->leaves || c->full || c->ticks != b->ticks || code_cache_is_stale(c) || !has_region(es);
+}
+
+/* The new cache's region is made anew: with other windows, where tasks are to run side by side in it. */
+static void leave_region(struct engine_space *es)
+{
+	if (!es->parallel || es->turns)
+		return;
+	if (es->shared || es->adopted) { /* other threads may use descriptors */
+		es->turns = true;
+		return;
+	}
+	window_close(&es->window);
+	es->window.inherited = true;
 }
 
 /* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One with too much that is
@@ -192,6 +227,12 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	bool empty = es->cache->full || es->cache->ticks != b->ticks;
 	struct code_cache *own;
 
+	if (es->parallel && engine_space_is_busy(es, task)) {
+		es->gather |= wants_gathering(b, es);
+		return true;
+	}
+	if (es->parallel && es->cache->users == 1 && es->cache->full)
+		code_cache_clear(es->cache);
 	if (es->cache->users == 1 || !(es->leaves || empty)) {
 		if (es->leaves)
 			forget_lost(es);
@@ -208,6 +249,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 		task_settle(et->task); /* the old one's segments may go with it */
 	code_cache_put(es->cache);
 	es->cache = own;
+	leave_region(es);
 	forget_lost(es);
 	return true;
 }
@@ -219,14 +261,26 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	const struct mapping *there;
 
 	if (!es) {
-		es = s->extension = space_new(&b->processor, task->tid);
+		es = s->extension = space_new(b, task->tid);
 		s->extension_ops = &space_ops;
 		if (es && s->from_reached)
 			es->adopted = task->tid;
 	}
-	if (!es || es->refused || (es->torn && !region_begin_anew(b, es, task)) || !own_cache(b, es, task))
+	if (!es || es->refused)
+		return NULL;
+	if (es->parallel && es->torn && engine_space_is_busy(es, task)) {
+		es->gather = true;
+		return es;
+	}
+	if ((es->torn && !region_begin_anew(b, es, task)) || !own_cache(b, es, task))
 		return NULL;
 	es->shared |= task->unit->tasks > 1;
+	if (es->turns && es->shared && !es->turns_told) {
+		es->turns_told = true;
+		engine_note(b, task, "the threads of this process take turns from here on: too many of them, or memory that cannot be shared with them");
+	}
+	if (es->gather && engine_space_is_busy(es, task))
+		return es;
 	limits_raise(&task->process->limits, task->process->pid, share_of(es));
 	if (has_region(es))
 		return es;
@@ -255,6 +309,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	}
 	es->mapped |= !es->refused;
 	es->attempts = 0;
+	s->watched |= es->parallel; /* others may run when the first page is: SIGSEGV is to be hidden by then */
 	return es->refused ? NULL : es;
 }
 
@@ -264,6 +319,11 @@ void engine_space_join(struct engine_space *es, struct task *task)
 
 	if (et->space == es)
 		return;
+	et->area = et->runs_in = 0;
+	while (es->parallel && et->area < AREAS && es->area_used[et->area])
+		et->area++;
+	if (et->area < AREAS)
+		es->area_used[et->area] = true;
 	et->task = task;
 	et->space = es;
 	et->next_in_space = es->tasks;
@@ -279,7 +339,80 @@ void engine_space_leave(struct task *task)
 	for (at = &et->space->tasks; *at != et; at = &(*at)->next_in_space)
 		;
 	*at = et->next_in_space;
+	if (et->area < AREAS)
+		et->space->area_used[et->area] = false;
 	et->space = NULL;
+}
+
+enum backend_company engine_space_company(const struct task *task)
+{
+	const struct engine_space *es = task->process->space->extension;
+
+	if (es && es->refused)
+		return COMPANY_ANY;
+	if (!es || es->gather || !has_region(es))
+		return COMPANY_NONE;
+	return es->turns ? COMPANY_TURNS : COMPANY_ANY;
+}
+
+uint64_t engine_window_at(const struct task *task, uint64_t at)
+{
+	const struct engine_task *et = task->backend;
+
+	return area_window(et->runs_in) + at;
+}
+
+/* The same memory as in the first data area, mapped again (old size 0: mremap(2)). */
+static int map_again(struct task *task, const struct engine_space *es, uint64_t at, uint64_t size, uint32_t area)
+{
+	const uint64_t args[6] = {region_address(at), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, area_address(area) + at};
+	long result;
+	int rc = tracee_call(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_call), SYS_mremap, args, &result);
+
+	return rc ? rc : result == (long)args[4] ? 0 : -BT_E_NO_MEMORY;
+}
+
+static int map_tables(const struct backend *b, struct task *task, struct engine_space *es, uint32_t area)
+{
+	int rc = window_grow(&es->window, area) ? 0 : -BT_E_NO_MEMORY;
+
+	if (!rc)
+		rc = map_again(task, es, TABLE1_AT, TABLE1_BYTES, area);
+	if (!rc)
+		rc = map_again(task, es, TABLE2_AT, AREA_SIZE - TABLE2_AT, area);
+	if (rc > 0)
+		engine_prepare(b, task);
+	if (!rc)
+		es->area_tables[area] = es->regions;
+	return rc;
+}
+
+int engine_space_prepare_area(const struct backend *b, struct task *task, struct engine_space *es)
+{
+	struct engine_task *et = task->backend;
+	int rc;
+
+	if (!es->parallel || es->turns || !et->area) {
+		et->runs_in = 0;
+		return 0;
+	}
+	if (et->area == AREAS) {
+		es->gather = engine_space_is_busy(es, task);
+		if (es->gather)
+			return -BT_E_NO_MEMORY;
+		es->turns = true;
+		et->runs_in = 0;
+		return 0;
+	}
+	et->runs_in = et->area;
+	if (engine_hide_trap(task)) /* a signal comes first */
+		return -BT_E_UNSUPPORTED;
+	rc = es->area_tables[et->area] == es->regions ? 0 : map_tables(b, task, es, et->area);
+	if (rc == -BT_E_NO_MEMORY) {
+		es->area_used[et->area] = false;
+		et->area = AREAS;
+	}
+	return rc;
 }
 
 static void collect_unreferred(struct engine_space *es)
@@ -294,13 +427,19 @@ static void collect_unreferred(struct engine_space *es)
 	segment_collect(es->cache->segments, oldest);
 }
 
+bool engine_space_has_much_dead(const struct engine_space *es)
+{
+	const struct segment_table *t = es->cache->segments;
+
+	/* Nothing dies in one that has several users. */
+	return es->cache->users == 1 && segment_dead(t) >= DEAD_MIN && segment_dead(t) >= es->dead_wanted;
+}
+
 void engine_space_collect(struct engine_space *es)
 {
 	struct segment_table *t = es->cache->segments;
 
-	if (es->cache->users > 1) /* nothing dies in it */
-		return;
-	if (segment_dead(t) < DEAD_MIN || segment_dead(t) < es->dead_wanted)
+	if (!engine_space_has_much_dead(es))
 		return;
 	collect_unreferred(es);
 	if (segment_dead(t) > DEAD_MIN / 2) {

@@ -4,7 +4,7 @@
  * One region per address space, at a fixed place (world.h): data, readable and writable; then code, readable and executable.
  * While a task runs in the cache its gs base is the region's start, and r11 (the stolen register: compilers use it least) holds
  * the history bits: a sentinel 1 and one bit per conditional branch since the last record (branch_log.h). One task of a
- * unit runs at a time, so the context belongs to whichever runs. */
+ * unit runs at a time, so the context belongs to whichever runs; or (--side-by-side) each has a data area of its own, in which gs points. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
 
@@ -75,7 +75,14 @@ enum {
 	CODE_ALIGN = 8,
 	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
+
+	/* Where tasks run side by side: data areas for all but the first, behind the region: each with its own window, and the tables and
+	 * the glue, which reads itself, of the first. */
+	AREA_SIZE = DATA_SIZE + GLUE_SIZE,
+	AREAS = (WORLD_RESERVED_SIZE - REGION_SIZE) / AREA_SIZE + 1, /* with the first */
 };
+
+#define AREAS_BYTES ((uint64_t)(AREAS - 1) * AREA_SIZE)
 
 #define TABLE2_MULTIPLIER 0x9e3779b1u
 
@@ -89,6 +96,12 @@ enum {
 #define TICKS_MASK 0xff000000ff000000ull
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
+
+/* Where a data area begins in the tracee: what gs is for whoever runs with it. */
+static inline uint64_t area_address(uint32_t area) { return region_address(area ? REGION_SIZE + (uint64_t)(area - 1) * AREA_SIZE : 0); }
+
+/* Where its window begins for the tracer (window.h). */
+static inline uint64_t area_window(uint32_t area) { return (uint64_t)area * AREA_SIZE; }
 
 /* The low bits of this are where a search for pc begins in table 2: as the glue computes it. */
 static inline uint32_t table2_hash(uint64_t pc) { return ((uint32_t)pc * TABLE2_MULTIPLIER >> TABLE2_SHIFT) / 16; }

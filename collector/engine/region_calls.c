@@ -11,9 +11,9 @@ enum harm {
 	HARM_TAKEN, /* the program has something there */
 };
 
-static bool hits(uint64_t start, uint64_t n)
+static bool hits(uint64_t end, uint64_t start, uint64_t n)
 {
-	return start < region_address(REGION_SIZE) && (start + n < start || start + n > region_address(0));
+	return start < end && (start + n < start || start + n > region_address(0));
 }
 
 static bool is_destructive(uint64_t advice)
@@ -31,7 +31,7 @@ static bool is_destructive(uint64_t advice)
 }
 
 /* What the call does if it succeeds. One that fails may have done a part of it. */
-static enum harm harm_of(const struct tracee_syscall *c)
+static enum harm harm_of(const struct tracee_syscall *c, uint64_t end)
 {
 	const uint64_t *args = c->args;
 
@@ -42,17 +42,17 @@ static enum harm harm_of(const struct tracee_syscall *c)
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
 	case SYS_remap_file_pages:
-		return hits(args[0], args[1]) ? HARM_TORN : HARM_NONE;
+		return hits(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
 	case SYS_madvise:
-		return hits(args[0], args[1]) && is_destructive(args[2]) ? HARM_TORN : HARM_NONE;
+		return hits(end, args[0], args[1]) && is_destructive(args[2]) ? HARM_TORN : HARM_NONE;
 	case SYS_mmap:
-		return args[3] & MAP_FIXED && hits(args[0], args[1]) ? HARM_TAKEN : HARM_NONE;
+		return args[3] & MAP_FIXED && hits(end, args[0], args[1]) ? HARM_TAKEN : HARM_NONE;
 	case SYS_mremap:
-		if (args[3] & MREMAP_FIXED && hits(args[4], args[2]))
+		if (args[3] & MREMAP_FIXED && hits(end, args[4], args[2]))
 			return HARM_TAKEN;
-		return hits(args[0], args[1]) ? HARM_TORN : HARM_NONE;
+		return hits(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
 	case SYS_shmat: /* its length is the segment's */
-		return args[2] & SHM_REMAP && args[1] && hits(args[1], REGION_SIZE) ? HARM_TAKEN : HARM_NONE;
+		return args[2] & SHM_REMAP && args[1] && hits(end, args[1], end - region_address(0)) ? HARM_TAKEN : HARM_NONE;
 	default:
 		return HARM_NONE;
 	}
@@ -65,7 +65,15 @@ static struct engine_space *space_of(const struct task *task)
 	return es && es->mapped && !es->refused ? es : NULL;
 }
 
-bool region_may_be_harmed(const struct task *task) { return harm_of(&task->call) != HARM_NONE; }
+/* Where the region ends, with the data areas of tasks that run side by side. */
+static uint64_t end_of(const struct task *task)
+{
+	const struct engine_space *es = space_of(task);
+
+	return es && es->parallel ? area_address(AREAS) : region_address(REGION_SIZE);
+}
+
+bool region_may_be_harmed(const struct task *task) { return harm_of(&task->call, end_of(task)) != HARM_NONE; }
 
 /* Nothing is read or written there any more. */
 static void leave_region(struct engine_space *es)
@@ -77,7 +85,7 @@ static void leave_region(struct engine_space *es)
 void region_after_call(const struct backend *b, struct task *task)
 {
 	struct engine_space *es = space_of(task);
-	enum harm harm = es ? harm_of(&task->call) : HARM_NONE;
+	enum harm harm = es ? harm_of(&task->call, end_of(task)) : HARM_NONE;
 
 	if (harm == HARM_TAKEN && task->regs.rax < (uint64_t)-4096) {
 		es->refused = true;
@@ -85,6 +93,7 @@ void region_after_call(const struct backend *b, struct task *task)
 		engine_note_refusal(b, task);
 	} else if (harm != HARM_NONE) {
 		es->torn = true;
+		es->gather = es->parallel;
 	}
 }
 

@@ -47,8 +47,7 @@ void tables_release(struct tables *t)
 	t->changes = NULL;
 }
 
-/* All of table 1, as it is for the pairs. */
-static void fill_table1(const struct tables *t, uint64_t *table1)
+void tables_fill_first(const struct tables *t, uint64_t *table1)
 {
 	for (uint32_t i = 0; i < TABLE1_ENTRIES; i++)
 		table1[i] = t->miss;
@@ -71,7 +70,7 @@ void tables_place(struct tables *t, uint8_t *shared)
 	if (!shared)
 		return;
 	t->shared = shared;
-	fill_table1(t, shared_table1(t));
+	tables_fill_first(t, shared_table1(t));
 	memcpy(shared_pairs(t), t->pairs, size_of(t) * sizeof *t->pairs);
 	free(t->pairs);
 	t->pairs = shared_pairs(t);
@@ -85,7 +84,7 @@ void tables_clear(struct tables *t)
 	t->count = t->change_count = 0;
 	t->all = true;
 	if (t->shared)
-		fill_table1(t, shared_table1(t));
+		tables_fill_first(t, shared_table1(t));
 }
 
 /* n bytes at an offset of the region are to be others now in the tracee. */
@@ -139,7 +138,8 @@ static struct table_pair *find(const struct tables *t, uint64_t pc)
 	return !t->pairs[slot].pc && gone ? gone : &t->pairs[slot];
 }
 
-/* Those that are nobody's stay behind. */
+/* Those that are nobody's stay behind. Tasks may be searching: an entry that one may have found belongs to some chain at any time, and
+ * chains look at the address themselves. */
 static bool grow(struct tables *t)
 {
 	uint32_t old_size = size_of(t);
@@ -153,13 +153,18 @@ static bool grow(struct tables *t)
 		free(old);
 		return false;
 	}
-	memset(grown, 0, 2 * old_size * sizeof *grown);
+	memset(grown + old_size, 0, old_size * sizeof *grown);
+	for (uint32_t i = 0; i < old_size; i++)
+		__atomic_store_n(&grown[i].pc, 0, __ATOMIC_RELEASE);
 	t->pairs = grown;
 	t->bits++;
 	t->count = 0;
 	for (uint32_t i = 0; i < old_size; i++)
 		if (old[i].pc > NOBODY) {
-			*find(t, old[i].pc) = old[i];
+			struct table_pair *p = find(t, old[i].pc);
+
+			__atomic_store_n(&p->entry, old[i].entry, __ATOMIC_RELEASE);
+			__atomic_store_n(&p->pc, old[i].pc, __ATOMIC_RELEASE);
 			t->count++;
 		}
 	free(old);
@@ -207,7 +212,7 @@ static bool send_all(const struct tables *t, pid_t tid)
 	table1 = malloc(TABLE1_ENTRIES * sizeof *table1);
 	if (!table1)
 		return false;
-	fill_table1(t, table1);
+	tables_fill_first(t, table1);
 	sent = tracee_write(tid, region_address(TABLE1_AT), table1, TABLE1_ENTRIES * sizeof *table1) &&
 	       (t->shared || tracee_write(tid, region_address(TABLE2_AT), t->pairs, size2));
 	free(table1);
@@ -235,7 +240,7 @@ static bool send_some(struct tables *t, pid_t tid, size_t at)
 	return true;
 }
 
-bool tables_sync(struct tables *t, pid_t tid)
+bool tables_push(struct tables *t, pid_t tid)
 {
 	bool sent = true;
 
@@ -244,6 +249,13 @@ bool tables_sync(struct tables *t, pid_t tid)
 	else
 		for (size_t at = 0; sent && at < t->change_count; at += SENT_AT_ONCE)
 			sent = send_some(t, tid, at);
+	return sent;
+}
+
+bool tables_sync(struct tables *t, pid_t tid)
+{
+	bool sent = tables_push(t, tid);
+
 	t->all = false;
 	t->change_count = 0;
 	return sent;

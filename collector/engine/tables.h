@@ -45,6 +45,8 @@ uint32_t tables_mask(const struct tables *t);
 void tables_place(struct tables *t, uint8_t *shared);
 /* Makes room, as far as there is some, for so many times what there is: they will not grow for a while. */
 void tables_reserve(struct tables *t, unsigned times);
+/* Fills a table 1 of somebody's own, as the tracee's is without any change. */
+void tables_fill_first(const struct tables *t, uint64_t *table1);
 /* Whether the tracee is to be told something. */
 bool tables_has_changes(const struct tables *t);
 void tables_clear(struct tables *t);
@@ -52,6 +54,9 @@ void tables_clear(struct tables *t);
 /* False when there is no more room. fixed: others search table 2 meanwhile, it cannot grow. */
 bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed);
 void tables_remove(struct tables *t, uint64_t pc);
+
+/* The same as tables_sync(), which is still to come: whoever searches meanwhile may write what he found before. */
+bool tables_push(struct tables *t, pid_t tid);
 
 /* Brings the tracee up to date. False when it is gone. */
 bool tables_sync(struct tables *t, pid_t tid);

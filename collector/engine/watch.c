@@ -69,14 +69,28 @@ static bool awaited_by_kernel(const struct engine_space *es, uint64_t page)
 	return r.hit;
 }
 
+static bool is_near(uint64_t sp, uint64_t page)
+{
+	return sp < page + WATCH_PAGE + FRAME_MAX && page < sp + NEAR_STACK;
+}
+
+/* Others may get a signal at any moment where they run side by side. */
+static bool is_near_stack(const struct engine_space *es, const struct task *task, uint64_t page)
+{
+	bool near = is_near(task->regs.rsp, page);
+
+	for (const struct engine_task *et = es->parallel ? es->tasks : NULL; et && !near; et = et->next_in_space)
+		near = is_near(et->task->regs.rsp, page);
+	return near;
+}
+
 static bool may_watch(const struct engine_space *es, const struct task *task, uint64_t page)
 {
 	const struct mapping *m = address_space_map_at(task->process->space, page);
-	uint64_t sp = task->regs.rsp;
 
 	if (!m || m->shared || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
 		return false;
-	if (!strcmp(m->path, "[stack]") || (sp < page + WATCH_PAGE + FRAME_MAX && page < sp + NEAR_STACK) || watched_is_stack(&es->watch, page))
+	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) || watched_is_stack(&es->watch, page))
 		return false;
 	return !awaited_by_kernel(es, page);
 }
@@ -174,6 +188,11 @@ const uint8_t *watch_bytes(const struct engine_space *es, uint64_t page)
 	return p && p->state == WATCH_PROTECTED ? p->bytes : NULL;
 }
 
+bool watch_sweep_is_due(const struct backend *b, const struct engine_space *es)
+{
+	return es->watch.compared && !es->watch.refused && trace_writer_time(b->writer) >= es->watch.sweep;
+}
+
 void watch_sweep(const struct backend *b, struct engine_space *es)
 {
 	struct watched_page *p;
@@ -203,7 +222,15 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 
 	while ((p = watched_protected(&es->watch, start, end))) {
 		uint64_t run = watched_run(&es->watch, p, end);
-		enum watch_result rc = protect(b, task, es, p->addr, run, p->prot, at_entry);
+		enum watch_result rc;
+
+		/* Whoever writes there from now on finds no chain of it. */
+		if (es->parallel && engine_space_is_busy(es, task)) {
+			code_cache_park(es->cache, p->addr, run);
+			if (code_cache_push(es->cache, task->tid))
+				return WATCH_GONE;
+		}
+		rc = protect(b, task, es, p->addr, run, p->prot, at_entry);
 
 		if (rc == WATCH_NOT) { /* there may be no room for another mapping: a whole run needs none */
 			run = watched_run(&es->watch, p, UINT64_MAX);
@@ -214,6 +241,8 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 		for (uint64_t page = p->addr; page < run; page += WATCH_PAGE)
 			watched_opened(&es->watch, watched_find(&es->watch, page), trace_writer_time(b->writer));
 		code_cache_park(es->cache, p->addr, run);
+		es->opened++;
+		es->gather = es->parallel;
 	}
 	return WATCH_DONE;
 }

@@ -26,6 +26,9 @@ const uint8_t *watch_bytes(const struct engine_space *es, uint64_t page);
 /* To be called now and then: pages that have been compared for long enough may be watched again. */
 void watch_sweep(const struct backend *b, struct engine_space *es);
 
+/* Whether there are such pages. */
+bool watch_sweep_is_due(const struct backend *b, const struct engine_space *es);
+
 /* Whether the fault is a write to a page that we have protected. */
 bool watch_is_fault(const struct engine_space *es, const siginfo_t *info);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -13,11 +14,22 @@
 #include "collector/tracee.h"
 #include "lib/error.h"
 
+enum {
+	PIECES = 3,
+};
+
+/* A piece of the tracee's memory, and where it begins in the memory file. */
+struct piece {
+	uint64_t start, size, offset;
+};
+
+static const struct piece first_window = {WORLD_RESERVED_START, WINDOW_SIZE, 0};
+
 /* filtered: a system call that can be left out is. */
-static bool map_at(pid_t tid, uint64_t flags, uint64_t fd, bool filtered)
+static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd, bool filtered)
 {
-	const uint64_t map[6] = {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, fd, 0};
-	const uint64_t dump[6] = {region_address(0), WINDOW_SIZE, MADV_DONTDUMP};
+	const uint64_t map[6] = {p->start, p->size, PROT_READ | PROT_WRITE, flags, fd, fd == UINT64_MAX ? 0 : p->offset};
+	const uint64_t dump[6] = {p->start, p->size, MADV_DONTDUMP};
 
 	if (tracee_syscall(tid, SYS_mmap, map) != (long)map[0])
 		return false;
@@ -25,6 +37,8 @@ static bool map_at(pid_t tid, uint64_t flags, uint64_t fd, bool filtered)
 		tracee_syscall(tid, SYS_madvise, dump);
 	return true;
 }
+
+static size_t mapped_here(const struct window *w) { return w->areas ? (size_t)AREAS * AREA_SIZE : WINDOW_SIZE; }
 
 static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
 {
@@ -38,7 +52,7 @@ static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixe
 	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
 	close(own);
-	if (bytes != MAP_FAILED && !map_at(tid, MAP_SHARED | fixed, (uint64_t)fd, false)) {
+	if (bytes != MAP_FAILED && !map_piece(tid, &first_window, MAP_SHARED | fixed, (uint64_t)fd, false)) {
 		munmap(bytes, WINDOW_SIZE);
 		bytes = MAP_FAILED;
 	}
@@ -48,23 +62,69 @@ static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixe
 	return bytes != MAP_FAILED;
 }
 
-int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others)
+/* Table 1, which is there, gives way to one that can be mapped more than once. */
+static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
+{
+	const struct piece pieces[PIECES] = {{area_address(1), AREAS_BYTES, area_window(1)},
+					     first_window,
+					     {region_address(TABLE1_AT), TABLE1_BYTES, TABLE1_AT}};
+	const uint64_t flags[PIECES] = {fixed, fixed, MAP_FIXED}, areas[6] = {area_address(1), AREAS_BYTES};
+	void *bytes = MAP_FAILED;
+	int own, mapped = 0;
+	long fd = memory_file_open(tid, name, SHARED_AT, &own);
+
+	if (fd < 0)
+		return false;
+	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL))
+		bytes = mmap(NULL, (size_t)AREAS * AREA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, own, 0);
+	while (bytes != MAP_FAILED && mapped < PIECES &&
+	       map_piece(tid, &pieces[mapped], MAP_SHARED | MAP_NORESERVE | flags[mapped], (uint64_t)fd, false))
+		mapped++;
+	memory_file_close_there(tid, fd);
+	if (mapped == PIECES) {
+		w->bytes = bytes;
+		w->areas = own;
+		return true;
+	}
+	if (mapped)
+		tracee_syscall(tid, SYS_munmap, areas);
+	if (bytes != MAP_FAILED)
+		munmap(bytes, (size_t)AREAS * AREA_SIZE);
+	close(own);
+	return false;
+}
+
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others, bool areas)
 {
 	uint64_t fixed = over ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 
 	w->inherited = false;
 	w->bytes = NULL;
+	w->areas = 0;
 	w->filtered = tracee_is_filtered(tid);
-	if (!w->filtered && !others && map_shared(w, tid, name, fixed))
+	if (!w->filtered && !others && (areas ? map_areas(w, tid, name, fixed) : map_shared(w, tid, name, fixed)))
 		return 0;
-	return map_at(tid, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX, w->filtered) ? 0 : -BT_E_NO_MEMORY;
+	if (areas) /* some of it may be there */
+		fixed = MAP_FIXED;
+	return map_piece(tid, &first_window, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX, w->filtered) ? 0 : -BT_E_NO_MEMORY;
+}
+
+bool window_grow(const struct window *w, uint32_t area)
+{
+	struct stat s;
+	off_t size = (off_t)(area_window(area) + SHARED_AT);
+
+	return !fstat(w->areas, &s) && (s.st_size >= size || !ftruncate(w->areas, size));
 }
 
 void window_close(struct window *w)
 {
 	if (w->bytes)
-		munmap(w->bytes, WINDOW_SIZE);
+		munmap(w->bytes, mapped_here(w));
+	if (w->areas)
+		close(w->areas);
 	w->bytes = NULL;
+	w->areas = 0;
 }
 
 bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, size_t n)

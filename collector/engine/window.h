@@ -12,19 +12,24 @@
 
 struct window {
 	uint8_t *bytes; /* the tracer's mapping of it, NULL: private */
+	int areas; /* where tasks run side by side: the memory file, of as many of them as are used (window_grow()); 0: there is but one window */
 	bool filtered; /* the program has a system call filter of its own */
 	bool inherited; /* by a fork: what lies there in the tracee is its parent's */
 };
 
 /* Maps it in a stopped task whose signals are blocked, by system calls made in it. name: address in the tracee of a string, by which the
  * kernel shows it (memfd_create(2)). over: whatever is mapped there gives way. others: other threads may use descriptors
- * meanwhile, so that none is opened: the window is private. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. */
-int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others);
+ * meanwhile, so that none is opened: the window is private. areas: with room for windows of all data areas, and with table 1, where that
+ * can be. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. */
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others, bool areas);
+
+/* The window of this data area is about to be used. False when there is no room. */
+bool window_grow(const struct window *w, uint32_t area);
 
 /* The tracer's mapping goes. */
 void window_close(struct window *w);
 
-/* A stopped task's window, at an offset of the region. Whether it was all there. */
+/* A stopped task's window, at an offset from the first one (area_window()). Whether it was all there. */
 bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, size_t n);
 bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *bytes, size_t n);
 
