@@ -35,13 +35,28 @@ int place_directory(char dir[BT_PATH_MAX], struct bt_error *err)
 	return 0;
 }
 
+/* Whether what is made at path is in a place of the user's own: under sudo HOME may still be another's, and nothing of root's belongs there.
+ * Of a directory that is not there yet, that is where it will be made; /tmp and its kin are everybody's. */
+static bool is_own_place(const char *path)
+{
+	char at[BT_PATH_MAX];
+	struct stat st;
+
+	if (snprintf(at, sizeof at, "%s", path) >= BT_PATH_MAX)
+		return false;
+	for (char *end; stat(at, &st); *end = '\0') {
+		end = strrchr(at, '/');
+		if (errno != ENOENT || !end || end == at)
+			return false;
+	}
+	return S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || (strcmp(at, path) && st.st_mode & S_ISVTX));
+}
+
 bool place_cache(char dir[BT_PATH_MAX])
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *base = cache && *cache == '/' ? cache : home;
-	struct stat st;
 
-	/* Under sudo HOME may still be the user's: nothing of root's belongs there. */
-	if (!base || *base != '/' || stat(base, &st) || st.st_uid != geteuid())
+	if (!base || *base != '/' || (base == home && access(home, F_OK)) || !is_own_place(base))
 		return false;
 	return snprintf(dir, BT_PATH_MAX, base == cache ? "%s/btrec" : "%s/.cache/btrec", base) < BT_PATH_MAX;
 }

@@ -15,7 +15,7 @@ enum {
 int place_directory(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
 
 /* The directory of what is kept only to be faster the next time: $XDG_CACHE_HOME/btrec, else ~/.cache/btrec. False when there is none, or
- * its home is another user's. */
+ * the directory that it is, or will be made, in is another user's; that of everybody (/tmp) will do for one to be made. */
 bool place_cache(char dir[BT_PATH_MAX]);
 
 /* Makes that directory and its parents (mode 0700). Errors: BT_E_PERMISSION, BT_E_IO. */

@@ -163,6 +163,17 @@ def foreign():
     equal(os.stat(path).st_uid, os.geteuid(), "owner of the file that took its place")
 
 
+@case("a cache directory that is not there is made")
+def made():
+    place = os.path.join(TMP, "caches", "of", "nobody")
+    env = dict(os.environ, XDG_CACHE_HOME=place)
+    for _ in range(2):
+        done = execute([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/true"], env=env)
+        equal(done.status, 0, "status")
+    check(os.listdir(os.path.join(place, "btrec")), "nothing was kept")
+    equal(os.stat(place).st_mode & 0o777, 0o700, "mode")
+
+
 @case("without a place nothing is kept, and recording goes on")
 def nowhere():
     env = dict(os.environ, XDG_CACHE_HOME="/proc/self/nothing", HOME="/nonexistent")
