@@ -180,8 +180,8 @@ static bool continued_by_other(pid_t recorder)
 	return sigtimedwait(&set, &info, &now) != SIGCONT || info.si_pid != recorder;
 }
 
-/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes one on that only it got; not one that the
- * program has had: it may have been stopped again. */
+/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes one on that only it got; not one that
+ * the program has had: it may have been stopped again. */
 static void stop_like(int signo, pid_t recorder)
 {
 	union sigval value = {.sival_int = SIGCONT};

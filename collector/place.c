@@ -35,8 +35,8 @@ int place_directory(char dir[BT_PATH_MAX], struct bt_error *err)
 	return 0;
 }
 
-/* Whether what is made at path is in a place of the user's own: under sudo HOME may still be another's, and nothing of root's belongs there.
- * Of a directory that is not there yet, that is where it will be made; /tmp and its kin are everybody's. */
+/* Whether what is made at path is in a place of the user's own: under sudo HOME may still be another's, and nothing of root's belongs
+ * there. Of a directory that is not there yet, that is where it will be made; /tmp and its kin are everybody's. */
 static bool is_own_place(const char *path)
 {
 	char at[BT_PATH_MAX];

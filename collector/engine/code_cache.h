@@ -145,8 +145,8 @@ int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool others);
 /* Brings the tracee up to date. Returns 0 or -BT_E_GONE. */
 int code_cache_sync(struct code_cache *c, pid_t tid);
 
-/* Tells the tracee, whose code is shared and where tasks may be running, of what is gone: it will be told again with the next sync. Returns 0
- * or -BT_E_GONE. */
+/* Tells the tracee, whose code is shared and where tasks may be running, of what is gone: it will be told again with the next sync.
+ * Returns 0 or -BT_E_GONE. */
 int code_cache_push(struct code_cache *c, pid_t tid);
 
 /* The living chain that begins at pc, or CHAIN_NONE. */
@@ -192,7 +192,8 @@ void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
 /* Whether it has so much forgotten code that it had better begin anew. */
 bool code_cache_is_stale(const struct code_cache *c);
 
-/* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, or are in it, it is only full from now on. */
+/* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, or are in it, it is only full from now
+ * on. */
 void code_cache_clear(struct code_cache *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into btrec: between what it has read and the stop that it makes of that there is half a second. The file LATE_RAISE names is there
- * from the beginning of it, and holds a byte when btrec goes on behind the stop. */
+/* Preloaded into btrec: between what it has read and the stop that it makes of that there is half a second. The file LATE_RAISE names is
+ * there from the beginning of it, and holds a byte when btrec goes on behind the stop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
