@@ -171,7 +171,9 @@ static void print_info(const struct model *m)
 	print_text("btrec", h->version);
 	printf("%-12s%" PRIu32 "\n", "recorder", h->recorder_pid);
 	print_counts(m);
-	printf("%-12s%s\n", "replay", "not possible: this btrec keeps no replay log");
+	if (h->parallel)
+		printf("%-12s%s\n", "order", "threads of a process ran side by side: their events are in the order of their stops");
+	printf("%-12s%s\n", "replay", h->parallel ? "not possible: threads ran side by side" : "not possible: this btrec keeps no replay log");
 	for (size_t i = 0; i < m->event_count; i++)
 		if (m->events[i].rec.kind == BT_RECORD_NOTE)
 			print_text("note", m->events[i].rec.u.note.text);

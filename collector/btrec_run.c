@@ -143,6 +143,14 @@ static int set_no_replay(void *target, const char *value, struct bt_error *err)
 	return 0;
 }
 
+static int set_parallel(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->wish.parallel = true;
+	return 0;
+}
+
 static int set_quiet(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -186,14 +194,6 @@ static int set_switch_history(void *target, const char *value, struct bt_error *
 	return 0;
 }
 
-static int set_side_by_side(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->recorder.parallel = true;
-	return 0;
-}
-
 static int set_help(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -211,12 +211,12 @@ static const struct option_row rows[] = {
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none", set_source},
 	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)", set_no_replay},
+	{"parallel", 0, NULL, "let threads of a process run side by side (implies --no-replay)", set_parallel},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
 	{"alarm-each", 0, "N", NULL, set_alarm_each},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
 	{"switch-history", 0, NULL, NULL, set_switch_history},
-	{"side-by-side", 0, NULL, NULL, set_side_by_side},
 	{"help", 'h', NULL, "show this", set_help},
 };
 
@@ -263,6 +263,7 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 		.from = bt_str(run->recorder.from),
 		.deterministic = run->recorder.deterministic,
 		.version = bt_str(PACKAGE_VERSION),
+		.parallel = run->recorder.parallel || run->backend.native,
 	};
 	int rc;
 
@@ -656,7 +657,7 @@ static int choose_mode(struct run *run, struct bt_error *err)
 	run->reason = wished ? "asked for" : run->choice.reason;
 	if (!strcmp(run->mode->source, "none"))
 		run->recorder.history = 0;
-	run->recorder.parallel &= run->mode->ops == &engine_ops;
+	run->recorder.parallel = run->wish.parallel && run->mode->ops == &engine_ops;
 	if (run->mode->ops != &pmu_ops)
 		return 0;
 	run->backend.native = run->runner->native;

@@ -6,15 +6,15 @@
 
 static const struct mode modes[] = {
 	/* The first row that matches is taken: defaults come first. */
-	{.backend = "engine", .ops = &engine_ops, .source = "bits"},
-	{.backend = "engine", .ops = &engine_ops, .source = "none"},
+	{.backend = "engine", .ops = &engine_ops, .source = "bits", .parallel = true},
+	{.backend = "engine", .ops = &engine_ops, .source = "none", .parallel = true},
 	{.backend = "step", .ops = &stepper_ops, .source = "bits"},
 	{.backend = "step", .ops = &stepper_ops, .source = "none"},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "auto", .no_replay = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "lbr", .no_replay = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "bts", .no_replay = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "pt", .no_replay = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "none", .no_replay = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "auto", .no_replay = true, .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "lbr", .no_replay = true, .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "bts", .no_replay = true, .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "pt", .no_replay = true, .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "none", .no_replay = true, .parallel = true},
 };
 
 enum {
@@ -30,6 +30,8 @@ static bool fits(const struct mode *m, const struct mode_wish *wish)
 {
 	bool none = !strcmp(m->source, "none");
 
+	if (wish->parallel && !m->parallel)
+		return false;
 	if (!is_auto(wish->backend) && strcmp(wish->backend, m->backend))
 		return false;
 	if (!is_auto(wish->source))
@@ -57,6 +59,8 @@ int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_e
 			*out = &modes[i];
 			return 0;
 		}
+	if (wish->parallel && !strcmp(wish->backend, "step"))
+		return bt_fail(err, BT_E_MISUSE, 0, "--parallel does not go with --backend step: one thread of a process is stepped at a time");
 	if (wish->history_off)
 		return bt_fail(err, BT_E_MISUSE, 0, "--history off keeps no branches: it does not go with --source %s", wish->source);
 	name_sources(wish->backend, sources, sizeof sources);

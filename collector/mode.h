@@ -12,6 +12,7 @@ struct mode_wish {
 	const char *backend, *source; /* "auto" for any */
 	bool history_off;	      /* --history off */
 	bool no_replay;		      /* --no-replay */
+	bool parallel;		      /* --parallel */
 };
 
 struct mode {
@@ -19,6 +20,7 @@ struct mode {
 	const struct backend_ops *ops;
 	const char *source;	  /* as in --source; "auto": the first of the processor's that can be used */
 	bool no_replay;		  /* no log for a replay can be made */
+	bool parallel;		  /* threads of a process can run side by side */
 };
 
 /* The first row of the table that is as wished. Returns 0 or -BT_E_MISUSE, naming what goes with what. */

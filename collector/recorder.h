@@ -21,7 +21,7 @@ struct recorder_options {
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL: none */
 	const char *from; /* NULL: from the start */
 	struct pmu *pmu; /* opened, of the pmu backend; else NULL */
-	bool parallel; /* for tests: the threads of a process run side by side under the engine */
+	bool parallel; /* the threads of a process run side by side under the engine */
 	bool deterministic; /* the tests' start (world.h) */
 	unsigned alarm_each; /* for tests (backend.h) */
 	bool plain_processor; /* for tests: code for processors without what not all have */

@@ -250,8 +250,6 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 	} else {
 		r->started = true;
 		write_task(r, task);
-		if (r->backend.parallel)
-			recorder_note(r, NULL, "threads of a process ran side by side");
 	}
 	task->depth = 0;
 	address_space_refresh(task->process->space, r->writer, task->tid);

@@ -53,6 +53,7 @@ static void put_recorded(struct report *r, const struct bt_record_header *h)
 	put_slice(&r->t, h->backend);
 	text_printf(&r->t, ", branches from ");
 	put_slice(&r->t, h->source);
+	text_printf(&r->t, h->parallel ? ", threads side by side" : "");
 	if (h->from.len) {
 		text_printf(&r->t, ", from ");
 		put_slice(&r->t, h->from);

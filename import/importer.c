@@ -31,6 +31,7 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
 	im->end.kind = BT_EXIT_UNKNOWN;
+	im->header.parallel = true; /* whatever it was, it ran natively */
 	*out = im;
 	return 0;
 }

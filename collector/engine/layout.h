@@ -4,7 +4,7 @@
  * One region per address space, at a fixed place (world.h): data, readable and writable; then code, readable and executable. While a
  * task runs in the cache its gs base is the region's start, and r11 (the stolen register: compilers use it least) holds the history
  * bits: a sentinel 1 and one bit per conditional branch since the last record (branch_log.h). One task of a unit runs at a time, so the
- * context belongs to whichever runs; or (--side-by-side) each has a data area of its own, in which gs points. */
+ * context belongs to whichever runs; or (--parallel) each has a data area of its own, in which gs points. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# --side-by-side: threads under the engine run side by side. Programs that look themselves whether what they share is right
+# --parallel: threads under the engine run side by side. Programs that look themselves whether what they share is right
 # (programs/parallel.c), and histories that the code bears out, task by task.
 import os
 import subprocess
@@ -8,7 +8,7 @@ import subprocess
 from e2e import *
 
 CHECK = os.path.join(BUILD, "tests/tools/check_history")
-OPTIONS = ["--backend", "engine", "--side-by-side"]
+OPTIONS = ["--backend", "engine", "--parallel"]
 QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings children signalled faulted""".split()
 CRASHES = ["crashes", "crash-at-once"]
 
@@ -63,7 +63,26 @@ def overlap():
     recorded = record([build("side_by_side.c", "-pthread")], OPTIONS)
     equal(recorded.status, 0, "status: " + recorded.err.decode())
     equal(dumped(recorded.trace, "SWITCH"), [], "turns")
-    check(any("side by side" in line for line in dumped(recorded.trace, "NOTE")), "the trace does not say how it was made")
+    info = execute([BTREC, "info", recorded.trace]).out.decode()
+    check("threads of a process ran side by side" in info and "not possible: threads ran side by side" in info, info)
+    check(report(recorded.trace)["trace"]["parallel"], "the report's JSON does not say it")
+
+
+@case("in turns, unless told: the trace says so")
+def in_turns():
+    recorded = record([program(), "whole"], ["--backend", "engine"])
+    equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
+    check("side by side" not in execute([BTREC, "info", recorded.trace]).out.decode(), "info")
+    check(not report(recorded.trace)["trace"]["parallel"], "JSON")
+
+
+@case("--parallel does not go with the stepper: one line, 125")
+def not_stepped():
+    refused = record(["/bin/true"], ["--backend", "step", "--parallel"])
+    equal((refused.status, refused.own_err.count("\n")), (125, 1), "status, lines")
+    check("--parallel does not go with --backend step" in refused.own_err, refused.own_err)
+    for options in (["--parallel"], ["--parallel", "--backend", "pmu", "--source", "none"], ["--parallel", "--history", "off"]):
+        equal(record(["/bin/true"], options).status, 0, " ".join(options))
 
 
 @case("a crash among threads that run: the stacks and histories of all")
