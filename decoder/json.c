@@ -144,9 +144,9 @@ json_t *json_trace(const struct json_report *r)
 {
 	const struct bt_record_header *h = &r->m->trace->header;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "uuid", json_uuid(r->m->trace->uuid), "command", json_arguments(h->argv), "started",
-			 json_time(h->started), "backend", json_bytes(h->backend), "source", json_bytes(h->source), "tick_classes",
-			 json_tick_classes(h->tick_classes), "parallel", h->parallel != 0);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "uuid", json_uuid(r->m->trace->uuid), "command",
+			 json_arguments(h->argv), "started", json_time(h->started), "backend", json_bytes(h->backend), "source",
+			 json_bytes(h->source), "tick_classes", json_tick_classes(h->tick_classes), "parallel", h->parallel != 0);
 }
 
 static json_t *json_exit(enum bt_exit_kind kind, uint32_t status)
