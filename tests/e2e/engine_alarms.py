@@ -15,6 +15,8 @@ ALARMS = os.environ.get("BTREC_ALARMS", "200")
 BACKEND = engine_compare.backends()[1]
 # Shorter than this, the stepper does nothing but enter handlers.
 INTERVAL = "300" if BACKEND == "engine" else "30000"
+# A sweep steps 307 instructions for each alarm: 20 ms and more.
+LONG = TIMEOUT + int(ALARMS) // 10
 
 
 def differs_traced(argv):
@@ -52,7 +54,8 @@ def swept():
         path = made(seed)
         options = modes[at % len(modes)]
         # Without hints of recordings before: chains are cut where they lead.
-        result = record([path, "1000000000", ALARMS], ["--alarm-each", str(SWEEP), *options], env=dict(os.environ, XDG_CACHE_HOME=fresh("cache")))
+        result = record([path, "1000000000", ALARMS], ["--alarm-each", str(SWEEP), *options],
+                        env=dict(os.environ, XDG_CACHE_HOME=fresh("cache")), timeout=LONG)
         if (result.status, result.out) != (0, b"same\n"):
             kept(seed, path)
         equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d, %s (%s)" % (seed, options, result.own_err))
