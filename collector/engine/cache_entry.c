@@ -20,10 +20,14 @@ enum {
 	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
 };
 
+#define HINT_UNKNOWN (HINT_NONE - 1) /* whether there is one */
+
 struct source {
 	const struct backend *b;
 	struct task *task;
 	struct engine_space *es;
+	uint64_t page_at;    /* the fixed page asked for last, which cannot change meanwhile */
+	const uint8_t *page; /* NULL: none */
 	bool alone; /* nobody else is in the cache */
 	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
 	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
@@ -56,9 +60,13 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 static const uint8_t *fixed_page(void *arg, uint64_t addr)
 {
-	const struct source *s = arg;
+	struct source *s = arg;
 
-	return address_space_fixed_page(s->task->process->space, s->b->writer, s->task->tid, addr);
+	if (!s->page || addr - s->page_at >= WATCH_PAGE) {
+		s->page_at = addr & ~(uint64_t)(WATCH_PAGE - 1);
+		s->page = address_space_fixed_page(s->task->process->space, s->b->writer, s->task->tid, addr);
+	}
+	return s->page;
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
@@ -91,31 +99,31 @@ static uint32_t chain_there(struct source *s, uint64_t pc)
 {
 	uint32_t chain = code_cache_find(s->es->cache, pc);
 
-	if (chain != CHAIN_NONE)
+	if (chain != CHAIN_NONE || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE)
 		return chain;
 	is_mutable(s, pc);
 	return code_cache_find(s->es->cache, pc);
 }
 
-/* The chain at pc as an earlier recording left it, or CHAIN_NONE. */
-static uint32_t chain_kept(struct code_cache *c, const struct code_source *source, uint64_t pc)
+/* The chain at pc as an earlier recording left it, with its hint if that is known; or CHAIN_NONE. */
+static uint32_t chain_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t hint)
 {
 	struct source *s = source->arg;
-	size_t i = c->ticks ? HINT_NONE : cache_hints_find(s->es, s->task->process->space, pc);
+	size_t i = c->ticks ? HINT_NONE : hint == HINT_UNKNOWN ? cache_hints_find(s->es, s->task->process->space, pc) : hint;
 	struct slice bytes = i == HINT_NONE ? slice_of(NULL, 0) : hints_template(s->es->hints, i);
 	uint32_t chain;
 	bool half;
 
 	if (!bytes.len)
 		return CHAIN_NONE;
-	chain = template_add(c, source, pc, bytes, &half);
+	chain = template_add(c, source, pc, bytes, hints_template_stays(s->es->hints, i), &half);
 	if (half)
 		code_cache_clear(c);
 	return chain;
 }
 
-/* The chain at pc, made if need be. CHAIN_NONE as translator_translate(); the cache may have been cleared then. */
-static uint32_t chain_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
+/* The chain at pc, made if need be, where its hint is known. CHAIN_NONE as translator_translate(); the cache may have been cleared then. */
+static uint32_t chain_of_hint(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect, size_t hint)
 {
 	uint32_t chain;
 
@@ -123,7 +131,7 @@ static uint32_t chain_at(struct code_cache *c, const struct code_source *source,
 		return CHAIN_NONE;
 	chain = chain_there(source->arg, pc);
 	if (chain == CHAIN_NONE)
-		chain = chain_kept(c, source, pc);
+		chain = chain_kept(c, source, pc, hint);
 	if (chain == CHAIN_NONE)
 		return translator_translate(c, source, pc, indirect);
 	if (!indirect || c->chains[chain].indirect)
@@ -132,6 +140,11 @@ static uint32_t chain_at(struct code_cache *c, const struct code_source *source,
 		return chain;
 	code_cache_clear(c);
 	return translator_translate(c, source, pc, indirect);
+}
+
+static uint32_t chain_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
+{
+	return chain_of_hint(c, source, pc, indirect, HINT_UNKNOWN);
 }
 
 /* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. */
@@ -186,7 +199,7 @@ static void follow_hints(const struct code_source *source, struct engine_space *
 
 		if (!pc)
 			continue;
-		chain = chain_at(es->cache, source, pc, hints_get(es->hints, i).indirect);
+		chain = chain_of_hint(es->cache, source, pc, hints_get(es->hints, i).indirect, i);
 		if (!exact && chain != CHAIN_NONE && chain + 1 == es->cache->chain_count)
 			translate_ahead(es->cache, source, chain);
 		if (es->cache->clears != clears || s->interrupted)

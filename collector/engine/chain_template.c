@@ -63,7 +63,7 @@ struct template_exit {
 extern const char __ehdr_start[];
 
 /* What template_make() and template_add() must know all of. */
-_Static_assert(sizeof(struct chain) == 88 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48, "a template has all of a chain");
+_Static_assert(sizeof(struct chain) == 96 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48, "a template has all of a chain");
 
 struct recorded_range {
 	uint64_t start, end;
@@ -350,7 +350,7 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
 	for (uint32_t i = 0; i < x->place_count; i++)
-		if (!same_place(&a->cache->places[x->place_first + i], &b->cache->places[y->place_first + i]))
+		if (!same_place(&code_cache_places(a->cache, x)[i], &code_cache_places(b->cache, y)[i]))
 			return false;
 	return same_exits(a, b) && same_segments(a, b);
 }
@@ -475,7 +475,7 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 	put_ranges(m, c->pc, out);
 	put_segments(a, c->pc, out);
 	put_exits(a, c->pc, out);
-	buf_put(out, &a->cache->places[c->place_first], c->place_count * sizeof(struct place));
+	buf_put(out, code_cache_places(a->cache, c), c->place_count * sizeof(struct place));
 	buf_put(out, numbers, count * sizeof *numbers);
 	take_numbers_out(a, numbers, count);
 	buf_put(out, a->code, a->len);
@@ -642,15 +642,20 @@ static bool add_segments(struct code_cache *c, const struct parts *p, uint64_t p
 	return true;
 }
 
-static bool add_places(struct code_cache *c, const struct parts *p)
+static bool add_places(struct code_cache *c, const struct parts *p, struct chain *chain, bool stays)
 {
+	chain->place_first = c->place_count;
+	chain->place_count = p->head.places;
+	chain->kept_places = stays ? p->places : NULL;
+	if (stays)
+		return true;
 	for (size_t i = 0; i < p->head.places; i++)
 		if (!code_cache_add_place(c, &p->places[i]))
 			return false;
 	return true;
 }
 
-uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool *half)
+uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays, bool *half)
 {
 	struct chain chain = {.pc = pc};
 	uint32_t segments[SEGMENTS], number;
@@ -671,14 +676,12 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	chain.span_first = c->span_count;
 	chain.span_count = p.head.segments;
 	chain.exit_first = c->exit_count;
-	chain.place_first = c->place_count;
-	chain.place_count = p.head.places;
 	if (!add_segments(c, &p, pc, segments))
 		return CHAIN_NONE;
 	chain.segment = segments[0];
 	memcpy(code, p.code, p.head.code);
 	put_numbers_in(&p, code, chain.start, pc, segments);
-	if (!add_exits(c, &p, chain.start, pc) || !add_places(c, &p))
+	if (!add_exits(c, &p, chain.start, pc) || !add_places(c, &p, &chain, stays))
 		return CHAIN_NONE;
 	number = code_cache_add(c, &chain);
 	if (number == CHAIN_NONE)

@@ -22,8 +22,9 @@ void template_maker_free(struct template_maker *m);
 bool template_make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct buf *out);
 
 /* Puts the chain at pc into the cache, as translator_translate() does, when all it was made from is the same (source->fixed_page).
- * CHAIN_NONE when not, or the template makes no sense, or there is no room; *half: the cache is to be cleared. */
-uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool *half);
+ * CHAIN_NONE when not, or the template makes no sense, or there is no room; *half: the cache is to be cleared. stays: the template is where
+ * it is as long as the cache, which then need not copy all of it. */
+uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays, bool *half);
 
 /* A checksum, in less time than others. */
 uint64_t template_check(const uint8_t *bytes, size_t n);

@@ -28,6 +28,8 @@ enum {
 	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
 	STALE_CHAINS = 2,
 	FILE_STEP = 1 << 20, /* the file grows by so much: what locks all memory (mlockall(2)) makes all of it real */
+	FILL_STEP = 1 << 16, /* and so much of it is made real at once: cheaper than page by page */
+	PAGE = 4096,
 	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
 };
 
@@ -66,6 +68,7 @@ static void forget_all(struct code_cache *c)
 	c->chain_count = c->place_count = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
 	chain_index_clear(&c->index);
+	c->indexed = 0;
 	c->dead = 0;
 	c->full = false;
 }
@@ -89,20 +92,32 @@ static bool make_buckets(struct code_cache *c, uint32_t count)
 	return true;
 }
 
+/* The file has memory up to there. */
+static void fill(struct code_cache *c, size_t end)
+{
+	size_t next = (end + FILL_STEP - 1) / FILL_STEP * FILL_STEP;
+
+	if (end <= c->filled)
+		return;
+	(void)!madvise(c->code + c->filled, next - c->filled, MADV_POPULATE_WRITE); /* Linux 5.14 */
+	c->filled = next;
+}
+
 static bool ensure_code(struct code_cache *c, size_t n)
 {
 	size_t cap = c->code_cap ? c->code_cap : 1 << 16;
 	uint8_t *grown;
 
-	if (c->code_len + n <= c->code_cap)
-		return true;
-	if (c->shared) {
+	if (c->shared && c->code_len + n > c->code_cap) {
 		cap = (c->code_len + n + FILE_STEP - 1) / FILE_STEP * FILE_STEP;
 		if (ftruncate(c->file, (off_t)(CODE_AT + cap)))
 			return false;
 		c->code_cap = cap;
-		return true;
 	}
+	if (c->shared)
+		fill(c, c->code_len + n);
+	if (c->code_len + n <= c->code_cap)
+		return true;
 	while (cap < c->code_len + n)
 		cap *= 2;
 	grown = realloc(c->code, cap);
@@ -318,12 +333,14 @@ static size_t file_room(const struct code_cache *c) { return (c->code_len + FILE
 /* What has been made so far moves into the file. */
 static void move_into(struct code_cache *c, int file, uint8_t *shared)
 {
-	uint8_t *code = shared + (CODE_AT - TABLE1_AT);
+	uint8_t *was = c->code;
 
-	memcpy(code, c->code, c->code_len);
-	free(c->code);
-	c->code = code;
+	c->code = shared + (CODE_AT - TABLE1_AT);
 	c->code_cap = file_room(c);
+	c->filled = 0;
+	fill(c, c->code_len);
+	memcpy(c->code, was, c->code_len);
+	free(was);
 	c->file = file;
 	c->shared = shared;
 	c->patch_count = 0;
@@ -540,9 +557,6 @@ uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 	bucket = &c->buckets[bucket_of(c, chain->pc)];
 	if (!grow(&c->chains, c->chain_count, &c->chain_cap, sizeof *c->chains))
 		return CHAIN_NONE;
-	for (uint32_t i = 0; i < chain->span_count; i++)
-		if (!chain_index_add(&c->index, c->spans[chain->span_first + i].start, c->spans[chain->span_first + i].end, number))
-			return CHAIN_NONE;
 	c->chains[number] = *chain;
 	c->chains[number].incoming = EXIT_NONE;
 	c->chains[number].next = *bucket;
@@ -596,19 +610,19 @@ static const struct chain *chain_at(const struct code_cache *c, uint32_t offset)
 	return low < c->chain_count && offset >= c->chains[low].start ? &c->chains[low] : NULL;
 }
 
+const struct place *code_cache_places(const struct code_cache *c, const struct chain *chain)
+{
+	return chain->kept_places ? chain->kept_places : c->places + chain->place_first;
+}
+
 const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain)
 {
 	const struct chain *ch = chain_at(c, offset);
-	const struct place *found = NULL;
+	const struct place *places = ch ? code_cache_places(c, ch) : NULL, *found = NULL;
 
 	*chain = ch;
-	for (uint32_t i = 0; ch && i < ch->place_count; i++) {
-		const struct place *p = &c->places[ch->place_first + i];
-
-		if (ch->start + p->at > offset)
-			break;
-		found = p;
-	}
+	for (uint32_t i = 0; ch && i < ch->place_count && ch->start + places[i].at <= offset; i++)
+		found = &places[i];
 	return found;
 }
 
@@ -686,12 +700,38 @@ static bool drop_one(void *arg, uint32_t number)
 	return false;
 }
 
+static bool index_chain(struct code_cache *c, uint32_t number)
+{
+	const struct chain *ch = &c->chains[number];
+
+	for (uint32_t i = 0; i < ch->span_count && !ch->dead; i++)
+		if (!chain_index_add(&c->index, c->spans[ch->span_first + i].start, c->spans[ch->span_first + i].end, number))
+			return false;
+	return true;
+}
+
+/* Gives each chain on the pages of [start, end) that may not be dead. */
+static void walk_chains(struct code_cache *c, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t chain), void *arg)
+{
+	const uint64_t mask = ~(uint64_t)(PAGE - 1);
+
+	while (c->indexed < c->chain_count && index_chain(c, c->indexed))
+		c->indexed++;
+	if (c->indexed == c->chain_count) {
+		chain_index_walk(&c->index, start, end, keep, arg);
+		return;
+	}
+	for (uint32_t i = 0; i < c->chain_count && start < end; i++) /* no memory for an index */
+		if (overlaps(c, &c->chains[i], start & mask, ((end - 1) & mask) + (PAGE - 1)))
+			keep(arg, i);
+}
+
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct walk w = {.cache = c, .start = start, .end = end};
 
 	assert(c->users == 1);
-	chain_index_walk(&c->index, start, end, drop_one, &w);
+	walk_chains(c, start, end, drop_one, &w);
 	segment_kill(c->segments, start, end);
 	return w.any;
 }
@@ -713,7 +753,7 @@ void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end)
 	struct walk w = {.cache = c};
 
 	assert(c->users == 1);
-	chain_index_walk(&c->index, start, end, park_one, &w);
+	walk_chains(c, start, end, park_one, &w);
 }
 
 static bool is_blocked(const struct walk *w, const struct chain *ch)
@@ -750,7 +790,7 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 	struct walk w = {.cache = c, .blocked = blocked, .arg = arg};
 
 	assert(c->users == 1);
-	chain_index_walk(&c->index, start, end, unpark_one, &w);
+	walk_chains(c, start, end, unpark_one, &w);
 }
 
 bool code_cache_is_stale(const struct code_cache *c)

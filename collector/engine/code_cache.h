@@ -31,12 +31,13 @@ struct chain {
 	uint32_t fresh;	   /* way in from a conditional: shifts its bit in (where no history is kept: chain_ticks.c). 0: the body */
 	uint32_t start, end; /* of everything it has */
 	uint32_t segment;
-	uint32_t place_first, place_count;
+	uint32_t place_first, place_count; /* in the cache's places; or: */
 	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
 	uint32_t next;	   /* in its hash bucket */
 	uint32_t span_first, span_count; /* application code it was made of */
 	uint32_t exit_first;
 	uint64_t returns_to; /* behind the call that ends it, 0: none */
+	const struct place *kept_places; /* in its template, where that stays; NULL */
 	uint64_t slot;	     /* of the address that its last branch jumps to, where that is at a fixed place, 0: none */
 	bool dead;
 	bool parked; /* nothing leads to it, but its code may still be right: code_cache_park() */
@@ -93,7 +94,7 @@ struct code_cache {
 	int mem; /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
-	size_t code_len, code_cap;
+	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
 	struct chain *chains;
 	uint32_t chain_count, chain_cap;
 	uint32_t *buckets; /* chains by pc */
@@ -102,6 +103,7 @@ struct code_cache {
 	struct place *places;
 	uint32_t place_count, place_cap;
 	struct chain_index index;
+	uint32_t indexed; /* chains before this are in the index: most caches go before anybody asks it */
 	struct span *spans;
 	uint32_t span_count, span_cap;
 	struct cache_exit *exits; /* ordered by trap */
@@ -173,6 +175,9 @@ void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain);
 
 /* Makes the chain's indirect entry (it has one) known to table 1 and table 2. */
 void code_cache_publish(struct code_cache *c, uint32_t chain);
+
+/* The places of a chain, chain->place_count of them in the order of their code; valid until one is added. */
+const struct place *code_cache_places(const struct code_cache *c, const struct chain *chain);
 
 /* The place in force at an offset of the code area, with *chain; NULL when there is none (glue, entries). */
 const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain);

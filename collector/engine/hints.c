@@ -262,6 +262,8 @@ static struct slice template_at(const struct hint_program *p, const struct place
 
 struct slice hints_template(const struct hint_program *p, size_t i) { return template_at(p, &p->list.templates[i]); }
 
+bool hints_template_stays(const struct hint_program *p, size_t i) { return !p->list.templates[i].made; }
+
 void hints_drop_template(struct hint_program *p, size_t i)
 {
 	p->list.templates[i].size = 0;

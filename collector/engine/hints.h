@@ -63,6 +63,8 @@ struct hint hints_get(const struct hint_program *p, size_t i);
 
 /* The template of hint i, valid until one is put; empty: there is none. */
 struct slice hints_template(const struct hint_program *p, size_t i);
+/* Whether it stays where it is as long as the hints. */
+bool hints_template_stays(const struct hint_program *p, size_t i);
 /* It makes no sense. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* Whether one is to be made; and what was made, empty: none can be. */

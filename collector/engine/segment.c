@@ -14,9 +14,14 @@ enum {
 };
 
 /* All segments that began at one pc are a chain, the newest first; its head is in an index by pc. Each living one stands also
- * in a list per page that it touches, so that a kill looks at few. The dead leave these lists when somebody comes by. */
+ * in a list per page that it touches, so that a kill looks at few: most programs end before there is any, so those from `listed` on wait
+ * for it. The dead leave these lists when somebody comes by. */
 struct link {
 	uint32_t segment, next;
+};
+
+struct head {
+	uint32_t segment, tag; /* tag: of the pc's hash, so that a search need not look at segments of others */
 };
 
 struct page {
@@ -33,9 +38,10 @@ struct segment_table {
 	size_t dead;	      /* in the table, not freed */
 	uint32_t generation;
 
-	uint32_t *heads; /* open addressing by pc; NONE: empty */
+	struct head *heads; /* open addressing by pc; NONE: empty */
 	size_t head_count, head_cap; /* count: with those removed */
 
+	size_t listed; /* segments before this are on lists */
 	struct link *links;
 	size_t link_count, link_cap;
 	uint32_t free_link;
@@ -111,14 +117,19 @@ struct segment_table *segment_table_copy(const struct segment_table *t)
 	return NULL;
 }
 
-/* Where the head of pc's chain is, or the empty place where it would be. The index is never full. */
-static uint32_t *head_of(const struct segment_table *t, uint64_t pc)
-{
-	size_t i = hash(pc) & (t->head_cap - 1);
+static uint32_t tag_of(uint64_t pc) { return (uint32_t)(pc ^ pc >> 20); }
 
-	while (t->heads[i] != NONE && (t->heads[i] == REMOVED || t->segments[t->heads[i]].pc != pc))
-		i = (i + 1) & (t->head_cap - 1);
-	return &t->heads[i];
+/* Where the head of pc's chain is, or the empty place where it would be. The index is never full. */
+static struct head *head_of(const struct segment_table *t, uint64_t pc)
+{
+	uint32_t tag = tag_of(pc);
+
+	for (size_t i = hash(pc) & (t->head_cap - 1);; i = (i + 1) & (t->head_cap - 1)) {
+		struct head *h = &t->heads[i];
+
+		if (h->segment == NONE || (h->tag == tag && h->segment != REMOVED && t->segments[h->segment].pc == pc))
+			return h;
+	}
 }
 
 static struct page *page_of(const struct segment_table *t, uint64_t number)
@@ -155,13 +166,13 @@ static bool grow_segments(struct segment_table *t)
 /* Room for one more chain. Places of chains that have gone are not taken along. */
 static bool grow_heads(struct segment_table *t)
 {
-	uint32_t *old = t->heads, *heads;
+	struct head *old = t->heads, *heads;
 	size_t old_cap = t->head_cap, cap = 2 * FIRST_CAP, live = 0;
 
 	if (t->head_count * 2 < old_cap)
 		return true;
 	for (size_t i = 0; i < old_cap; i++)
-		live += old[i] < REMOVED;
+		live += old[i].segment < REMOVED;
 	while (cap < live * 4)
 		cap *= 2;
 	heads = malloc(cap * sizeof *heads);
@@ -172,8 +183,8 @@ static bool grow_heads(struct segment_table *t)
 	t->head_cap = cap;
 	t->head_count = live;
 	for (size_t i = 0; i < old_cap; i++)
-		if (old[i] < REMOVED)
-			*head_of(t, t->segments[old[i]].pc) = old[i];
+		if (old[i].segment < REMOVED)
+			*head_of(t, t->segments[old[i].segment].pc) = old[i];
 	free(old);
 	return true;
 }
@@ -251,12 +262,23 @@ static void put_on_pages(struct segment_table *t, uint32_t n)
 	}
 }
 
-/* The living segment that is the same, or NONE. */
-static uint32_t find_same(const struct segment_table *t, const struct segment *s)
+/* Those that are not on the lists yet come to them. False without memory. */
+static bool list_all(struct segment_table *t)
 {
-	if (!t->head_cap)
-		return NONE;
-	for (uint32_t n = *head_of(t, s->pc); n != NONE; n = t->older[n]) {
+	for (; t->listed < t->count; t->listed++) {
+		if (t->segments[t->listed].died != SEGMENT_ALIVE)
+			continue;
+		if (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))
+			return false;
+		put_on_pages(t, (uint32_t)t->listed);
+	}
+	return true;
+}
+
+/* Of a chain the living segment that is the same, or NONE. */
+static uint32_t find_same(const struct segment_table *t, uint32_t head, const struct segment *s)
+{
+	for (uint32_t n = head; n != NONE; n = t->older[n]) {
 		const struct segment *o = &t->segments[n];
 
 		if (o->died == SEGMENT_ALIVE && o->from == s->from && o->end == s->end && o->to == s->to && o->kind == s->kind && o->tick == s->tick)
@@ -267,14 +289,16 @@ static uint32_t find_same(const struct segment_table *t, const struct segment *s
 
 uint32_t segment_add(struct segment_table *t, const struct segment *s)
 {
-	uint32_t n, *head;
+	struct head *head;
+	uint32_t n;
 
-	if (s->pc > s->from || s->from >= s->end)
+	if (s->pc > s->from || s->from >= s->end || !grow_heads(t))
 		return SEGMENT_NONE;
-	n = find_same(t, s);
+	head = head_of(t, s->pc);
+	n = find_same(t, head->segment, s);
 	if (n != NONE)
 		return n;
-	if (!grow_segments(t) || !grow_heads(t) || !grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))
+	if (!grow_segments(t) || (t->free_number < t->listed && (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))))
 		return SEGMENT_NONE;
 	n = t->free_number;
 	if (n != NONE)
@@ -284,11 +308,11 @@ uint32_t segment_add(struct segment_table *t, const struct segment *s)
 	t->segments[n] = *s;
 	t->segments[n].born = t->generation;
 	t->segments[n].died = SEGMENT_ALIVE;
-	head = head_of(t, s->pc);
-	t->head_count += *head == NONE;
-	t->older[n] = *head;
-	*head = n;
-	put_on_pages(t, n);
+	t->head_count += head->segment == NONE;
+	t->older[n] = head->segment;
+	*head = (struct head){n, tag_of(s->pc)};
+	if (n < t->listed)
+		put_on_pages(t, n);
 	return n;
 }
 
@@ -303,7 +327,7 @@ const struct segment *segment_at(const struct segment_table *t, uint64_t pc, uin
 {
 	if (!t->head_cap)
 		return NULL;
-	for (uint32_t n = *head_of(t, pc); n != NONE; n = t->older[n])
+	for (uint32_t n = head_of(t, pc)->segment; n != NONE; n = t->older[n])
 		if (segment_lived(&t->segments[n], generation))
 			return &t->segments[n];
 	return NULL;
@@ -313,6 +337,14 @@ size_t segment_count(const struct segment_table *t) { return t->count; }
 
 size_t segment_dead(const struct segment_table *t) { return t->dead; }
 
+static void kill_one(struct segment_table *t, struct segment *s, uint64_t start, uint64_t end)
+{
+	if (s->died != SEGMENT_ALIVE || s->pc >= end || s->end <= start)
+		return;
+	s->died = t->generation + 1;
+	t->dead++;
+}
+
 /* Lets those of a list die that overlap [start, end), and takes the dead off it. */
 static void kill_in_list(struct segment_table *t, uint32_t *list, uint64_t start, uint64_t end)
 {
@@ -321,10 +353,7 @@ static void kill_in_list(struct segment_table *t, uint32_t *list, uint64_t start
 		struct segment *s = &t->segments[l->segment];
 		uint32_t gone = *list;
 
-		if (s->died == SEGMENT_ALIVE && s->pc < end && s->end > start) {
-			s->died = t->generation + 1;
-			t->dead++;
-		}
+		kill_one(t, s, start, end);
 		if (s->died == SEGMENT_ALIVE) {
 			list = &l->next;
 			continue;
@@ -339,6 +368,11 @@ static void kill_range(struct segment_table *t, uint64_t start, uint64_t end)
 {
 	uint64_t first = start >> PAGE_BITS, last = (end - 1) >> PAGE_BITS;
 
+	if (!list_all(t)) { /* no memory for lists */
+		for (size_t i = 0; i < t->count; i++)
+			kill_one(t, &t->segments[i], start, end);
+		return;
+	}
 	kill_in_list(t, &t->long_ones, start, end);
 	if (!t->page_cap)
 		return;
@@ -403,9 +437,9 @@ void segment_collect(struct segment_table *t, uint32_t generation)
 		generation--;
 	unlink_dead(t);
 	for (size_t i = 0; i < t->head_cap; i++)
-		if (t->heads[i] < REMOVED) {
-			t->heads[i] = collect_chain(t, t->heads[i], generation);
-			if (t->heads[i] == NONE)
-				t->heads[i] = REMOVED;
+		if (t->heads[i].segment < REMOVED) {
+			t->heads[i].segment = collect_chain(t, t->heads[i].segment, generation);
+			if (t->heads[i].segment == NONE)
+				t->heads[i].segment = REMOVED;
 		}
 }
