@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/address_space.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "collector/code_pages.h"
 #include "collector/tracee.h"
@@ -17,25 +16,11 @@ enum {
 	IMAGE_HEAD = 16384, /* enough of an ELF file for its program headers and notes */
 };
 
-static void free_maps(struct mapping *maps, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(maps[i].path);
-	free(maps);
-}
-
 static bool copy_maps(struct address_space *s, const struct address_space *parent)
 {
-	s->maps = calloc(parent->map_count ? parent->map_count : 1, sizeof *s->maps);
-	if (!s->maps)
-		return false;
-	for (size_t i = 0; i < parent->map_count; i++) {
-		s->maps[i] = parent->maps[i];
-		s->maps[i].path = strdup(parent->maps[i].path);
-		if (!s->maps[i].path)
+	for (size_t i = 0; i < parent->mappings.count; i++)
+		if (!mappings_add(&s->mappings, &parent->mappings.maps[i]))
 			return false;
-		s->map_count++;
-	}
 	return true;
 }
 
@@ -48,8 +33,8 @@ static bool runs(const struct mapping *m)
 /* Whether code of it can change without a word: then a copy of it does not stay the same. */
 static bool may_change_unseen(const struct address_space *s)
 {
-	for (size_t i = 0; i < s->map_count; i++)
-		if (runs(&s->maps[i]) && (s->maps[i].prot & PROT_WRITE || s->maps[i].shared))
+	for (size_t i = 0; i < s->mappings.count; i++)
+		if (runs(&s->mappings.maps[i]) && (s->mappings.maps[i].prot & PROT_WRITE || s->mappings.maps[i].shared))
 			return true;
 	return false;
 }
@@ -105,7 +90,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 	s->number = number;
 	s->unit = unit;
 	s->users = 1;
-	s->epoch = 1;
+	s->epoch = s->code_epoch = 1;
 	s->next_same = s;
 	if (parent) {
 		s->epoch = parent->epoch;
@@ -114,6 +99,10 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->from_addr = parent->from_addr;
 		s->from_byte = parent->from_byte;
 		s->from_missing = parent->from_missing;
+		s->heap_end = parent->heap_end;
+		s->code_epoch = parent->code_epoch;
+		s->grows = parent->grows;
+		s->unsure = true; /* of what is not inherited (madvise(2), MADV_DONTFORK) nobody has heard */
 		same = !may_change_unseen(parent);
 		if (!copy_maps(s, parent) || !copy_pages(s, parent, same)) {
 			address_space_put(s);
@@ -146,108 +135,15 @@ void address_space_put(struct address_space *s)
 		return;
 	if (s->extension)
 		s->extension_ops->release(s->extension);
-	free_maps(s->maps, s->map_count);
+	mappings_release(&s->mappings);
 	leave_same(s);
 	code_pages_put(s->pages);
 	free(s);
 }
 
-/* Undoes the octal escapes of /proc/PID/maps (a newline in a path is \012). */
-static void unescape(char *path)
-{
-	char *to = path;
-
-	for (char *at = path; *at; at++, to++) {
-		if (!strncmp(at, "\\012", 4)) {
-			*to = '\n';
-			at += 3;
-		} else {
-			*to = *at;
-		}
-	}
-	*to = '\0';
-}
-
-/* A number of digits below base, and the one character behind it. */
-static uint64_t take_number(const char **at, unsigned base)
-{
-	uint64_t v = 0;
-
-	for (;; (*at)++) {
-		unsigned digit = (unsigned)(**at - '0');
-
-		if (digit > 9)
-			digit = **at >= 'a' ? (unsigned)(**at - 'a') + 10 : base;
-		if (digit >= base)
-			break;
-		v = v * base + digit;
-	}
-	*at += **at != '\0';
-	return v;
-}
-
-/* "start-end perms offset major:minor inode path": scanf would be a tenth of what recording a short program costs. */
-static bool parse_map(char *line, struct mapping *m)
-{
-	const char *at = line, *perms;
-	unsigned major_;
-
-	*m = (struct mapping){0};
-	line[strcspn(line, "\n")] = '\0';
-	m->start = take_number(&at, 16);
-	m->end = take_number(&at, 16);
-	perms = at;
-	if (strlen(at) < 5)
-		return false;
-	at += 5;
-	m->offset = take_number(&at, 16);
-	major_ = (unsigned)take_number(&at, 16);
-	m->dev = makedev(major_, (unsigned)take_number(&at, 16));
-	m->ino = take_number(&at, 10);
-	at += strspn(at, " ");
-	m->prot = (uint8_t)((perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0));
-	m->shared = perms[3] == 's';
-	m->path = strdup(at);
-	if (m->path)
-		unescape(m->path);
-	return m->path && m->start < m->end;
-}
-
-static bool read_maps(pid_t pid, struct mapping **out, size_t *count)
-{
-	struct mapping *maps = NULL;
-	size_t n = 0, cap = 0, line_cap = 0;
-	char path[32], *line = NULL;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (getline(&line, &line_cap, f) > 0) {
-		if (n == cap) {
-			size_t new_cap = cap ? cap * 2 : 64;
-			struct mapping *grown = realloc(maps, new_cap * sizeof *maps);
-
-			if (!grown)
-				break;
-			maps = grown;
-			cap = new_cap;
-		}
-		if (parse_map(line, &maps[n]))
-			n++;
-	}
-	free(line);
-	fclose(f);
-	*out = maps;
-	*count = n;
-	return n > 0;
-}
-
 /* What is read of /proc/PID/maps becomes the program's view: pages that the backend has write-protected are writable there. */
 struct map_view {
-	struct mapping *maps;
-	size_t count, cap;
+	struct mapping_list list;
 	bool joins; /* the last one may be continued: one of the two is of our making */
 };
 
@@ -260,30 +156,18 @@ static bool continues(const struct mapping *a, const struct mapping *b)
 /* Takes over the piece [start, end) of m. False without memory. */
 static bool view_add(struct map_view *v, const struct mapping *m, uint64_t start, uint64_t end, bool watched)
 {
-	size_t cap = v->cap ? v->cap * 2 : 256;
-	struct mapping piece = *m, *grown;
+	struct mapping piece = *m, *last = v->list.count ? &v->list.maps[v->list.count - 1] : NULL;
+	bool joins = v->joins || watched;
 
 	piece.start = start;
 	piece.end = end;
 	piece.offset += m->ino ? start - m->start : 0;
 	piece.prot |= watched ? PROT_WRITE : 0;
-	if (v->count && (v->joins || watched) && continues(&v->maps[v->count - 1], &piece)) {
-		v->maps[v->count - 1].end = end;
-		v->joins = watched;
-		return true;
-	}
-	if (v->count == v->cap) {
-		grown = realloc(v->maps, cap * sizeof *grown);
-		if (!grown)
-			return false;
-		v->maps = grown;
-		v->cap = cap;
-	}
-	piece.path = strdup(m->path);
-	v->maps[v->count] = piece;
-	v->count += piece.path != NULL;
 	v->joins = watched;
-	return piece.path;
+	if (!last || !joins || !continues(last, &piece))
+		return mappings_add(&v->list, &piece);
+	last->end = end;
+	return true;
 }
 
 static bool view_split(struct map_view *v, const struct address_space *s, const struct mapping *m)
@@ -300,22 +184,21 @@ static bool view_split(struct map_view *v, const struct address_space *s, const 
 }
 
 /* Without memory the list stays as the kernel has it. */
-static void show_as_program(const struct address_space *s, struct mapping **maps, size_t *count)
+static void show_as_program(const struct address_space *s, struct mapping_list *l)
 {
 	struct map_view v = {0};
 	bool ok = true;
 
 	if (!s->watched || !s->extension)
 		return;
-	for (size_t i = 0; ok && i < *count; i++)
-		ok = view_split(&v, s, &(*maps)[i]);
+	for (size_t i = 0; ok && i < l->count; i++)
+		ok = view_split(&v, s, &l->maps[i]);
 	if (!ok) {
-		free_maps(v.maps, v.count);
+		mappings_release(&v.list);
 		return;
 	}
-	free_maps(*maps, *count);
-	*maps = v.maps;
-	*count = v.count;
+	mappings_release(l);
+	*l = v.list;
 }
 
 static bool same_mapping(const struct mapping *a, const struct mapping *b)
@@ -324,8 +207,25 @@ static bool same_mapping(const struct mapping *a, const struct mapping *b)
 	       a->dev == b->dev && a->ino == b->ino && !strcmp(a->path, b->path);
 }
 
-static void read_build_id(pid_t pid, struct mapping *m, const struct mapping *maps, size_t count)
+/* What is at some of the known mappings' places now. */
+struct patch {
+	struct map_range range; /* no mapping, known or new, is partly in it */
+	size_t first, end;	/* the known ones there */
+	struct mapping_list now;
+};
+
+/* The last one of the same file whose build-id is known. */
+static const struct mapping *beginning_of(const struct mapping *m, const struct mapping *maps, size_t count)
 {
+	while (count--)
+		if (maps[count].ino == m->ino && maps[count].dev == m->dev && maps[count].build_id_len)
+			return &maps[count];
+	return NULL;
+}
+
+static void read_build_id(const struct address_space *s, pid_t pid, struct mapping *m, const struct patch *p)
+{
+	const struct mapping *first;
 	uint8_t head[IMAGE_HEAD];
 
 	if (!m->ino && strcmp(m->path, "[vdso]"))
@@ -334,14 +234,18 @@ static void read_build_id(pid_t pid, struct mapping *m, const struct mapping *ma
 		size_t n = tracee_read(pid, m->start, head, m->end - m->start < IMAGE_HEAD ? m->end - m->start : IMAGE_HEAD);
 
 		m->build_id_len = (uint8_t)bt_build_id(head, n, m->build_id);
+		m->looked_at = n;
 		return;
 	}
 	/* The other segments of a file: as the mapping of its beginning, which lies before them. */
-	for (size_t i = 0; i < count && maps[i].start < m->start; i++)
-		if (maps[i].ino == m->ino && maps[i].dev == m->dev && maps[i].build_id_len) {
-			m->build_id_len = maps[i].build_id_len;
-			memcpy(m->build_id, maps[i].build_id, sizeof m->build_id);
-		}
+	m->looked_at = true;
+	first = beginning_of(m, p->now.maps, (size_t)(m - p->now.maps));
+	if (!first)
+		first = beginning_of(m, s->mappings.maps, p->first);
+	if (!first)
+		return;
+	m->build_id_len = first->build_id_len;
+	memcpy(m->build_id, first->build_id, sizeof m->build_id);
 }
 
 static void write_unmap(const struct address_space *s, struct trace_writer *w, const struct mapping *m)
@@ -371,33 +275,36 @@ static void write_map(const struct address_space *s, struct trace_writer *w, con
 	trace_writer_event(w, s->unit, BT_RECORD_MAP, &rec);
 }
 
-/* Walks the old and the new list side by side, calling drop for what is only in the old, add for what is only in the
- * new one. Returns whether they differ. Both callbacks may be NULL. */
+/* Walks what was known and what is there now side by side, calling drop for what is only known, add for what is new. Returns whether they
+ * differ. Both callbacks may be NULL. */
 struct map_diff {
-	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping *now, size_t now_count);
+	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping_list *now);
 	void (*add)(struct address_space *s, struct trace_writer *w, const struct mapping *m);
 };
 
-static bool diff_maps(struct address_space *s, struct trace_writer *w, struct mapping *maps, size_t count, const struct map_diff *act)
+static bool diff_maps(struct address_space *s, struct trace_writer *w, struct patch *p, const struct map_diff *act)
 {
-	size_t i = 0, j = 0;
+	size_t i = p->first, j = 0, count = p->now.count;
+	const struct mapping *known = s->mappings.maps;
+	struct mapping *now = p->now.maps;
 	bool differ = false;
 
-	while (i < s->map_count || j < count) {
-		if (i < s->map_count && j < count && same_mapping(&s->maps[i], &maps[j])) {
-			maps[j].build_id_len = s->maps[i].build_id_len;
-			memcpy(maps[j].build_id, s->maps[i].build_id, sizeof maps[j].build_id);
+	while (i < p->end || j < count) {
+		if (i < p->end && j < count && same_mapping(&known[i], &now[j])) {
+			now[j].build_id_len = known[i].build_id_len;
+			now[j].looked_at = known[i].looked_at;
+			memcpy(now[j].build_id, known[i].build_id, sizeof now[j].build_id);
 			i++;
 			j++;
-		} else if (j == count || (i < s->map_count && s->maps[i].start <= maps[j].start)) {
+		} else if (j == count || (i < p->end && known[i].start <= now[j].start)) {
 			differ = true;
 			if (act->drop)
-				act->drop(s, w, &s->maps[i], maps, count);
+				act->drop(s, w, &known[i], &p->now);
 			i++;
 		} else {
 			differ = true;
 			if (act->add)
-				act->add(s, w, &maps[j]);
+				act->add(s, w, &now[j]);
 			j++;
 		}
 	}
@@ -420,8 +327,10 @@ static size_t forget(struct address_space *s, uint64_t start, uint64_t end)
 
 static bool has_code(const struct address_space *s, uint64_t start, uint64_t end)
 {
-	for (size_t i = 0; i < s->map_count; i++)
-		if (runs(&s->maps[i]) && s->maps[i].start < end && start < s->maps[i].end)
+	const struct mapping_list *l = &s->mappings;
+
+	for (size_t i = mappings_behind(l, start); i < l->count && l->maps[i].start < end; i++)
+		if (runs(&l->maps[i]))
 			return true;
 	return code_pages_touch(s->pages, start, end);
 }
@@ -440,14 +349,15 @@ static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t a
 }
 
 /* What m had and the new list has not: it may have been split, or have grown. */
-static void forget_lost(struct address_space *s, const struct mapping *m, const struct mapping *maps, size_t count)
+static void forget_lost(struct address_space *s, const struct mapping *m, const struct mapping_list *now)
 {
 	uint64_t at = m->start;
 
-	for (size_t i = 0; i < count && maps[i].start < m->end; i++) {
-		uint64_t start = maps[i].start > m->start ? maps[i].start : m->start, end = maps[i].end < m->end ? maps[i].end : m->end;
+	for (size_t i = mappings_behind(now, m->start); i < now->count && now->maps[i].start < m->end; i++) {
+		const struct mapping *n = &now->maps[i];
+		uint64_t start = n->start > m->start ? n->start : m->start, end = n->end < m->end ? n->end : m->end;
 
-		if (maps[i].end <= m->start || !same_at(m, &maps[i], start))
+		if (!same_at(m, n, start))
 			continue;
 		forget(s, at, start);
 		at = end;
@@ -455,44 +365,180 @@ static void forget_lost(struct address_space *s, const struct mapping *m, const 
 	forget(s, at, m->end);
 }
 
-static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping *now, size_t now_count)
+static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping_list *now)
 {
 	write_unmap(s, w, m);
+	s->code_epoch += runs(m);
 	if (runs(m))
-		forget_lost(s, m, now, now_count);
+		forget_lost(s, m, now);
 	else if (code_pages_touch(s->pages, m->start, m->end))
 		forget(s, m->start, m->end);
 }
 
 static void add_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
+	s->code_epoch += runs(m);
 	if (runs(m))
 		part(s);
 	write_map(s, w, m);
 }
 
-void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid)
+/* Makes the known mappings what they are now, and writes that. The patches, which are taken over, are in the order of their addresses. */
+static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, struct patch *patches, size_t n)
 {
 	static const struct map_diff look = {0}, drop = {.drop = drop_mapping}, add = {.add = add_mapping};
-	struct mapping *maps;
-	size_t count;
+	bool differ = false;
 
-	if (!read_maps(pid, &maps, &count))
-		return;
-	show_as_program(s, &maps, &count);
-	if (!diff_maps(s, w, maps, count, &look)) {
-		free_maps(maps, count);
-		return;
+	for (size_t i = 0; i < n; i++)
+		differ |= diff_maps(s, w, &patches[i], &look);
+	if (differ) {
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < patches[i].now.count; k++)
+				if (!patches[i].now.maps[k].looked_at)
+					read_build_id(s, pid, &patches[i].now.maps[k], &patches[i]);
+		s->epoch++;
+		for (size_t i = 0; i < n; i++) /* first everything that goes: a mapping may have moved over another */
+			diff_maps(s, w, &patches[i], &drop);
+		for (size_t i = 0; i < n; i++)
+			diff_maps(s, w, &patches[i], &add);
+		for (size_t i = n; i-- > 0;)
+			if (!mappings_replace(&s->mappings, patches[i].first, patches[i].end, &patches[i].now))
+				s->unsure = true;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (!maps[i].build_id_len)
-			read_build_id(pid, &maps[i], maps, count);
-	s->epoch++;
-	diff_maps(s, w, maps, count, &drop); /* first everything that goes: a mapping may have moved over another */
-	diff_maps(s, w, maps, count, &add);
-	free_maps(s->maps, s->map_count);
-	s->maps = maps;
-	s->map_count = count;
+	for (size_t i = 0; i < n; i++)
+		mappings_release(&patches[i].now);
+}
+
+void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid)
+{
+	struct patch all = {.end = s->mappings.count};
+
+	if (!mappings_read(pid, &all.now))
+		return;
+	s->unsure = false;
+	show_as_program(s, &all.now);
+	apply(s, w, pid, &all, 1);
+}
+
+/* Widens the patch's range until no mapping is partly in it, and reads what is there now. */
+static bool read_patch(const struct address_space *s, int fd, struct patch *p)
+{
+	enum {
+		ROUNDS = 8,
+	};
+	const struct mapping_list *l = &s->mappings;
+	struct map_range *r = &p->range;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct mapping_list *now = &p->now;
+
+		p->first = p->end = mappings_behind(l, r->start);
+		while (p->end < l->count && l->maps[p->end].start < r->end)
+			p->end++;
+		if (p->first < p->end) {
+			r->start = l->maps[p->first].start < r->start ? l->maps[p->first].start : r->start;
+			r->end = l->maps[p->end - 1].end > r->end ? l->maps[p->end - 1].end : r->end;
+		}
+		mappings_release(now);
+		if (!mappings_around(fd, r->start, r->end, now))
+			return false;
+		show_as_program(s, now);
+		if (!now->count || (now->maps[0].start >= r->start && now->maps[now->count - 1].end <= r->end))
+			return true;
+		r->start = now->maps[0].start < r->start ? now->maps[0].start : r->start;
+		r->end = now->maps[now->count - 1].end > r->end ? now->maps[now->count - 1].end : r->end;
+	}
+	return false;
+}
+
+/* Brings the patches into order; of two that overlap one is left, which is to be read again. Returns how many there are. */
+static size_t sort_patches(struct patch *patches, size_t n, bool *overlap)
+{
+	*overlap = false;
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k && patches[k].range.start < patches[k - 1].range.start; k--) {
+			struct patch p = patches[k];
+
+			patches[k] = patches[k - 1];
+			patches[k - 1] = p;
+		}
+	for (size_t i = 0; i + 1 < n; i++) {
+		struct patch *p = &patches[i], *next = &patches[i + 1];
+
+		if (p->range.end <= next->range.start)
+			continue;
+		*overlap = true;
+		p->range.end = p->range.end > next->range.end ? p->range.end : next->range.end;
+		mappings_release(&next->now);
+		memmove(next, next + 1, (n - i - 2) * sizeof *next);
+		n--;
+		i--;
+	}
+	return n;
+}
+
+/* The mappings beside it are looked at, too: what is there may be one with them now. */
+static struct patch around(uint64_t start, uint64_t end)
+{
+	return (struct patch){.range = {start ? start - 1 : 0, end + 1 ? end + 1 : end}};
+}
+
+static bool overlaps(const struct mapping *m, const struct map_change *c)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->ranges[i].start < m->end && m->start < c->ranges[i].end)
+			return true;
+	return false;
+}
+
+/* What is asked for: c's ranges, and the stack. */
+static size_t begin_patches(struct address_space *s, const struct map_change *c, struct patch *patches)
+{
+	const struct mapping_list *l = &s->mappings;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < c->count; i++)
+		patches[n++] = around(c->ranges[i].start, c->ranges[i].end);
+	for (size_t i = l->count; i-- > 0;) {
+		if (l->maps[i].path[0] != '[' || strcmp(l->maps[i].path, "[stack]"))
+			continue;
+		s->grows |= overlaps(&l->maps[i], c); /* parts of it that grow may have other names */
+		patches[n++] = around(l->maps[i].start, l->maps[i].end);
+		break;
+	}
+	return n;
+}
+
+static bool update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c)
+{
+	enum {
+		MOST = sizeof c->ranges / sizeof c->ranges[0] + 1,
+	};
+	struct patch patches[MOST];
+	size_t n = begin_patches(s, c, patches);
+	bool ok = !s->grows, overlap = true;
+	int fd = ok ? mappings_open(pid) : -1;
+
+	while (fd >= 0 && ok && overlap) {
+		for (size_t i = 0; ok && i < n; i++)
+			ok = read_patch(s, fd, &patches[i]);
+		n = sort_patches(patches, n, &overlap);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && ok) {
+		apply(s, w, pid, patches, n);
+		return true;
+	}
+	for (size_t i = 0; i < n; i++)
+		mappings_release(&patches[i].now);
+	return false;
+}
+
+void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c)
+{
+	if (c->all || s->unsure || s->grows || !update(s, w, pid, c))
+		address_space_refresh(s, w, pid);
 }
 
 /* Of every space that has the page now. */
@@ -644,15 +690,8 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
 
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr)
 {
-	size_t lo = 0, hi = s->map_count;
+	const struct mapping_list *l = &s->mappings;
+	size_t i = mappings_behind(l, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (addr >= s->maps[mid].end)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->map_count && addr >= s->maps[lo].start ? &s->maps[lo] : NULL;
+	return i < l->count && addr >= l->maps[i].start ? &l->maps[i] : NULL;
 }

@@ -6,16 +6,9 @@
 
 #include <sys/types.h>
 
+#include "collector/mappings.h"
 #include "format/trace_writer.h"
 #include "lib/insn.h"
-
-struct mapping {
-	uint64_t start, end, offset, dev, ino;
-	uint8_t prot; /* PROT_* */
-	bool shared;
-	char *path; /* owned, "" for none */
-	uint8_t build_id_len, build_id[64];
-};
 
 /* Copies of code pages. A fork's child has the same ones as its parent, those that either comes to later too, until what is executable
  * in one of them is no more what it was at the fork. */
@@ -43,8 +36,11 @@ struct address_space {
 	bool stale; /* what is known of its mappings may be older than it is */
 	bool watched; /* the backend has write-protected pages of it: a SIGSEGV may be the backend's */
 	unsigned users;
-	struct mapping *maps;
-	size_t map_count;
+	struct mapping_list mappings;
+	uint64_t heap_end; /* what brk() gave last; 0: not known */
+	uint32_t code_epoch; /* changes with the mappings that code can run in */
+	bool unsure; /* its mappings may have changed elsewhere than system calls said: all are to be read next */
+	bool grows;  /* it has mappings that grow downward by themselves, beside the initial stack */
 	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
 	uint64_t from_reached; /* where it stood, once it was reached */
 	uint8_t from_byte;
@@ -61,6 +57,18 @@ void address_space_put(struct address_space *s);
 
 /* Reads /proc/PID/maps; writes what changed as MAP and UNMAP records of a new epoch. */
 void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid);
+
+/* Where a system call may have changed mappings. */
+struct map_change {
+	bool all; /* anywhere */
+	unsigned count;
+	struct map_range {
+		uint64_t start, end;
+	} ranges[2];
+};
+
+/* The same where nothing has changed but in c's ranges, and the initial stack has grown: asks for what is there only. */
+void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c);
 
 /* Reads and decodes the instruction at addr, and makes sure that the trace holds the code pages it is on as they are now
  * (a changed page begins a new epoch). bytes[BT_INSN_MAX] gets the instruction. Returns 0; -BT_E_TRUNCATED when the bytes

@@ -186,6 +186,14 @@ static int set_plain_processor(void *target, const char *value, struct bt_error 
 	return 0;
 }
 
+static int set_whole_maps(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->recorder.whole_maps = true;
+	return 0;
+}
+
 static int set_switch_history(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -217,6 +225,7 @@ static const struct option_row rows[] = {
 	{"alarm-each", 0, "N", NULL, set_alarm_each},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
 	{"switch-history", 0, NULL, NULL, set_switch_history},
+	{"whole-maps", 0, NULL, NULL, set_whole_maps},
 	{"help", 'h', NULL, "show this", set_help},
 };
 

@@ -121,8 +121,8 @@ uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *
 
 	/* The main program, whose file is mapped where the entry point is, then the rest in address order. */
 	for (int pass = 0; pass < 2 && !addr; pass++)
-		for (size_t i = 0; i < space->map_count && !addr; i++) {
-			const struct mapping *m = &space->maps[i];
+		for (size_t i = 0; i < space->mappings.count && !addr; i++) {
+			const struct mapping *m = &space->mappings.maps[i];
 			bool is_main = main_map && m->ino == main_map->ino && m->dev == main_map->dev;
 
 			if (m->ino && m->offset == 0 && is_main == (pass == 0))

@@ -8,6 +8,8 @@ collector_libcollector_a_SOURCES = \
 	collector/front.c collector/front.h \
 	collector/launch.c collector/launch.h \
 	collector/limits.c collector/limits.h \
+	collector/mappings.c collector/mappings.h \
+	collector/map_calls.c collector/map_calls.h \
 	collector/mode.c collector/mode.h \
 	collector/memory_lock.c collector/memory_lock.h \
 	collector/place.c collector/place.h \

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/map_calls.h"
 #include "collector/memory_lock.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
@@ -19,15 +19,18 @@ static bool is_call(const struct task *task, long nr)
 	return task->call.nr == (uint64_t)nr && !task->call.compat;
 }
 
-static bool changes_maps(const struct tracee_syscall *call)
+static void follow_mappings(struct recorder *r, struct task *task)
 {
-	static const uint16_t calls[] = {SYS_mmap, SYS_mprotect, SYS_munmap, SYS_brk, SYS_mremap, SYS_shmat, SYS_shmdt,
-					 SYS_remap_file_pages, SYS_pkey_mprotect, SYS_prctl};
+	struct address_space *space = task->process->space;
+	struct map_change change;
 
-	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		if (calls[i] == call->nr)
-			return true;
-	return call->compat; /* of another table: look each time */
+	if (!map_call_changes(space, &task->call, task->regs.rax, &change))
+		return;
+	/* With --from there may be threads whose calls are not seen. */
+	if (r->options.whole_maps || r->options.from)
+		address_space_refresh(space, r->writer, task->tid);
+	else
+		address_space_update(space, r->writer, task->tid, &change);
 }
 
 /* Before a system call that ends the process: the last moment at which its threads and memory are whole. */
@@ -197,7 +200,6 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		recorder_from_arm(r, task);
 	if (is_call(task, SYS_execve) || (is_call(task, SYS_rt_sigaction) && task->regs.rdi == SIGTRAP))
 		note_trap_disposition(task);
-	if (changes_maps(&task->call))
-		address_space_refresh(task->process->space, r->writer, task->tid);
+	follow_mappings(r, task);
 	recorder_make_ready(r, task);
 }

@@ -209,7 +209,7 @@ static struct task *take_over_leader(struct recorder *r, struct task *leader, pi
 		return leader;
 	write_exit(r, leader, BT_EXIT_UNKNOWN, 0, false);
 	recorder_forget(r, leader);
-	caller->tid = pid;
+	task_rename(&r->tasks, caller, pid);
 	return caller;
 }
 

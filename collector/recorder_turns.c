@@ -37,18 +37,11 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 
 static void ready_remove(struct unit *u, struct task *task)
 {
-	struct task **at = &u->ready_first, *before = NULL;
-
 	if (!task->queued)
 		return;
-	while (*at != task) {
-		before = *at;
-		at = &(*at)->ready_next;
-	}
-	*at = task->ready_next;
-	if (u->ready_last == task)
-		u->ready_last = before;
-	task->ready_next = NULL;
+	*(task->ready_before ? &task->ready_before->ready_next : &u->ready_first) = task->ready_next;
+	*(task->ready_next ? &task->ready_next->ready_before : &u->ready_last) = task->ready_before;
+	task->ready_next = task->ready_before = NULL;
 	task->queued = false;
 }
 
@@ -146,6 +139,7 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	task->state = TASK_READY;
 	if (!task->queued) {
 		task->queued = true;
+		task->ready_before = u->ready_last;
 		if (u->ready_last)
 			u->ready_last->ready_next = task;
 		else
@@ -155,11 +149,24 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	schedule(r, u);
 }
 
-void recorder_preempt(struct recorder *r)
+/* Of a unit whose tasks run side by side all that run. */
+static void preempt_all(struct recorder *r, const struct unit *u)
 {
 	for (struct task *task = r->tasks.first; task; task = task->next)
-		if (task->state == TASK_RUNNING && task->unit && (task->unit->current == task || r->backend.parallel) && task->unit->ready_first)
+		if (task->unit == u && task->state == TASK_RUNNING)
 			r->backend.ops->stop_soon(&r->backend, task);
+}
+
+void recorder_preempt(struct recorder *r)
+{
+	for (struct unit *u = r->tasks.units; u; u = u->next) {
+		if (!u->ready_first)
+			continue;
+		if (r->backend.parallel)
+			preempt_all(r, u);
+		else if (u->current && u->current->state == TASK_RUNNING)
+			r->backend.ops->stop_soon(&r->backend, u->current);
+	}
 }
 
 bool recorder_halt(struct recorder *r, struct task *task)

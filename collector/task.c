@@ -4,30 +4,83 @@
 #include <stdlib.h>
 
 enum {
+	FIRST_BUCKETS = 64,
 	SAME_STACK = 64 << 20, /* a stack pointer farther above a frame than this is on another stack */
 };
 
+static struct task **bucket_of(const struct task_table *t, pid_t tid)
+{
+	return &t->buckets[((uint32_t)tid * 0x9E3779B1u >> 8) & (t->bucket_count - 1)];
+}
+
 struct task *task_find(const struct task_table *t, pid_t tid)
 {
-	struct task *task = t->first;
+	struct task *task = t->bucket_count ? *bucket_of(t, tid) : NULL;
 
 	while (task && task->tid != tid)
-		task = task->next;
+		task = task->bucket_next;
 	return task;
+}
+
+static void enter(struct task_table *t, struct task *task)
+{
+	struct task **bucket = bucket_of(t, task->tid);
+
+	task->bucket_next = *bucket;
+	*bucket = task;
+}
+
+static void take_out(struct task_table *t, struct task *task)
+{
+	struct task **at = bucket_of(t, task->tid);
+
+	while (*at != task)
+		at = &(*at)->bucket_next;
+	*at = task->bucket_next;
+}
+
+/* As many buckets as there are tasks; without memory fewer will do, if there are any. */
+static bool grow(struct task_table *t)
+{
+	size_t count = t->bucket_count ? t->bucket_count * 2 : FIRST_BUCKETS;
+	struct task **buckets;
+
+	if (t->count < t->bucket_count)
+		return true;
+	buckets = calloc(count, sizeof(struct task *));
+	if (!buckets)
+		return t->bucket_count;
+	free(t->buckets);
+	t->buckets = buckets;
+	t->bucket_count = count;
+	for (struct task *task = t->first; task; task = task->next)
+		enter(t, task);
+	return true;
 }
 
 struct task *task_add(struct task_table *t, pid_t tid)
 {
-	struct task *task = calloc(1, sizeof *task);
+	struct task *task = grow(t) ? calloc(1, sizeof *task) : NULL;
 
 	if (!task)
 		return NULL;
 	task->tid = tid;
 	task->number = ++t->next_task;
 	task->next = t->first;
+	task->link = &t->first;
+	if (t->first)
+		t->first->link = &task->next;
 	t->first = task;
 	t->count++;
+	enter(t, task);
 	return task;
+}
+
+void task_rename(struct task_table *t, struct task *task, pid_t tid)
+{
+	take_out(t, task);
+	task->tid = tid;
+	enter(t, task);
 }
 
 void task_leave_process(struct task *task)
@@ -46,18 +99,25 @@ void task_leave_unit(struct task *task)
 	struct unit *u = task->unit;
 
 	task->unit = NULL;
-	if (u && !--u->tasks)
-		free(u);
+	if (!u || --u->tasks)
+		return;
+	*u->link = u->next;
+	if (u->next)
+		u->next->link = u->link;
+	free(u);
 }
 
 void task_remove(struct task_table *t, struct task *task)
 {
-	struct task **at = &t->first;
-
-	while (*at != task)
-		at = &(*at)->next;
-	*at = task->next;
-	t->count--;
+	*task->link = task->next;
+	if (task->next)
+		task->next->link = task->link;
+	take_out(t, task);
+	if (!--t->count) {
+		free(t->buckets);
+		t->buckets = NULL;
+		t->bucket_count = 0;
+	}
 	task_leave_process(task);
 	task_leave_unit(task);
 	branch_ring_release(&task->ring);
@@ -81,8 +141,14 @@ struct unit *unit_new(struct task_table *t)
 {
 	struct unit *u = calloc(1, sizeof *u);
 
-	if (u)
-		u->number = ++t->next_unit;
+	if (!u)
+		return NULL;
+	u->number = ++t->next_unit;
+	u->next = t->units;
+	u->link = &t->units;
+	if (t->units)
+		t->units->link = &u->next;
+	t->units = u;
 	return u;
 }
 

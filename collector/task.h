@@ -46,6 +46,7 @@ struct process {
 
 /* Tasks that share an address space: one of them runs user code at a time. */
 struct unit {
+	struct unit *next, **link; /* in the table */
 	uint32_t number;
 	unsigned tasks;
 	struct task *current;		  /* holds the turn */
@@ -61,8 +62,9 @@ struct task_calls {
 };
 
 struct task {
-	struct task *next; /* in the table */
-	struct task *ready_next;
+	struct task *next, **link; /* in the table: link is what points to it */
+	struct task *bucket_next;  /* of those whose tids may be equal */
+	struct task *ready_next, *ready_before;
 	uint32_t number, parent;
 	pid_t tid;
 	struct process *process;
@@ -106,11 +108,17 @@ struct task {
 
 struct task_table {
 	struct task *first;
+	struct unit *units;
 	unsigned count;
+	struct task **buckets; /* by tid; bucket_count is a power of two, or 0 */
+	size_t bucket_count;
 	uint32_t next_task, next_unit, next_space;
 };
 
 struct task *task_find(const struct task_table *t, pid_t tid);
+
+/* The task goes on under another id. */
+void task_rename(struct task_table *t, struct task *task, pid_t tid);
 
 /* A new task in state TASK_NEW without process. NULL without memory. */
 struct task *task_add(struct task_table *t, pid_t tid);

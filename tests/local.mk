@@ -83,7 +83,8 @@ tests_unit_test_branch_log_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_engine_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_launch tests/unit/test_limits
+UNIT_TESTS += tests/unit/test_launch tests/unit/test_limits tests/unit/test_map_calls
+tests_unit_test_map_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 

@@ -5,10 +5,10 @@
 /* Mappings have changed, or files have got numbers. */
 static void refresh(struct engine_space *es, const struct address_space *s)
 {
-	es->hinted = s->epoch;
+	es->hinted = s->code_epoch;
 	es->hint_map_count = 0;
-	for (size_t i = 0; i < s->map_count && es->hint_map_count < sizeof es->hint_maps / sizeof es->hint_maps[0]; i++) {
-		const struct mapping *m = &s->maps[i];
+	for (size_t i = 0; i < s->mappings.count && es->hint_map_count < sizeof es->hint_maps / sizeof es->hint_maps[0]; i++) {
+		const struct mapping *m = &s->mappings.maps[i];
 		int file = m->ino && address_space_code_kind(s, m->start) == CODE_FIXED ? hints_file(es->hints, m) : -1;
 
 		if (file >= 0)
@@ -20,7 +20,7 @@ size_t cache_hints_find(struct engine_space *es, const struct address_space *s, 
 {
 	if (!es->hints)
 		return HINT_NONE;
-	if (es->hinted != s->epoch)
+	if (es->hinted != s->code_epoch)
 		refresh(es, s);
 	for (size_t i = 0; i < es->hint_map_count; i++) {
 		const struct hint_map *m = &es->hint_maps[i];
@@ -35,7 +35,7 @@ uint64_t cache_hints_address(struct engine_space *es, const struct address_space
 {
 	struct hint h = hints_get(es->hints, i);
 
-	if (es->hinted != s->epoch)
+	if (es->hinted != s->code_epoch)
 		refresh(es, s);
 	for (size_t k = 0; k < es->hint_map_count; k++) {
 		const struct hint_map *m = &es->hint_maps[k];

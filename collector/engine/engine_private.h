@@ -63,7 +63,7 @@ struct engine_space {
 	uint64_t learned_tick; /* when last */
 	uint32_t learned_chains, learned_unknown; /* chains then, and: */
 	uint32_t unknown; /* stops that no hint told of */
-	uint32_t hinted;	    /* epoch of: */
+	uint32_t hinted;	    /* code_epoch of: */
 	struct hint_map hint_maps[32]; /* where its files are mapped */
 	size_t hint_map_count;
 	size_t hints_end, hints_ahead; /* what was made ahead ended there; so many were made */

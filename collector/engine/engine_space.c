@@ -290,6 +290,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		es->refused = true;
 	else
 		es->refused = !make_region(es, task->tid, es->mapped || there != NULL);
+	s->unsure = true; /* what is ours is among its mappings, too */
 	if (es->refused && es->mapped && ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an instruction on */
 		es->refused = false;
 		return NULL;
@@ -376,6 +377,7 @@ static int map_tables(const struct backend *b, struct task *task, struct engine_
 {
 	int rc = window_grow(&es->window, area) ? 0 : -BT_E_NO_MEMORY;
 
+	task->process->space->unsure = true;
 	if (!rc)
 		rc = map_again(task, es, TABLE1_AT, TABLE1_BYTES, area);
 	if (!rc)

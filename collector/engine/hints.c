@@ -549,8 +549,8 @@ void hints_free(struct hints *h)
 /* By the build-id of the mappings of its file. */
 static void name_program(struct hint_program *p, const struct address_space *s)
 {
-	for (size_t i = 0; i < s->map_count; i++) {
-		const struct mapping *m = &s->maps[i];
+	for (size_t i = 0; i < s->mappings.count; i++) {
+		const struct mapping *m = &s->mappings.maps[i];
 
 		if (m->ino != p->exe.st_ino || m->dev != p->exe.st_dev || m->build_id_len < 8)
 			continue;

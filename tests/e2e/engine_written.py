@@ -3,6 +3,7 @@
 # Code in pages that the program can write, run and written by turns (programs/written_code.c): the same output as natively, a history that
 # the code bytes bear out, and, where one thread decides what happens, the very branches and events that the stepper records.
 import os
+import re
 import resource
 import subprocess
 
@@ -57,6 +58,24 @@ for each in ALONE + OTHERS:
 @case("written code: every case is tried")
 def all_tried():
     equal(sorted(native([program()]).out.decode().split()), sorted(ALONE + OTHERS), "cases")
+
+
+def mappings(trace):
+    """What the trace says of the program's mappings, without places in the stream of events, and the region's files."""
+    found = []
+    for line in engine_compare.dump_of(trace):
+        if line.startswith(("MAP ", "UNMAP ")) and "memfd:btrec" not in line:
+            found.append(re.sub(r"seq=\S+ ", "", line))
+    return found
+
+
+@case("mappings are the same whether all are read or what calls have changed, with pages that are write-protected for us among them")
+def read_and_asked():
+    for name in ("own-protection", "moved", "replaced-fixed", "across-pages", "stack-over-code", "heap-again"):
+        argv = [program(), name]
+        each, asked = (mappings(record(argv, ["--backend", BACKEND, "--deterministic", *options]).trace) for options in (["--whole-maps"], []))
+        check(len(asked) > 10, "%s: %d changes" % (name, len(asked)))
+        equal(asked, each, name)
 
 
 def segments(core):

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/map_calls.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+enum {
+	PAGE = 4096,
+};
+
+static bool failed(uint64_t result) { return result >= (uint64_t)-4095; }
+
+/* The pages that n bytes from start on touch. Lengths that reach to the end of all addresses are refused by the kernel. */
+static void add(struct map_change *out, uint64_t start, uint64_t n)
+{
+	uint64_t end = start + n;
+
+	start &= ~(uint64_t)(PAGE - 1);
+	end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	if (start < end)
+		out->ranges[out->count++] = (struct map_range){start, end};
+}
+
+/* A mapping over others may have taken those away and failed (before Linux 6.12). */
+static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	s->grows |= (args[3] & MAP_GROWSDOWN) != 0;
+	out->all = failed(result);
+	if (!out->all)
+		add(out, result, args[1]);
+}
+
+/* What fails may have been done in part. */
+static void protect_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)s;
+	(void)result;
+	add(out, args[0], args[1]);
+}
+
+static void mremap_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)s;
+	out->all = failed(result);
+	if (out->all)
+		return;
+	add(out, args[0], args[1]);
+	add(out, result, args[2]);
+}
+
+/* Its result is where the heap ends, also when nothing was done. */
+static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	uint64_t before = s->heap_end;
+
+	s->heap_end = result;
+	out->all = !before && args[0];
+	if (before && before != result)
+		add(out, before < result ? before : result, before < result ? result - before : before - result);
+}
+
+static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)result;
+	if (args[0] == PR_SET_VMA)
+		add(out, args[2], args[3]);
+	if (args[0] == PR_SET_MM) {
+		out->all = true;
+		s->heap_end = 0;
+	}
+}
+
+static void all_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)s;
+	(void)args;
+	(void)result;
+	out->all = true;
+}
+
+bool map_call_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out)
+{
+	static const struct row {
+		uint16_t nr;
+		void (*changes)(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out);
+	} rows[] = {
+		{SYS_mmap, mmap_changes},
+		{SYS_mprotect, protect_changes},
+		{SYS_munmap, protect_changes},
+		{SYS_brk, brk_changes},
+		{SYS_mremap, mremap_changes},
+		{SYS_shmat, all_change},
+		{SYS_shmdt, all_change},
+		{SYS_remap_file_pages, all_change},
+		{SYS_pkey_mprotect, protect_changes},
+		{SYS_prctl, prctl_changes},
+	};
+
+	*out = (struct map_change){0};
+	if (call->compat) { /* of another table: look each time */
+		s->heap_end = 0;
+		out->all = true;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (rows[i].nr == call->nr) {
+			rows[i].changes(s, call->args, result, out);
+			return out->all || out->count;
+		}
+	return false;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Which mappings system calls change. No state. */
+#ifndef BT_MAP_CALLS_H
+#define BT_MAP_CALLS_H
+
+#include "collector/address_space.h"
+#include "collector/tracee.h"
+
+/* Whether a call of s's that gave `result` may have changed mappings, and where; notes in s what later ones are judged by. */
+bool map_call_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out);
+
+#endif

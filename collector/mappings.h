@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The mappings of a process as the kernel has them: all, or those around a range of addresses. No state. */
+#ifndef BT_MAPPINGS_H
+#define BT_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct mapping {
+	uint64_t start, end, offset, dev, ino;
+	uint8_t prot; /* PROT_* */
+	bool shared;
+	bool looked_at; /* for its build-id */
+	char *path; /* owned, "" for none */
+	uint8_t build_id_len, build_id[64];
+};
+
+/* By address. */
+struct mapping_list {
+	struct mapping *maps;
+	size_t count, cap;
+};
+
+void mappings_release(struct mapping_list *l);
+
+/* Appends a copy of *m with a path of its own. False without memory. */
+bool mappings_add(struct mapping_list *l, const struct mapping *m);
+
+/* The first one that ends behind addr; l->count when there is none. */
+size_t mappings_behind(const struct mapping_list *l, uint64_t addr);
+
+/* Puts those of *with, which gives them away, in the place of [first, end). False without memory: nothing has changed. */
+bool mappings_replace(struct mapping_list *l, size_t first, size_t end, struct mapping_list *with);
+
+/* All, from /proc/PID/maps. False when none can be read. */
+bool mappings_read(pid_t pid, struct mapping_list *out);
+
+/* An open /proc/PID/maps, for mappings_around(); negative when there is none. */
+int mappings_open(pid_t pid);
+
+/* Appends those that touch [start, end), by PROCMAP_QUERY (Linux 6.11); what is the kernel's own ([vsyscall]) is not among them. False
+ * where that cannot be had: what was appended is not to be used. */
+bool mappings_around(int fd, uint64_t start, uint64_t end, struct mapping_list *out);
+
+#endif
