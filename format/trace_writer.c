@@ -14,6 +14,7 @@
 enum {
 	BUFFER_KEPT = 1 << 16, /* bytes of memory that a flushed stream goes on holding */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
+	CODE_TARGET = 1 << 18, /* or, where nothing is packed, this: what is copied again is still near the processor */
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	RESERVE_SIZE = 16 << 10, /* disk kept free for the record that says that the disk is full */
 };
@@ -81,11 +82,13 @@ static int append(int fd, const struct buf *b)
 	return 0;
 }
 
+static bool is_code(const struct stream *s) { return s->code > s->records.len / 2; }
+
 /* Of program code no packer leaves less than two thirds, and what starts is mostly that: packing it would be a tenth of what recording a
  * short program costs. */
 static enum bt_block_effort effort_of(const struct stream *s)
 {
-	if (s->code > s->records.len / 2)
+	if (is_code(s))
 		return BT_BLOCK_PLAIN;
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }
@@ -235,7 +238,9 @@ static void stream_record(struct trace_writer *w, struct stream *s, enum bt_reco
 	bt_record_encode(&s->records, kind, body);
 	if (!s->records.failed && s->records.len > BT_BLOCK_MAX)
 		stream_split(w, s, kind, start);
-	if (s->records.len >= BLOCK_TARGET || s->records.failed)
+	if (s == &w->objects && is_code(s) && s->records.len >= CODE_TARGET)
+		stream_flush(w, s);
+	else if (s->records.len >= BLOCK_TARGET || s->records.failed)
 		stream_empty(w, s);
 }
 
