@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ratios.py BUILDDIR [ROUNDS]: what ordinary programs cost under btrec, against native: ratios of CPU time (user and system, of the program,
 # the recorder and everything they start) and of wall time. Each round runs everything once, one after the other, so that a slow minute
-# hits all; medians over the rounds. What btrec keeps in the user's cache directory from one recording of a program to the next is there: before
-# the rounds each row has been recorded LEARNING times. Start-up has rows of its own, in milliseconds, and a column "first time" without that.
+# hits all; medians over the rounds. What btrec keeps in the user's cache directory from one recording of a program to the next is there:
+# before the rounds each row has been recorded LEARNING times. Start-up has rows of its own, in milliseconds, and a column "first time" without that.
 # BTREC_BENCH=short does a tenth of the work; BTREC_BENCH_ONLY=WORD,WORD only rows whose names hold one of the words.
 import math
 import os

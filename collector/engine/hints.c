@@ -25,6 +25,8 @@ enum {
 	MADE_MAX = 96 << 20, /* of a recording */
 	STORED_MAX = 384 << 20, /* of all programs */
 	WORTH = 1 << 18, /* bytes that are written in the time that a hint, a stop, spares in some runs */
+	WORTH_MIN = 16, /* hints that are worth writing the smallest file */
+	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
 };
 
 struct file {
@@ -34,8 +36,8 @@ struct file {
 
 /* Where the template of a hint is. */
 struct place_of_template {
-	uint32_t at; /* in the file, or in what was made */
-	uint32_t size : 24, made : 1, tried : 1;
+	uint32_t at; /* in the file, in the second one (more), or in what was made */
+	uint32_t size : 24, made : 1, tried : 1, more : 1;
 };
 
 struct hint_list {
@@ -59,6 +61,8 @@ struct hint_program {
 	size_t stored;	 /* bytes of the file */
 	char name[2 * 64 + 1]; /* of its file: the build-id; "": none */
 	uint8_t *mapped; /* the file, NULL: none. A new one takes its place by rename; nobody writes to it */
+	uint8_t *more;	 /* the second one, likewise */
+	size_t more_stored;
 	struct buf made; /* templates that are not in the file */
 };
 
@@ -69,7 +73,8 @@ struct hints {
 	size_t made; /* bytes of templates */
 };
 
-static const char magic[8] = "btrhint3";
+static const char magic[8] = "btrhint4";
+static const char second[] = ".more"; /* the second file's suffix */
 
 struct hints *hints_new(const char *dir, uint64_t stamp)
 {
@@ -160,15 +165,21 @@ static bool make_room(struct hint_list *l)
 		list_release(&grown);
 		return false;
 	}
-	for (uint32_t i = 0; i < l->count; i++) {
-		grown.hints[i] = l->hints[i];
-		grown.templates[i] = l->templates[i];
-		*place_of(&grown, l->hints[i].file, l->hints[i].offset) = i + 1;
+	if (l->count) {
+		memcpy(grown.hints, l->hints, l->count * sizeof *grown.hints);
+		memcpy(grown.templates, l->templates, l->count * sizeof *grown.templates);
 	}
+	if (cap == l->cap)
+		memcpy(grown.index, l->index, 2 * cap * sizeof *grown.index);
+	for (uint32_t i = 0; cap != l->cap && i < l->count; i++)
+		*place_of(&grown, l->hints[i].file, l->hints[i].offset) = i + 1;
 	list_release(l);
 	*l = grown;
 	return true;
 }
+
+/* What is in the file stays as it is: what has changed since is known by that. */
+static bool make_own(struct hint_list *l) { return !l->borrowed || make_room(l); }
 
 static size_t find(const struct hint_list *l, uint64_t file, uint64_t offset)
 {
@@ -183,7 +194,7 @@ static bool enter(struct hint_list *l, const struct hint *h, const struct place_
 	size_t i = find(l, h->file, h->offset);
 
 	if (i != HINT_NONE) {
-		if (!h->indirect || l->hints[i].indirect)
+		if (!h->indirect || l->hints[i].indirect || !make_own(l))
 			return false;
 		l->hints[i].indirect = true; /* its template has no such entry, but gets one */
 		return true;
@@ -214,7 +225,10 @@ void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, boo
 	p->added += enter(&p->list, &h, &template);
 }
 
-bool hints_are_worth_keeping(const struct hint_program *p) { return p->changed || p->added > p->stored / WORTH + 1; }
+bool hints_are_worth_keeping(const struct hint_program *p)
+{
+	return p->changed || p->added > (p->mapped ? WORTH_MIN + p->more_stored / WORTH : 1);
+}
 
 bool hints_are_full(const struct hint_program *p) { return p->list.count >= HINTS_MAX; }
 
@@ -257,6 +271,8 @@ static struct slice template_at(const struct hint_program *p, const struct place
 		return slice_of(NULL, 0);
 	if (t->made)
 		return slice_of(p->made.data + t->at, t->size);
+	if (t->more)
+		return p->more && t->at + t->size <= p->more_stored ? slice_of(p->more + t->at, t->size) : slice_of(NULL, 0);
 	return p->mapped && t->at + t->size <= p->stored ? slice_of(p->mapped + t->at, t->size) : slice_of(NULL, 0);
 }
 
@@ -266,7 +282,8 @@ bool hints_template_stays(const struct hint_program *p, size_t i) { return !p->l
 
 void hints_drop_template(struct hint_program *p, size_t i)
 {
-	p->list.templates[i].size = 0;
+	if (make_own(&p->list))
+		p->list.templates[i].size = 0;
 	p->changed = true;
 }
 
@@ -277,8 +294,11 @@ bool hints_wants_template(const struct hint_program *p, size_t i)
 
 void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 {
-	struct place_of_template *t = &p->list.templates[i];
+	struct place_of_template *t;
 
+	if (!make_own(&p->list))
+		return;
+	t = &p->list.templates[i];
 	t->tried = true;
 	if (!bytes.len || bytes.len > TEMPLATE_MAX || p->made.len + bytes.len > TEMPLATES_MAX || p->all->made + bytes.len > MADE_MAX)
 		return;
@@ -288,16 +308,19 @@ void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 		return;
 	t->size = (uint32_t)bytes.len & 0xffffff;
 	t->made = true;
+	t->more = false;
 	p->all->made += bytes.len;
 }
 
 /* ---- Kept in a file: a head, the files, the hints, where their templates are, the index; the templates. As it is in memory, so that it
- * need not be read to be used: the stamp says for whom ---- */
+ * need not be read to be used: the stamp says for whom. What is new or different since is kept in a second file of the same form, by which
+ * little that is new costs little to keep ---- */
 
 struct stored {
 	char magic[8];
 	uint64_t check; /* of all that follows but the templates */
 	uint64_t stamp;
+	uint64_t base; /* of a second file: the first one's check; else 0 */
 	uint32_t files, hints, cap, templates_at;
 	uint64_t exact;
 };
@@ -344,10 +367,13 @@ static bool makes_sense(const struct stored *st, size_t size)
 
 static bool copy_files(struct hint_program *p, const struct file *files, size_t n)
 {
-	p->files = malloc((n + 1) * sizeof *files);
-	if (!p->files)
+	struct file *copy = malloc((n + 1) * sizeof *files);
+
+	if (!copy)
 		return false;
-	memcpy(p->files, files, n * sizeof *files);
+	memcpy(copy, files, n * sizeof *files);
+	free(p->files);
+	p->files = copy;
 	p->file_count = n;
 	return true;
 }
@@ -358,7 +384,7 @@ static bool use_mapped(struct hints *h, struct hint_program *p, uint8_t *bytes)
 	const struct stored *st = (const void *)bytes;
 	size_t at[5];
 
-	if (p->stored < sizeof *st || !makes_sense(st, p->stored) || st->stamp != h->stamp)
+	if (p->stored < sizeof *st || !makes_sense(st, p->stored) || st->stamp != h->stamp || st->base)
 		return false;
 	lay_out(st, at);
 	if (!copy_files(p, (const void *)(bytes + at[0]), st->files))
@@ -370,33 +396,111 @@ static bool use_mapped(struct hints *h, struct hint_program *p, uint8_t *bytes)
 	return true;
 }
 
+/* The head of what has been mapped. */
+static const struct stored *head_at(const uint8_t *bytes) { return (const void *)bytes; }
+
+static bool learn_of(struct hint_program *p, const struct hint *h, struct place_of_template t)
+{
+	size_t i;
+
+	t.more = t.size != 0;
+	if (h->file >= p->file_count || !make_own(&p->list) || (!enter(&p->list, h, &t) && find(&p->list, h->file, h->offset) == HINT_NONE))
+		return false;
+	i = find(&p->list, h->file, h->offset);
+	p->list.templates[i] = t; /* a hint of the first file may have got one */
+	return true;
+}
+
+/* What the second file says, if it is the first one's. */
+static bool use_more(struct hint_program *p, uint8_t *bytes, size_t size)
+{
+	const struct stored *st = head_at(bytes), *first = head_at(p->mapped);
+	const struct hint *hints;
+	const struct place_of_template *templates;
+	size_t at[5];
+
+	if (size < sizeof *st || !makes_sense(st, size) || st->stamp != first->stamp || st->base != first->check || st->files < first->files)
+		return false;
+	lay_out(st, at);
+	if (!copy_files(p, (const void *)(bytes + at[0]), st->files))
+		return false;
+	p->more = bytes;
+	p->more_stored = size;
+	hints = (const void *)(bytes + at[1]);
+	templates = (const void *)(bytes + at[2]);
+	for (size_t i = 0; i < st->hints; i++)
+		if (!learn_of(p, &hints[i], templates[i]))
+			break;
+	return true;
+}
+
+/* The file, to be used in place; NULL: there is none. */
+static uint8_t *map_file(const char *path, size_t *size)
+{
+	int fd = open_own(path);
+	void *mapped = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && st.st_size > 0 && (uint64_t)st.st_size <= 2 * (uint64_t)TEMPLATES_MAX) {
+		*size = (size_t)st.st_size;
+		mapped = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	}
+	close(fd);
+	return mapped == MAP_FAILED ? NULL : mapped;
+}
+
 static void load(struct hints *h, struct hint_program *p)
 {
 	char path[PATH_MAX];
-	struct stat st;
-	void *mapped;
-	int fd = path_of(h, p, "", path) ? open_own(path) : -1;
+	uint8_t *mapped = path_of(h, p, "", path) ? map_file(path, &p->stored) : NULL;
+	size_t size;
 
-	if (fd < 0)
+	if (!mapped)
 		return;
-	if (!fstat(fd, &st) && st.st_size > 0 && (uint64_t)st.st_size <= 2 * (uint64_t)TEMPLATES_MAX) {
-		p->stored = (size_t)st.st_size;
-		mapped = mmap(NULL, p->stored, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-		if (mapped != MAP_FAILED && !use_mapped(h, p, mapped)) {
-			munmap(mapped, p->stored);
-			p->changed = true; /* another takes its place */
-		}
+	if (!use_mapped(h, p, mapped)) {
+		munmap(mapped, p->stored);
+		p->changed = true; /* another takes its place */
+		return;
 	}
-	close(fd);
+	mapped = path_of(h, p, second, path) ? map_file(path, &size) : NULL;
+	if (mapped && !use_more(p, mapped, size))
+		munmap(mapped, size);
 }
 
-/* Those of files that have a build-id: others are not known again. */
-static bool keep_list(struct hint_program *p, struct hint_list *kept)
+/* Whether the first file says the same of hint i: nothing has come before it since, as then it is written anew. */
+static bool is_in_first(const struct hint_program *p, size_t i)
+{
+	size_t at[5];
+
+	if (i >= head_at(p->mapped)->hints)
+		return false;
+	lay_out(head_at(p->mapped), at);
+	return !memcmp(p->mapped + at[1] + i * sizeof(struct hint), &p->list.hints[i], sizeof(struct hint)) &&
+	       !memcmp(p->mapped + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
+}
+
+/* Those of files that have a build-id: others are not known again. more: that the first file has not got. */
+static bool keep_list(const struct hint_program *p, bool more, struct hint_list *kept)
 {
 	for (size_t i = 0; i < p->list.count; i++)
-		if (p->files[p->list.hints[i].file].build_id_len && !enter(kept, &p->list.hints[i], &p->list.templates[i]))
+		if (p->files[p->list.hints[i].file].build_id_len && !(more && is_in_first(p, i)) && !enter(kept, &p->list.hints[i], &p->list.templates[i]))
 			return false;
 	return kept->count;
+}
+
+/* Whether a second file is enough. */
+static bool is_little_more(const struct hint_program *p)
+{
+	size_t bytes = 0;
+
+	if (!p->mapped || p->changed)
+		return false;
+	for (size_t i = 0; i < p->list.count; i++)
+		if (!is_in_first(p, i))
+			bytes += p->list.templates[i].size + sizeof(struct hint) + sizeof(struct place_of_template);
+	return bytes < p->stored / MORE_SHARE;
 }
 
 /* The templates of the kept hints behind one another, from `at` of the file on; where they are is entered. */
@@ -422,16 +526,17 @@ static void put_aligned(struct buf *b, const void *bytes, size_t n)
 }
 
 /* The head; and in `templates` what stands behind it. */
-static bool encode(struct hint_program *p, uint64_t stamp, struct buf *head, struct buf *templates)
+static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf *head, struct buf *templates)
 {
 	struct hint_list kept = {0};
 	struct stored st;
 	size_t at[5];
-	bool ok = keep_list(p, &kept);
+	bool ok = keep_list(p, more, &kept);
 
 	memset(&st, 0, sizeof st);
 	memcpy(st.magic, magic, sizeof magic);
 	st.stamp = stamp;
+	st.base = more ? head_at(p->mapped)->check : 0;
 	st.files = (uint32_t)p->file_count;
 	st.hints = (uint32_t)kept.count;
 	st.cap = (uint32_t)kept.cap;
@@ -470,10 +575,10 @@ static bool write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
-static bool write_file(struct hint_program *p, uint64_t stamp, int fd)
+static bool write_file(struct hint_program *p, uint64_t stamp, bool more, int fd)
 {
 	struct buf head = {0}, templates = {0};
-	bool ok = encode(p, stamp, &head, &templates) && write_all(fd, head.data, head.len) && write_all(fd, templates.data, templates.len);
+	bool ok = encode(p, stamp, more, &head, &templates) && write_all(fd, head.data, head.len) && write_all(fd, templates.data, templates.len);
 
 	buf_release(&head);
 	buf_release(&templates);
@@ -508,21 +613,27 @@ static bool shrink(const char *dir)
 static void save(const struct hints *h, struct hint_program *p)
 {
 	char path[PATH_MAX], new_path[PATH_MAX], suffix[32];
+	bool more;
 	int fd;
 
+	if (!hints_are_worth_keeping(p) || !p->list.count)
+		return;
+	more = is_little_more(p);
 	snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
-	if (!hints_are_worth_keeping(p) || !p->list.count || !path_of(h, p, "", path) || !path_of(h, p, suffix, new_path))
+	if (!path_of(h, p, more ? second : "", path) || !path_of(h, p, suffix, new_path))
 		return;
 	if (access(h->dir, W_OK) && place_prepare(h->dir, NULL))
 		return;
 	unlink(new_path); /* of a recorder that was killed */
 	fd = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0) {
-		bool written = write_file(p, h->stamp, fd);
+		bool written = write_file(p, h->stamp, more, fd);
 
 		close(fd);
 		if (!written || rename(new_path, path))
 			unlink(new_path);
+		else if (!more && path_of(h, p, second, path)) /* it was another's */
+			unlink(path);
 	}
 	for (int i = 0; i < STORES_MAX && shrink(h->dir); i++)
 		;
@@ -537,6 +648,8 @@ void hints_free(struct hints *h)
 		save(h, p);
 		if (p->mapped)
 			munmap(p->mapped, p->stored);
+		if (p->more)
+			munmap(p->more, p->more_stored);
 		free(p->files);
 		list_release(&p->list);
 		list_release(&p->before);

@@ -149,7 +149,70 @@ def together():
             equal(process.communicate()[0], expected, "output")
             equal(process.returncode, 0, "status")
     equal(record(argv).out, expected, "output afterwards")
-    check(not [name for name in os.listdir(PLACE) if "." in name], "unfinished files: %s" % os.listdir(PLACE))
+    check(not [name for name in os.listdir(PLACE) if "." in name and not name.endswith(".more")], "unfinished files: %s" % os.listdir(PLACE))
+
+
+MORE = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <wchar.h>
+int main(int argc, char **argv)
+{
+	char text[200] = "", *end;
+	struct tm tm = {.tm_year = 99, .tm_mon = 3, .tm_mday = 77};
+	time_t t = 1000000000;
+	wchar_t wide[50];
+
+	double d = strtod(argv[1], &end);
+
+	snprintf(text, sizeof text, "%g %a %.30f", d, d / 3, d * 1e10);
+	strftime(text + 100, 90, "%c %V", gmtime(&t));
+	printf("%s %s %s %ld\\n", text, text + 100, end, (long)mktime(&tm));
+	if (argc > 2) {
+		swprintf(wide, 50, L"%ls %f", L"wide", d);
+		printf("%ls %s\\n", wide, strstr(text, "e") ? strpbrk(text, "xyz") : "none");
+	}
+	return 0;
+}
+"""
+
+
+@case("what comes later stands in a second file, which changes no branch, whatever stands in it, and goes with the first")
+def second():
+    path = own(MORE)
+    for _ in range(3):
+        record([path, "12.5abc"])
+    name = max(os.listdir(PLACE), key=lambda n: os.stat(os.path.join(PLACE, n)).st_mtime_ns)
+    first, more = os.path.join(PLACE, name), os.path.join(PLACE, name + ".more")
+    before = content(first)
+    check(not os.path.exists(more), "a second file for nothing new")
+    argv = [path, "12.5abc", "more"]
+    expected = execute(argv).out
+    seen = set()
+    for i in range(3):
+        recorded = record(argv, ["--deterministic", "--snap-exit", "always"])
+        equal(recorded.out, expected, "output")
+        seen.add(branches(recorded.trace))
+    equal(content(first) == before, True, "the first file is as it was")
+    good = content(more)
+    check(len(good) > 5000, "hardly a chain is kept: %d" % len(good))
+    equal(stat.S_IMODE(os.stat(more).st_mode), 0o600, "mode")
+    for bad in [good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:] for at in (0, 8, 16, 24, 40, 200, len(good) // 2)] + [b"", good[:50], before]:
+        with open(more, "wb") as file:
+            file.write(bad)
+        recorded = record(argv, ["--deterministic", "--snap-exit", "always"])
+        equal(recorded.out, expected, "output")
+        seen.add(branches(recorded.trace))
+    equal(len(seen), 1, "different histories")
+    with open(more, "wb") as file:
+        file.write(good)
+    with open(first, "wb") as file:
+        file.write(before[:30] + b"x" + before[31:])
+    record(argv)
+    check(not os.path.exists(more), "the second file of another first one stays")
 
 
 @case("another user's file is not read")

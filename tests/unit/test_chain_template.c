@@ -187,7 +187,8 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	for (uint32_t i = 0; i < a->exit_count; i++)
 		assert_same_exit(&a->exits[i], &b->exits[i]);
 	for (uint32_t i = 0; i < a->chain_count; i++)
-		assert_memory_equal(code_cache_places(a, &a->chains[i]), code_cache_places(b, &b->chains[i]), a->chains[i].place_count * sizeof(struct place));
+		assert_memory_equal(code_cache_places(a, &a->chains[i]), code_cache_places(b, &b->chains[i]),
+				    a->chains[i].place_count * sizeof(struct place));
 	assert_int_equal(a->span_count, b->span_count);
 	assert_memory_equal(a->spans, b->spans, a->span_count * sizeof *a->spans);
 	assert_int_equal(segment_count(a->segments), segment_count(b->segments));
