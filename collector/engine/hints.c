@@ -485,7 +485,8 @@ static bool is_in_first(const struct hint_program *p, size_t i)
 static bool keep_list(const struct hint_program *p, bool more, struct hint_list *kept)
 {
 	for (size_t i = 0; i < p->list.count; i++)
-		if (p->files[p->list.hints[i].file].build_id_len && !(more && is_in_first(p, i)) && !enter(kept, &p->list.hints[i], &p->list.templates[i]))
+		if (p->files[p->list.hints[i].file].build_id_len && !(more && is_in_first(p, i)) &&
+		    !enter(kept, &p->list.hints[i], &p->list.templates[i]))
 			return false;
 	return kept->count;
 }
