@@ -56,6 +56,7 @@ struct recorder {
 	struct queued_event *queue; /* ring buffer of events taken while looking for others */
 	size_t queue_len, queue_cap;
 	uint32_t snapshots;
+	bool tracing_refused; /* the program tried to trace what is recorded */
 	bool history_bounded; /* some history was shortened for options.history_memory */
 	pid_t initial_pid;
 	struct recorder_outcome outcome;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "collector/map_calls.h"
@@ -169,6 +170,19 @@ static void note_trap_disposition(struct task *task)
 		task->process->trap_ignored = s.ignored >> (SIGTRAP - 1) & 1;
 }
 
+/* A task has one tracer, which is us: debuggers in the recorded tree, and programs that wait for a child which is to stop for them, do not
+ * work. Said once: some try again and again. */
+static void note_refused_tracing(struct recorder *r, const struct task *task)
+{
+	const uint64_t *args = task->call.args;
+	bool of_ours = args[0] == PTRACE_TRACEME || ((args[0] == PTRACE_ATTACH || args[0] == PTRACE_SEIZE) && task_find(&r->tasks, (pid_t)args[1]));
+
+	if (!is_call(task, SYS_ptrace) || !of_ours || (int64_t)task->regs.rax != -EPERM || r->tracing_refused)
+		return;
+	r->tracing_refused = true;
+	recorder_note(r, task, "the kernel refused a ptrace call (EPERM): what btrec records cannot be traced by another program");
+}
+
 void recorder_syscall_left(struct recorder *r, struct task *task)
 {
 	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->call.nr};
@@ -190,6 +204,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
 	if (!task->syscall_restarts)
 		redo_interrupted(task);
+	note_refused_tracing(r, task);
 	if (is_call(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;
 	if (is_call(task, SYS_execve) && r->options.deterministic && (int64_t)task->regs.rax == 0) {

@@ -57,6 +57,13 @@ def fork_exec_crash():
     tree_runs("fork-exec", "null-write", b"program died by signal 11\n")
 
 
+@case("a program that traces its child is refused, and the trace says so once")
+def traces():
+    recorded = record([tree(), "traces"])
+    equal((recorded.status, recorded.out), (0, b"TRACEME 1\nATTACH 1\nchild died by signal 9\n"), "end")
+    equal(len([line for line in text(recorded.trace).splitlines() if "cannot be traced by another program" in line]), 1, "notes")
+
+
 @case("vfork and exec")
 def vfork_exec():
     tree_runs("vfork-exec", "null-write", b"program died by signal 11\n")

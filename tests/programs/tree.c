@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Programs that make other processes: tree NAME [ARGS]. What is expected of each: tests/e2e/trees.py. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -177,6 +179,30 @@ static int stopped_child(char **argv)
 	return say_end("child", pid);
 }
 
+/* As debuggers do: a child asks to be traced, and its parent tries to attach to it. */
+static int traces(char **argv)
+{
+	int asked[2], refused;
+	pid_t pid;
+
+	(void)argv;
+	if (pipe(asked))
+		return 90;
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < 3; i++)
+			refused = ptrace(PTRACE_TRACEME) ? errno : 0;
+		(void)!write(asked[1], &refused, sizeof refused);
+		pause();
+	}
+	(void)!read(asked[0], &refused, sizeof refused);
+	printf("TRACEME %d\n", refused);
+	printf("ATTACH %d\n", ptrace(PTRACE_ATTACH, pid, 0, 0) ? errno : 0);
+	fflush(stdout);
+	kill(pid, SIGKILL);
+	return say_end("child", pid);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(char **argv);
@@ -191,6 +217,7 @@ static const struct {
 	{"daemon", daemonize},
 	{"children", children},
 	{"stopped-child", stopped_child},
+	{"traces", traces},
 };
 
 int main(int argc, char **argv)
