@@ -180,6 +180,7 @@ static int take_records(struct task *task, struct engine_space *es, struct stret
 
 	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
+	es->scribbled |= s->damaged;
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
 }
 

@@ -442,12 +442,21 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 	return BACKEND_SIGNAL;
 }
 
+static void tell_scribbled(const struct backend *b, const struct task *task)
+{
+	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+
+	if (!es || !es->scribbled || es->scribbled_told)
+		return;
+	es->scribbled_told = true;
+	engine_note(b, task, "the program has changed what the engine keeps of it: the registers, most of all r11 and rcx, may not be exact from here on");
+}
+
 static void engine_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
 	struct engine_task *et = task->backend;
 	struct stretch s = {.regs = *regs};
 
-	(void)b;
 	if (!et->in_cache) {
 		if (!stretch_is_in_code(regs)) /* else it was killed on its way out of the cache or into it */
 			task->regs = *regs;
@@ -455,6 +464,7 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 	}
 	stretch_guess_state(task, task->process->space->extension, &s);
 	(void)!stretch_leave(task, task->process->space->extension, &s);
+	tell_scribbled(b, task);
 }
 
 static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
@@ -462,10 +472,11 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	struct engine_task *et = task->backend;
 	enum backend_stop stop;
 
-	if (et->in_cache && ev->type == WAIT_INTERRUPT)
-		return cache_interrupted(b, task);
-	if (et->in_cache)
-		return cache_stopped(b, task, info);
+	if (et->in_cache) {
+		stop = ev->type == WAIT_INTERRUPT ? cache_interrupted(b, task) : cache_stopped(b, task, info);
+		tell_scribbled(b, task);
+		return stop;
+	}
 	stop = step_stopped(b, task, ev, info);
 	if (stop == BACKEND_SYSCALL_ENTER) {
 		calls_entered(task);

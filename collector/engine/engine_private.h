@@ -80,6 +80,7 @@ struct engine_space {
 	uint64_t opened; /* how often watched pages were given back */
 	bool mapped;
 	bool torn;    /* the program has unmapped a part of it, or the like: it is to be made anew */
+	bool scribbled, scribbled_told; /* the program has written over what is kept of a task in the cache */
 	uint8_t attempts; /* to make it, in vain */
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* region NAME [ROUNDS, then without threads]: does something to the addresses at which the engine keeps its own, where natively nothing
- * is, and computes on, in a forked child, too; or scribble-records, scribble-table: writes there. tests/e2e/engine_region.py */
+ * is, and computes on, in a forked child, too; or scribble-records, -table, -context: writes there. tests/e2e/engine_region.py */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,6 +18,7 @@
 #define RECORDS 0x10000
 #define TABLE1 0x110000
 #define TABLE1_ENTRIES 0x10000
+#define NEXT 0x28 /* of the context: where the next record goes */
 
 enum {
 	ROUNDS = 300000
@@ -125,13 +126,15 @@ static void on_fault(int signo)
 static int scribbles(const char *what)
 {
 	static uint64_t elsewhere[1];
-	int table1 = !strcmp(what, "scribble-table");
+	int table1 = !strcmp(what, "scribble-table"), context = !strcmp(what, "scribble-context");
 
 	signal(SIGSEGV, on_fault);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 100; i++)
 			compute(10);
-		if (table1)
+		if (context)
+			scribble(round ? (void *)(START + NEXT) : elsewhere, 1, 8);
+		else if (table1)
 			scribble(round ? (void *)(START + TABLE1) : elsewhere, round ? TABLE1_ENTRIES : 1, 0x5a5a5a5a5a5a5a5a);
 		else
 			scribble(round ? (void *)(START + RECORDS) : elsewhere, round ? 1000 : 1, 0x5a5a5a5a5a5a5a5a);
