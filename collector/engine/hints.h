@@ -5,7 +5,8 @@
  * more: a wrong one makes a chain that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, and a second one beside it
- * for what came later; what has no build-id is forgotten. A file that is not ours alone to write, or damaged, or another btrec's or processor's, is not used. */
+ * for what came later; what has no build-id is forgotten. A file that is not ours alone to write, or damaged, or another btrec's or
+ * processor's, is not used. */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 

@@ -149,7 +149,8 @@ def together():
             equal(process.communicate()[0], expected, "output")
             equal(process.returncode, 0, "status")
     equal(record(argv).out, expected, "output afterwards")
-    check(not [name for name in os.listdir(PLACE) if "." in name and not name.endswith(".more")], "unfinished files: %s" % os.listdir(PLACE))
+    names = os.listdir(PLACE)
+    check(not [name for name in names if "." in name and not name.endswith(".more")], "unfinished files: %s" % names)
 
 
 MORE = """
@@ -200,7 +201,8 @@ def second():
     good = content(more)
     check(len(good) > 5000, "hardly a chain is kept: %d" % len(good))
     equal(stat.S_IMODE(os.stat(more).st_mode), 0o600, "mode")
-    for bad in [good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:] for at in (0, 8, 16, 24, 40, 200, len(good) // 2)] + [b"", good[:50], before]:
+    damaged = [good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:] for at in (0, 8, 16, 24, 40, 200, len(good) // 2)]
+    for bad in damaged + [b"", good[:50], before]:
         with open(more, "wb") as file:
             file.write(bad)
         recorded = record(argv, ["--deterministic", "--snap-exit", "always"])
