@@ -14,7 +14,7 @@
 enum {
 	BUFFER_KEPT = 1 << 16, /* bytes of memory that a flushed stream goes on holding */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
-	CODE_TARGET = 1 << 18, /* or, where nothing is packed, this: what is copied again is still near the processor */
+	CODE_TARGET = 1 << 16, /* or, where nothing is packed, this: what is copied again is still near the processor */
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	RESERVE_SIZE = 16 << 10, /* disk kept free for the record that says that the disk is full */
 };

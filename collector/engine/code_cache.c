@@ -233,7 +233,7 @@ void code_cache_put(struct code_cache *c)
 		close(c->file);
 	segment_table_free(c->segments);
 	if (c->shared)
-		munmap(c->shared, REGION_SIZE - TABLE1_AT);
+		munmap(c->shared, REGION_SIZE - SHARED_AT);
 	else
 		free(c->code);
 	free(c->chains);
@@ -293,7 +293,9 @@ struct piece {
 
 static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
 {
-	const uint64_t args[6] = {region_address(p->start), p->end - p->start, p->prot, p->flags | flags, fd, fd == UINT64_MAX ? 0 : p->start};
+	bool of_file = !(p->flags & MAP_ANONYMOUS);
+	const uint64_t args[6] = {region_address(p->start), p->end - p->start, p->prot, p->flags | flags,
+				  of_file ? fd : UINT64_MAX, of_file ? p->start : 0};
 
 	return tracee_syscall(tid, SYS_mmap, args) == (long)args[0];
 }
@@ -316,11 +318,10 @@ static bool map_pieces(pid_t tid, const struct piece p[2], bool over, uint64_t f
 /* The tracer's mapping comes first, and can be written; what is sealed then cannot be by anybody else (Linux 5.1). */
 static uint8_t *map_here(int file)
 {
-	void *bytes = mmap(NULL, REGION_SIZE - TABLE1_AT, PROT_READ | PROT_WRITE, MAP_SHARED, file, TABLE1_AT);
+	void *bytes = mmap(NULL, REGION_SIZE - SHARED_AT, PROT_READ | PROT_WRITE, MAP_SHARED, file, SHARED_AT);
 
 	if (bytes == MAP_FAILED)
 		return NULL;
-	(void)!madvise(bytes, TABLE1_ENTRIES * sizeof(uint64_t), MADV_POPULATE_WRITE); /* filled at once: cheaper than page by page (Linux 5.14) */
 	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
 	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
 	(void)!fcntl(file, F_ADD_SEALS, F_SEAL_SEAL);
@@ -335,7 +336,7 @@ static void move_into(struct code_cache *c, int file, uint8_t *shared)
 {
 	uint8_t *was = c->code;
 
-	c->code = shared + (CODE_AT - TABLE1_AT);
+	c->code = shared + (CODE_AT - SHARED_AT);
 	c->code_cap = file_room(c);
 	c->filled = 0;
 	fill(c, c->code_len);
@@ -349,7 +350,7 @@ static void move_into(struct code_cache *c, int file, uint8_t *shared)
 
 static bool map_shared(struct code_cache *c, pid_t tid, bool over)
 {
-	static const struct piece pieces[2] = {{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE},
+	static const struct piece pieces[2] = {{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
 					       {SHARED_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED}};
 	int file;
 	long fd = memory_file_open(tid, 0, CODE_AT + file_room(c), &file);
@@ -366,7 +367,7 @@ static bool map_shared(struct code_cache *c, pid_t tid, bool over)
 		return true;
 	}
 	if (shared)
-		munmap(shared, REGION_SIZE - TABLE1_AT);
+		munmap(shared, REGION_SIZE - SHARED_AT);
 	close(file);
 	return false;
 }

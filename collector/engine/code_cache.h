@@ -90,7 +90,7 @@ struct code_cache {
 	unsigned users; /* spaces */
 	bool placed; /* it lies in the tracee's region, or, after a fork, where the kernel has copied it to */
 	int file; /* the memory file, -1: none, the code is private */
-	uint8_t *shared; /* its mapping from TABLE1_AT on, NULL */
+	uint8_t *shared; /* its mapping from SHARED_AT on, NULL */
 	int mem; /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */

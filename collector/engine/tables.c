@@ -11,6 +11,7 @@
 enum {
 	FIRST_BITS = 10,
 	SENT_AT_ONCE = 256, /* changes in one call */
+	PAGE = 4096,
 	NOBODY = 1,	    /* no program jumps there and lives */
 };
 
@@ -56,21 +57,18 @@ void tables_fill_first(const struct tables *t, uint64_t *table1)
 			table1[t->pairs[i].pc & (TABLE1_ENTRIES - 1)] = t->pairs[i].entry;
 }
 
-static uint64_t *shared_table1(const struct tables *t) { return (uint64_t *)(void *)t->shared; }
-
 static struct table_pair *shared_pairs(const struct tables *t)
 {
-	return (struct table_pair *)(void *)(t->shared + (TABLE2_AT - TABLE1_AT));
+	return (struct table_pair *)(void *)(t->shared + (TABLE2_AT - SHARED_AT));
 }
 
 void tables_place(struct tables *t, uint8_t *shared)
 {
 	t->change_count = 0;
-	t->all = !shared;
+	t->all = true;
 	if (!shared)
 		return;
 	t->shared = shared;
-	tables_fill_first(t, shared_table1(t));
 	memcpy(shared_pairs(t), t->pairs, size_of(t) * sizeof *t->pairs);
 	free(t->pairs);
 	t->pairs = shared_pairs(t);
@@ -83,8 +81,6 @@ void tables_clear(struct tables *t)
 	memset(t->pairs, 0, size_of(t) * sizeof *t->pairs);
 	t->count = t->change_count = 0;
 	t->all = true;
-	if (t->shared)
-		tables_fill_first(t, shared_table1(t));
 }
 
 /* n bytes at an offset of the region are to be others now in the tracee. */
@@ -106,15 +102,10 @@ static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32
 	t->changes[t->change_count++] = (struct table_change){at, pair, n};
 }
 
-/* What nobody need hear of, if it is shared, is that an entry is there now. */
-static void set_table1(struct tables *t, uint64_t pc, uint64_t entry)
+/* That an entry is there now nobody need hear of. */
+static void free_in_table1(struct tables *t, uint64_t pc)
 {
-	uint32_t i = pc & (TABLE1_ENTRIES - 1);
-
-	if (t->shared)
-		__atomic_store_n(&shared_table1(t)[i], entry, __ATOMIC_RELEASE);
-	if (!t->shared || entry == t->miss)
-		change(t, TABLE1_AT + (uint64_t)i * 8, (struct table_pair){.pc = entry}, 8);
+	change(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8, (struct table_pair){.pc = t->miss}, 8);
 }
 
 /* Whoever searches meanwhile finds the entry with its address, or neither. */
@@ -190,7 +181,6 @@ bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed)
 	p = find(t, pc);
 	t->count += !p->pc;
 	set_pair(t, p, pc, entry);
-	set_table1(t, pc, entry);
 	return true;
 }
 
@@ -198,25 +188,33 @@ void tables_remove(struct tables *t, uint64_t pc)
 {
 	struct table_pair *p = find(t, pc);
 
-	set_table1(t, pc, t->miss);
+	free_in_table1(t, pc);
 	if (p->pc == pc && pc > NOBODY)
 		set_pair(t, p, NOBODY, t->miss_trap);
 }
 
+/* Frees all of table 1. */
+static bool send_free(const struct tables *t, pid_t tid)
+{
+	const struct iovec remote = {(void *)(uintptr_t)region_address(TABLE1_AT), TABLE1_BYTES};
+	struct iovec local[TABLE1_BYTES / PAGE];
+	uint64_t page[PAGE / sizeof(uint64_t)];
+	bool sent = true;
+
+	for (size_t i = 0; i < PAGE / sizeof page[0]; i++)
+		page[i] = t->miss;
+	for (size_t i = 0; i < TABLE1_BYTES / PAGE; i++)
+		local[i] = (struct iovec){page, PAGE};
+	if (process_vm_writev(tid, local, TABLE1_BYTES / PAGE, &remote, 1, 0) == TABLE1_BYTES)
+		return true;
+	for (size_t i = 0; sent && i < TABLE1_BYTES / PAGE; i++) /* where the program has changed what may be written */
+		sent = tracee_write(tid, region_address(TABLE1_AT + i * PAGE), page, PAGE);
+	return sent;
+}
+
 static bool send_all(const struct tables *t, pid_t tid)
 {
-	size_t size2 = size_of(t) * sizeof *t->pairs;
-	uint64_t *table1;
-	bool sent;
-
-	table1 = malloc(TABLE1_ENTRIES * sizeof *table1);
-	if (!table1)
-		return false;
-	tables_fill_first(t, table1);
-	sent = tracee_write(tid, region_address(TABLE1_AT), table1, TABLE1_ENTRIES * sizeof *table1) &&
-	       (t->shared || tracee_write(tid, region_address(TABLE2_AT), t->pairs, size2));
-	free(table1);
-	return sent;
+	return send_free(t, tid) && (t->shared || tracee_write(tid, region_address(TABLE2_AT), t->pairs, size_of(t) * sizeof *t->pairs));
 }
 
 /* Some of the changes, from at on. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where indirect branches find their chains: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of
- * the address (layout.h). Table 2 lies in memory that tracer and tracees share, so that changes are there at once. Of table 1, which the
- * cache's code writes, each process has a copy, page by page as it is written, of what the tracer has: what is new there need not reach
- * it (a search finds it in table 2), what is gone must. Where nothing is shared, all changes are collected and sent with tables_sync().
+ * the address (layout.h). Table 2 lies in memory that tracer and tracees share, so that changes are there at once. Table 1 is each
+ * process's own, and the cache's code alone enters what its searches find in table 2: the tracer only frees it, and what is gone. That,
+ * and where nothing is shared all changes, is collected and sent with tables_sync().
  * What goes or grows does so while the tasks of the only space that uses them are stopped. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
@@ -23,7 +23,7 @@ struct table_change {
 };
 
 struct tables {
-	uint8_t *shared;	  /* the tracer's mapping of both, from TABLE1_AT on; NULL: it has none */
+	uint8_t *shared;	  /* the tracer's mapping from SHARED_AT on; NULL: it has none */
 	bool all;		  /* nothing in the tracee is as it should be: everything is sent */
 	uint64_t miss, miss_trap; /* addresses of the glue: what a free entry of table 1 leads to; the trap */
 	struct table_pair *pairs; /* table 2: what is shared, or a mirror of it */
