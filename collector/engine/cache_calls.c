@@ -60,9 +60,9 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
 		return 0;
-	if (es->parallel && (task->unit->tasks > 1 || et->runs_in)) /* the table, and what is granted, would have to change while others run */
-		return 0;
-	if (task->unit->tasks > 1) /* nobody has the turn while the task waits; a slow file system may be served by another task of the unit */
+	if (task->unit->tasks > 1 && es->parallel && !es->turns) /* what the tracer has just learned of it may not be true any more */
+		grant &= ~(uint64_t)CALLS_CLOSE;
+	else if (task->unit->tasks > 1) /* nobody has the turn while the task waits; a slow file system may be served by another task of the unit */
 		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
 	if (engine_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
 		grant &= ~(uint64_t)CALLS_WAIT;
@@ -85,11 +85,16 @@ void calls_entered(struct task *task)
 {
 	struct engine_task *et = task->backend;
 	struct engine_space *es = space_of(task);
+	bool filtered, shared;
 
 	if (!es)
 		return;
+	filtered = es->filtered;
+	shared = es->descriptors.shared;
 	es->filtered |= installs_filter(&task->call) || task->call.compat;
 	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->unit->tasks);
+	if (es->parallel && (filtered != es->filtered || shared != es->descriptors.shared)) /* others have been granted more */
+		es->gather = true;
 }
 
 void calls_left(struct task *task)

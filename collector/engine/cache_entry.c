@@ -78,7 +78,9 @@ static bool is_mutable(void *arg, uint64_t addr)
 		return false;
 	if (s->interrupted)
 		return true;
-	if (!s->alone) {
+	if (!s->alone) { /* on a page that is watched nobody is writing */
+		if (watch_bytes(s->es, addr & ~(uint64_t)(WATCH_PAGE - 1)))
+			return false;
 		s->es->gather = true;
 		return true;
 	}
@@ -88,10 +90,12 @@ static bool is_mutable(void *arg, uint64_t addr)
 	return rc != WATCH_DONE;
 }
 
-/* Whether there is a chain at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it. */
+/* Whether there is a chain at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it, unless it is
+ * watched. */
 static bool is_ready(const struct source *s, uint64_t pc)
 {
-	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE || code_cache_find(s->es->cache, pc) != CHAIN_NONE;
+	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE || code_cache_find(s->es->cache, pc) != CHAIN_NONE ||
+	       watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
 }
 
 /* The chain at pc that is there already, its page being watched again if need be. */
@@ -309,7 +313,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct engine_task *et = task->backend;
 	struct engine_space *es = NULL;
 	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT, .mask = -BITS_LIMIT,
-			      .call_next = -CALL_NOTES_BYTES};
+			      .call_next = -CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
 	struct source src = {.b = b, .task = task};
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;

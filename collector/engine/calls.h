@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which system calls may run in the cache, without a stop: those that change nothing that the engine or the recorder keeps track of, and
- * show the program nothing that they hide from it. Where others of the unit wait for the turn, only those that return soon. */
+ * show the program nothing that they hide from it. Where others of the unit wait for the turn, only those that return soon; where they run
+ * side by side, those that wait, too. */
 #ifndef BT_CALLS_H
 #define BT_CALLS_H
 

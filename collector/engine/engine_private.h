@@ -28,6 +28,7 @@ struct context {
 	uint64_t from;
 	uint64_t r10;
 	uint64_t calling;
+	uint64_t table;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 

@@ -407,9 +407,11 @@ int engine_space_prepare_area(const struct backend *b, struct task *task, struct
 		return 0;
 	}
 	et->runs_in = et->area;
+	if (es->area_tables[et->area] == es->regions)
+		return 0;
 	if (engine_hide_trap(task)) /* a signal comes first */
 		return -BT_E_UNSUPPORTED;
-	rc = es->area_tables[et->area] == es->regions ? 0 : map_tables(b, task, es, et->area);
+	rc = map_tables(b, task, es, et->area);
 	if (rc == -BT_E_NO_MEMORY) {
 		es->area_used[et->area] = false;
 		et->area = AREAS;

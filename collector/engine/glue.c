@@ -202,12 +202,17 @@ static void emit_is_zero(struct emitter *e, uint32_t at)
 	emit_u8(e, 0);
 }
 
-/* cmp byte gs:[rcx+table], kind */
+/* add rcx, gs:[table]: to its entry there. Changes flags. */
+static void emit_entry(struct emitter *e)
+{
+	EMIT(e, 0x65, 0x48, 0x03, 0x0c, 0x25);
+	emit_u32(e, CTX_TABLE);
+}
+
+/* cmp byte [rcx], kind */
 static void emit_compare_kind(struct emitter *e, uint8_t kind)
 {
-	EMIT(e, 0x65, 0x80, 0xb9);
-	emit_u32(e, DESCRIPTORS_AT);
-	emit_u8(e, kind);
+	EMIT(e, 0x80, 0x39, kind);
 }
 
 /* The first argument is a descriptor of which the table allows it; one that is to be closed leaves it. eax: enum calls_need of the call,
@@ -219,6 +224,7 @@ static void emit_descriptor(struct emitter *e, struct forward *no)
 	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
 	emit_u32(e, DESCRIPTORS);
 	jump_if(e, no, CC_AE);
+	emit_entry(e);
 	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
 	at_once = emit_jcc(e, CC_E);
 	emit_test_grant(e, CALLS_WAIT);
@@ -231,9 +237,7 @@ static void emit_descriptor(struct emitter *e, struct forward *no)
 	emit_patch(e, any, e->base + e->len);
 	emit_test_class(e, CALLS_CLOSE);
 	keep = short_jump(e, JE);
-	EMIT(e, 0x65, 0xc6, 0x81); /* mov byte gs:[rcx+table], 0 */
-	emit_u32(e, DESCRIPTORS_AT);
-	emit_u8(e, 0);
+	EMIT(e, 0xc6, 0x01, 0); /* mov byte [rcx], 0 */
 	land(e, keep);
 }
 
@@ -333,8 +337,9 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	land_all(e, &to.copy);
 	emit_test_grant(e, CALLS_COPY);
 	jump_if(e, &to.no, CC_E);
-	EMIT(e, 0x89, 0xf9, 0x65, 0x0f, 0xb6, 0x89); /* mov ecx, edi; movzx ecx, byte gs:[rcx+table] */
-	emit_u32(e, DESCRIPTORS_AT);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_entry(e);
+	EMIT(e, 0x0f, 0xb6, 0x09); /* movzx ecx, byte [rcx] */
 	emit_store(e, X86_RCX, CTX_COPY);
 	to.yes.sites[to.yes.count++] = emit_jump(e);
 	land_all(e, &to.wait);
@@ -382,8 +387,8 @@ static void emit_called(struct code_cache *c, struct emitter *e)
 	failed = emit_jcc(e, CC_AE);
 	EMIT(e, 0x65, 0x8a, 0x04, 0x25); /* mov al, gs:[kind] */
 	emit_u32(e, CTX_COPY);
-	EMIT(e, 0x65, 0x88, 0x81); /* mov gs:[rcx+table], al */
-	emit_u32(e, DESCRIPTORS_AT);
+	emit_entry(e);
+	EMIT(e, 0x88, 0x01); /* mov [rcx], al */
 	emit_patch(e, failed, e->base + e->len);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);

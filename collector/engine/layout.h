@@ -36,10 +36,11 @@ enum {
 	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
 	CTX_R10 = 0xc0,	  /* the application's inside an indirect branch: nothing waits for it there, as it would for a result in rax, or for an argument */
 	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
-	CTX_SIZE = 0xd0,
+	CTX_TABLE = 0xd0, /* where the table of descriptors begins: it is one of the address space, in the first data area */
+	CTX_SIZE = 0xd8,
 
-	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h), system calls made in the
-	 * cache, the records. */
+	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h; in the first data area), system
+	 * calls made in the cache, the records. */
 	DESCRIPTORS_AT = 0x1000,
 	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
 	DESCRIPTOR_UNKNOWN = 0,

@@ -9,7 +9,7 @@ from e2e import *
 
 CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
-QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings children signalled faulted""".split()
+QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings descriptors children signalled faulted""".split()
 CRASHES = ["crashes", "crash-at-once"]
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* parallel NAME: threads that run side by side and look whether what they share is as it should be. Prints how much was wrong.
  * tests/e2e/parallel.py */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -375,6 +376,57 @@ static long two_mappings(void)
 	return run_all(write_elsewhere);
 }
 
+/* ---- Descriptors ---- */
+
+static const struct {
+	const char *path, *begins;
+	int flags;
+} files[] = {
+	{"/dev/zero", "", O_RDWR}, {"/proc/self/comm", "parallel", O_RDONLY}, {"/proc/self/exe", "\177ELF", O_RDONLY}, {"/proc/self/comm", "parallel", O_RDWR},
+};
+
+static int ring[THREADS][2];
+
+/* The same number is now this file, now that, opened by one thread and read and closed by the next. */
+static void *pass_on(void *arg)
+{
+	struct worker *w = arg;
+	long to = (w->number + 1) % THREADS;
+	int held[2]; /* which file, and its descriptor */
+
+	for (int i = 0; i < TIMES; i++) {
+		char seen[9] = "";
+
+		if (read(ring[w->number][0], held, sizeof held) != sizeof held)
+			exit(3);
+		if (held[1] >= 0) {
+			w->wrong += read(held[1], seen, 8) < 8;
+			w->wrong += strncmp(seen, files[held[0]].begins, strlen(files[held[0]].begins)) != 0;
+			close(held[1]);
+		}
+		held[0] = (held[0] + 1) % (int)(sizeof files / sizeof files[0]);
+		held[1] = open(files[held[0]].path, files[held[0]].flags);
+		if (i % 3 == 0)
+			held[1] = dup2(held[1], fcntl(held[1], F_GETFD) >= 0 ? held[1] : 0);
+		if (write(ring[to][1], held, sizeof held) != sizeof held)
+			exit(3);
+	}
+	return NULL;
+}
+
+static long descriptors(void)
+{
+	int first[2] = {0, -1};
+
+	for (int i = 0; i < THREADS; i++)
+		if (pipe(ring[i]))
+			exit(3);
+	for (int i = 0; i < 2; i++)
+		if (write(ring[2 * i][1], first, sizeof first) != sizeof first)
+			exit(3);
+	return run_all(pass_on);
+}
+
 /* ---- Children ---- */
 
 static int status_of(pid_t pid)
@@ -554,7 +606,7 @@ static const struct {
 	long (*run)(void);
 } table[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
-	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings}, {"children", children},
+	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings}, {"descriptors", descriptors}, {"children", children},
 	{"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes}, {"crash-at-once", crash_at_once},
 };
 
