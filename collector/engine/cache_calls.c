@@ -62,7 +62,7 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 		return 0;
 	if (task->unit->tasks > 1 && es->parallel && !es->turns) /* what the tracer has just learned of it may not be true any more */
 		grant &= ~(uint64_t)CALLS_CLOSE;
-	else if (task->unit->tasks > 1) /* nobody has the turn while the task waits; a slow file system may be served by another task of the unit */
+	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system may be served by another of the unit */
 		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
 	if (engine_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
 		grant &= ~(uint64_t)CALLS_WAIT;

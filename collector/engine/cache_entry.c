@@ -94,8 +94,8 @@ static bool is_mutable(void *arg, uint64_t addr)
  * watched. */
 static bool is_ready(const struct source *s, uint64_t pc)
 {
-	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE || code_cache_find(s->es->cache, pc) != CHAIN_NONE ||
-	       watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
+	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE ||
+	       code_cache_find(s->es->cache, pc) != CHAIN_NONE || watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
 }
 
 /* The chain at pc that is there already, its page being watched again if need be. */

@@ -3,8 +3,9 @@
  * whether a call on them needs a stop: their calls return at once, may wait, or are made at stops.
  *
  * An entry says that the descriptor is open, is such a file, and that nobody is about to close it. The tracer enters it while the task
- * that used the descriptor has its unit's turn, or (--parallel) while closes of the space are made at stops and none is under way, so that
- * nobody closes it meanwhile; a close in the cache or at a stop takes it out before the call is made. A space has one table, a process with other descriptors in the same space (vfork, clone) uses none. */
+ * that used the descriptor has its unit's turn, or (--parallel) while closes of the space are made at stops and none is under way: nobody
+ * closes it meanwhile. A close in the cache or at a stop takes it out before the call is made. A space has one table, a process with other
+ * descriptors in the same space (vfork, clone) uses none. */
 #ifndef BT_DESCRIPTORS_H
 #define BT_DESCRIPTORS_H
 

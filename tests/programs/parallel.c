@@ -382,7 +382,10 @@ static const struct {
 	const char *path, *begins;
 	int flags;
 } files[] = {
-	{"/dev/zero", "", O_RDWR}, {"/proc/self/comm", "parallel", O_RDONLY}, {"/proc/self/exe", "\177ELF", O_RDONLY}, {"/proc/self/comm", "parallel", O_RDWR},
+	{"/dev/zero", "", O_RDWR},
+	{"/proc/self/comm", "parallel", O_RDONLY},
+	{"/proc/self/exe", "\177ELF", O_RDONLY},
+	{"/proc/self/comm", "parallel", O_RDWR},
 };
 
 static int ring[THREADS][2];
@@ -606,7 +609,8 @@ static const struct {
 	long (*run)(void);
 } table[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
-	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings}, {"descriptors", descriptors}, {"children", children},
+	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings},
+	{"descriptors", descriptors}, {"children", children},
 	{"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes}, {"crash-at-once", crash_at_once},
 };
 
