@@ -14,15 +14,20 @@ enum {
 };
 #define LEAF_EXTENDED 0x80000001u
 
+static bool has_bmi2(void)
+{
+	unsigned eax, ebx, ecx, edx;
+
+	return __get_cpuid_count(LEAF_FEATURES, 0, &eax, &ebx, &ecx, &edx) && ebx & BMI2;
+}
+
 /* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3 (Software Optimization Guide for AMD
  * Family 17h Processors; the Guide for Family 19h has it at three cycles). */
 static bool has_fast_pext(void)
 {
 	unsigned eax, ebx, ecx, edx, vendor[3];
 
-	if (!__get_cpuid_count(LEAF_FEATURES, 0, &eax, &ebx, &ecx, &edx) || !(ebx & BMI2))
-		return false;
-	if (!__get_cpuid(LEAF_VENDOR, &eax, &vendor[0], &vendor[2], &vendor[1]) || !__get_cpuid(LEAF_FAMILY, &eax, &ebx, &ecx, &edx))
+	if (!has_bmi2() || !__get_cpuid(LEAF_VENDOR, &eax, &vendor[0], &vendor[2], &vendor[1]) || !__get_cpuid(LEAF_FAMILY, &eax, &ebx, &ecx, &edx))
 		return false;
 	if (!memcmp(vendor, "GenuineIntel", sizeof vendor))
 		return true;
@@ -43,5 +48,5 @@ static bool has_vector_lzcnt(void)
 
 struct processor processor_probe(void)
 {
-	return (struct processor){.fast_pext = has_fast_pext(), .lzcnt = has_lzcnt(), .vector_lzcnt = has_vector_lzcnt()};
+	return (struct processor){.fast_pext = has_fast_pext(), .rorx = has_bmi2(), .lzcnt = has_lzcnt(), .vector_lzcnt = has_vector_lzcnt()};
 }

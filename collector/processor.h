@@ -7,6 +7,7 @@
 
 struct processor {
 	bool fast_pext; /* PEXT (BMI2), in hardware */
+	bool rorx;	/* RORX (BMI2) */
 	bool lzcnt;
 	bool vector_lzcnt; /* VPLZCNTQ (AVX-512), and the system lets it be used */
 };

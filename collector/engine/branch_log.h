@@ -12,7 +12,7 @@
 #include "collector/engine/segment.h"
 #include "collector/processor.h"
 
-/* As the cache's code writes it into the tracee's buffer, 16 bytes.
+/* 16 bytes. The cache's code writes it into the tracee's buffer with the complement of the bits (branch_log_written()).
  * bits: a sentinel 1, below it one bit per conditional branch executed since the record before, oldest highest: 0 taken, 1 not.
  * The value 1 says none. Only conditionals that count as ticks are there; all of them are. */
 struct branch_log_record {
@@ -20,6 +20,13 @@ struct branch_log_record {
 	uint32_t segment; /* where execution is now: at its pc (of LOOP: at its `to`) */
 	uint32_t kind;	  /* enum branch_log_kind */
 };
+
+/* The complement has ones above its bits: code brings in a 1 by a rotation and a 0 by a LEA of two registers, in one cycle each and
+ * without a change of flags; to bring a 1 in from nowhere takes two or three. */
+static inline uint64_t branch_log_written(uint64_t bits) { return ~bits; }
+static inline uint64_t branch_log_bits(uint64_t written) { return ~written; }
+/* Code writes neither: no sentinel, or one with nothing above it. */
+static inline bool branch_log_bits_are_wrong(uint64_t bits) { return (int64_t)bits <= 0; }
 
 enum branch_log_kind {
 	BRANCH_LOG_INDIRECT, /* arrived by an indirect jump, an indirect call or a return: the next one on the path */
@@ -40,7 +47,7 @@ void branch_log_free(struct branch_log *log);
 
 /* A stretch begins at pc, in the current generation of the table, in this image epoch. The table must stay until the log is settled. */
 void branch_log_begin(struct branch_log *log, const struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch);
-/* n records of the stretch, in order. */
+/* n records of the stretch, in order, as the cache's code wrote them. */
 void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n);
 /* The stretch ends before the instruction at pc, bits (as in a record) after the last record. That is the first visit of pc since the last
  * conditional or record. */

@@ -148,7 +148,7 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 			return -BT_E_GONE;
 		call.tick = task_tick(task);
 		if (call.tick != BT_TICKS_UNKNOWN)
-			call.tick += et->ticks ? (uint32_t)note->bits : conditionals(note->bits);
+			call.tick += et->ticks ? (uint32_t)note->bits : conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		task_call(task, &call);
 	}

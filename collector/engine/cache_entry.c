@@ -312,7 +312,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
 	struct engine_space *es = NULL;
-	struct context ctx = {.r11 = task->regs.r11, .bits = 1, .next = -RECORDS_BYTES, .limit = BITS_LIMIT, .mask = -BITS_LIMIT,
+	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .next = -RECORDS_BYTES, .limit = BITS_FULL, .mask = BITS_FULL,
 			      .call_next = -CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
 	struct source src = {.b = b, .task = task};
 	struct bt_regs regs;
@@ -357,7 +357,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	    !window_write(&es->window, task->tid, engine_window_at(task, 0), &ctx, sizeof ctx))
 		return give_up(b, task, es);
 	regs = task->regs;
-	regs.r11 = et->ticks ? TICKS_START : 1;
+	regs.r11 = et->ticks ? TICKS_START : BITS_EMPTY;
 	et->gs_base = regs.gs_base;
 	et->orig_rax = regs.orig_rax;
 	regs.gs_base = area_address(et->runs_in);

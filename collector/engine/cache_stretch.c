@@ -33,6 +33,12 @@ static uint64_t *register_at(struct bt_regs *r, unsigned reg)
 	return regs[reg & 15];
 }
 
+/* What the cache's code has as its bits, or as what it has counted. */
+static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
+{
+	return c->ticks ? kept : branch_log_bits(kept);
+}
+
 /* The application's state at a stop in the middle of the code. False: in the middle of a sequence. */
 static bool state_at_place(const struct code_cache *c, struct stretch *s)
 {
@@ -47,9 +53,9 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 		return false;
 	r->rip = chain->pc + (uint64_t)(int64_t)p->pc;
 	if (p->state & PLACE_R11) {
-		s->bits = s->ctx.bits;
+		s->bits = bits_as(c, s->ctx.bits);
 	} else {
-		s->bits = r->r11;
+		s->bits = bits_as(c, r->r11);
 		r->r11 = s->ctx.r11;
 	}
 	if (p->state & PLACE_SHIFTED)
@@ -74,7 +80,7 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
 	const struct cache_exit *x;
 
-	s->bits = s->regs.r11;
+	s->bits = bits_as(c, s->regs.r11);
 	if (trap == c->miss_trap) {
 		s->regs.rip = s->regs.rcx;
 		s->regs.rcx = s->ctx.rcx;
@@ -108,7 +114,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	if (!x) /* a checkpoint on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - 1 - region_address(CODE_AT)));
 	s->lost = true;
-	s->bits = p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11;
+	s->bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
 	if (!p || !(p->state & PLACE_R11))
 		s->regs.r11 = s->ctx.r11;
 	if (p)
@@ -178,7 +184,7 @@ static int take_records(struct task *task, struct engine_space *es, struct stret
 {
 	int64_t bytes = s->ctx.next + RECORDS_BYTES;
 
-	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || !s->bits;
+	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);

@@ -17,7 +17,16 @@ static void emit_probe(struct translation *t, const struct step *s)
 		}
 }
 
-/* Flags are alive: rcx gets the bits that the mask selects; they are all 0 unless there is something to do. */
+/* What is in rcx is all ones unless there is something to do: then it is not 0 behind this. Ticks are counted the other way round. */
+static void emit_complement(struct translation *t, uint32_t ones)
+{
+	if (t->cache->ticks)
+		return;
+	EMIT(&t->out, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-ones] */
+	emit_u32(&t->out, -ones);
+}
+
+/* Flags are alive: rcx gets the bits that the mask selects. */
 static void emit_test_by_pext(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -26,6 +35,7 @@ static void emit_test_by_pext(struct translation *t, const struct step *s)
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	EMIT(e, 0x65, 0xc4, 0xe2, 0xa2, 0xf5, 0x0c, 0x25); /* pext rcx, r11, gs:[mask] */
 	emit_u32(e, CTX_MASK);
+	emit_complement(t, BITS_FULL >> BITS_CAPACITY);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
 }
@@ -40,6 +50,7 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	EMIT(e, 0x65, 0x0f, t->cache->ticks ? 0xb6 : 0xb7, 0x0c, 0x25); /* movzx ecx, word gs:[bits+6] (byte gs:[bits+3]) */
 	emit_u32(e, CTX_BITS + (t->cache->ticks ? 3 : 6));
+	emit_complement(t, 0xffff);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
@@ -61,7 +72,7 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s)
 		EMIT(e, 0x65, t->cache->ticks ? 0x44 : 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11 (r11d), gs:[limit] */
 		emit_u32(e, CTX_LIMIT);
 		chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
-		t->check_site = emit_jcc(e, 3); /* jae */
+		t->check_site = emit_jcc(e, t->cache->ticks ? 3 : 2); /* jae, jb */
 		t->check_back = e->len;
 		return;
 	}

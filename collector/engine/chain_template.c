@@ -699,13 +699,14 @@ uint64_t template_stamp(const struct processor *processor)
 {
 	struct code_cache *c = code_cache_new(processor);
 	struct {
-		uint64_t glue, dev, ino, size, seconds, nanoseconds, fast_pext;
+		uint64_t glue, dev, ino, size, seconds, nanoseconds, fast_pext, rorx;
 		uint8_t build_id[BT_BUILD_ID_MAX];
 	} who;
 	struct stat exe;
 
 	memset(&who, 0, sizeof who);
 	who.fast_pext = processor->fast_pext;
+	who.rorx = processor->rorx;
 	if (c)
 		who.glue = template_check(c->code, GLUE_SIZE);
 	code_cache_put(c);

@@ -156,6 +156,7 @@ struct code_cache *code_cache_new(const struct processor *processor)
 	c->users = 1;
 	c->mem = c->file = -1;
 	c->fast_pext = processor->fast_pext;
+	c->rorx = processor->rorx;
 	chain_index_init(&c->index);
 	c->segments = segment_table_new();
 	if (!c->segments || !make_buckets(c, FIRST_BUCKETS) || !ensure_code(c, GLUE_SIZE))

@@ -60,10 +60,18 @@ static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value
 	emit_u64(e, value);
 }
 
-static inline void emit_bit_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b); }	  /* lea r11, [r11+r11] */
-static inline void emit_bit_not_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x5c, 0x1b, 0x01); } /* lea r11, [r11+r11+1] */
+/* A bit into the history, which is the complement of a record's (BITS_EMPTY): its highest bit is 1, so that a rotation brings in a 1. That
+ * and the LEA of two registers take one cycle, one with a displacement, too, two or three. */
+static inline void emit_bit_taken(struct emitter *e, bool rorx)
+{
+	if (rorx)
+		EMIT(e, 0xc4, 0x43, 0xfb, 0xf0, 0xdb, 0x3f); /* rorx r11, r11, 63 */
+	else
+		EMIT(e, 0x4f, 0x8d, 0x5c, 0x1b, 0x01); /* lea r11, [r11+r11+1] */
+}
+static inline void emit_bit_not_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b); } /* lea r11, [r11+r11] */
 static inline void emit_tick(struct emitter *e) { EMIT(e, 0x4d, 0x8d, 0x5b, 0x01); }	  /* lea r11, [r11+1] */
-static inline void emit_bits_empty(struct emitter *e) { emit_constant(e, X86_R11, 1); }
+static inline void emit_bits_empty(struct emitter *e) { EMIT(e, 0x49, 0xc7, 0xc3, 0xfe, 0xff, 0xff, 0xff); } /* mov r11, BITS_EMPTY */
 
 /* A jump whose 32-bit displacement is filled in later: returns the place of the displacement. */
 static inline size_t emit_jump(struct emitter *e)

@@ -158,7 +158,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 static void engine_stop_soon(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
-	const uint64_t now[3] = {0, 1, UINT64_MAX}; /* limit, stop, mask */
+	const uint64_t now[3] = {et->ticks ? 0 : UINT64_MAX, 1, et->ticks ? UINT64_MAX : 0}; /* limit, stop, mask */
 	struct engine_space *es = task->process ? task->process->space->extension : NULL;
 	uint64_t calling = 0;
 

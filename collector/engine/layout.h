@@ -3,7 +3,7 @@
  *
  * One region per address space, at a fixed place (world.h): data, readable and writable; then code, readable and executable. While a
  * task runs in the cache its gs base is the region's start, and r11 (the stolen register: compilers use it least) holds the history
- * bits: a sentinel 1 and one bit per conditional branch since the last record (branch_log.h). One task of a unit runs at a time, so the
+ * bits, as the records do: the complement of a sentinel 1 and one bit per conditional branch since the last record (branch_log.h). One task of a unit runs at a time, so the
  * context belongs to whichever runs; or (--parallel) each has a data area of its own, in which gs points. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
@@ -20,9 +20,9 @@ enum {
 	CTX_BITS = 0x18,   /* the history bits while r11 is the application's */
 	CTX_R11 = 0x20,	   /* the application's r11 otherwise */
 	CTX_NEXT = 0x28,   /* where the next record goes: a negative offset from the records' end */
-	CTX_LIMIT = 0x30,  /* bits from which the checkpoint writes a record; 0 also asks for a stop */
+	CTX_LIMIT = 0x30,  /* history bits below this make a checkpoint write a record; where it is the highest number, that asks for a stop */
 	CTX_STOP = 0x38,   /* nonzero: stop at the next checkpoint */
-	CTX_MASK = 0x40,   /* bits of r11 that make a checkpoint write a record: those from CTX_LIMIT on, or all, which asks for a stop */
+	CTX_MASK = 0x40,   /* the same as bits of r11, all of which are 1 until then; where there are none, that asks for a stop */
 	CTX_BACK = 0x48,   /* where the checkpoint's common part goes back to */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
@@ -87,11 +87,16 @@ enum {
 
 #define TABLE2_MULTIPLIER 0x9e3779b1u
 
-/* Bits a task may have when it passes a checkpoint; between two there are at most CHAIN_CONDITIONALS more. */
-#define BITS_LIMIT (1ull << 46)
+/* No history bits: branch_log_written(1). */
+#define BITS_EMPTY (~1ull)
 
-/* The same where only ticks are counted: conditionals in the low half, room for transfers in the high one. The mask tells when either is
- * used up. */
+/* So many bits a task may have when it passes a checkpoint; between two there are at most CHAIN_CONDITIONALS more. The ones above, which
+ * are lost when there are more of them: CTX_LIMIT, and CTX_MASK. */
+enum { BITS_CAPACITY = 46 };
+#define BITS_FULL (~0ull << BITS_CAPACITY)
+
+/* The same where only ticks are counted: conditionals in the low half, room for transfers in the high one. From this number of
+ * conditionals on, or when bits of the mask are 1, either is used up. */
 #define TICKS_LIMIT (1ull << 24)
 #define TICKS_START 0x00ffffff00000000ull
 #define TICKS_MASK 0xff000000ff000000ull

@@ -15,12 +15,12 @@ static inline __attribute__((always_inline)) struct record_sums copy(struct bran
 	uint64_t bad = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct branch_log_record r = {shared[i].bits, shared[i].segment, shared[i].kind};
+		struct branch_log_record r = {branch_log_bits(shared[i].bits), shared[i].segment, shared[i].kind};
 
 		to[i] = r;
 		sums.ticks += (uint64_t)__builtin_clzll(r.bits | 1) ^ 63;
 		sums.arrivals += r.kind != BRANCH_LOG_DIRECT;
-		bad |= (uint64_t)!r.bits | (r.kind > BRANCH_LOG_LOOP);
+		bad |= (uint64_t)branch_log_bits_are_wrong(r.bits) | (r.kind > BRANCH_LOG_LOOP);
 	}
 	sums.bad = bad;
 	return sums;
@@ -40,18 +40,19 @@ __attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_ve
 	const __mmask8 even = 0x55, odd = 0xaa;
 	const __m512i kind_end = _mm512_set1_epi64((int64_t)(BRANCH_LOG_LOOP + 1ull) << 32), one = _mm512_set1_epi64(1);
 	const __m512i direct = _mm512_set1_epi64((int64_t)BRANCH_LOG_DIRECT << 32), kind_mask = _mm512_set1_epi64((int64_t)(0xffffffffull << 32));
+	const __m512i none = _mm512_setzero_si512(), complement = _mm512_maskz_set1_epi64(even, -1);
 	__m512i zeros = _mm512_setzero_si512(), arrivals = _mm512_setzero_si512();
 	size_t vectors = n / VECTOR;
 	struct record_sums sums;
 	unsigned bad = 0;
 
 	for (size_t i = 0; i < vectors; i++) {
-		__m512i v = _mm512_loadu_si512(from + i * VECTOR);
+		__m512i v = _mm512_xor_si512(_mm512_loadu_si512(from + i * VECTOR), complement);
 
 		_mm512_storeu_si512(to + i * VECTOR, v);
 		zeros = _mm512_add_epi64(zeros, _mm512_lzcnt_epi64(v));
 		arrivals = _mm512_mask_add_epi64(arrivals, _mm512_cmpneq_epi64_mask(_mm512_and_si512(v, kind_mask), direct), arrivals, one);
-		bad |= _mm512_mask_testn_epi64_mask(even, v, v) | _mm512_mask_cmpge_epu64_mask(odd, v, kind_end);
+		bad |= _mm512_mask_cmple_epi64_mask(even, v, none) | _mm512_mask_cmpge_epu64_mask(odd, v, kind_end);
 	}
 	sums = copy(to + vectors * VECTOR, from + vectors * VECTOR, n % VECTOR);
 	sums.ticks += 63 * (uint64_t)(vectors * VECTOR) - (uint64_t)_mm512_mask_reduce_add_epi64(even, zeros);

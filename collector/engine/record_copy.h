@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies records out of the window and counts what they say, in one pass: there are hundreds of millions of them a second, so each
+/* Copies records out of the window, their bits no longer complements, and counts what they say, in one pass: there are hundreds of millions of them a second, so each
  * processor has its own way. */
 #ifndef BT_RECORD_COPY_H
 #define BT_RECORD_COPY_H
@@ -9,7 +9,7 @@
 struct record_sums {
 	uint64_t ticks;
 	uint64_t arrivals; /* records that are not DIRECT */
-	bool bad; /* perhaps one that cannot be a record: no bits, or no kind. What is said of ticks may be wrong then */
+	bool bad; /* perhaps one that cannot be a record: wrong bits, or no kind. What is said of ticks may be wrong then */
 };
 
 /* What is counted is what is in `to` afterwards: somebody may write to `from` meanwhile. */

@@ -12,7 +12,7 @@
 enum {
 	CHAIN_INSNS = 48,
 	MUTABLE_INSNS = 16,
-	CHAIN_CONDITIONALS = 12, /* BITS_LIMIT and what a word holds leave room for 16 */
+	CHAIN_CONDITIONALS = 12, /* BITS_CAPACITY and what a word holds leave room for 15 */
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,

@@ -55,7 +55,7 @@ static void emit_chain(struct translation *t, bool indirect)
 		if (t->cache->ticks)
 			emit_store(e, X86_R11, CTX_SLOTS);
 		else
-			emit_bit_taken(e);
+			emit_bit_taken(e, t->cache->rorx);
 	}
 	t->chain.body = t->chain.start + (uint32_t)e->len;
 	for (int i = 0; i < t->count; i++)

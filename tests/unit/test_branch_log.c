@@ -150,7 +150,7 @@ static void damage(struct machine *m, struct branch_log_record *r)
 		r->bits ^= 1ull << below(m, 64);
 		break;
 	case 4:
-		r->bits = unit_random(&m->seed) >> below(m, 64);
+		r->bits = branch_log_written(unit_random(&m->seed) >> below(m, 64));
 		break;
 	default:
 		*r = (struct branch_log_record){unit_random(&m->seed), (uint32_t)unit_random(&m->seed), (uint32_t)unit_random(&m->seed)};
@@ -171,7 +171,7 @@ static void flush(struct machine *m)
 	for (size_t i = 0; i < m->buffered; i++) {
 		if (below(m, 100) < m->scribble)
 			damage(m, &m->buffer[i]);
-		m->ticks_said += ticks_of(m->buffer[i].bits);
+		m->ticks_said += ticks_of(branch_log_bits(m->buffer[i].bits));
 	}
 	branch_log_records(m->log, m->buffer, m->buffered);
 	m->buffered = 0;
@@ -179,7 +179,7 @@ static void flush(struct machine *m)
 
 static void record(struct machine *m, enum branch_log_kind kind, uint32_t segment)
 {
-	m->buffer[m->buffered++] = (struct branch_log_record){m->bits, segment, kind};
+	m->buffer[m->buffered++] = (struct branch_log_record){branch_log_written(m->bits), segment, kind};
 	m->bits = 1;
 	if (m->buffered == 512)
 		flush(m);
@@ -584,7 +584,7 @@ static void hand_begin(struct hand *h, uint64_t pc)
 
 static void hand_record(struct hand *h, uint64_t bits, uint32_t segment, uint32_t kind)
 {
-	struct branch_log_record r = {bits, segment, kind};
+	struct branch_log_record r = {branch_log_written(bits), segment, kind};
 
 	branch_log_records(h->log, &r, 1);
 }
@@ -967,7 +967,7 @@ static void a_record_that_cannot_be_is_a_gap(void **state)
 		segment_kill(h.t, 0x3000, 0x3001);
 		hand_begin(&h, 0x1000);
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-		branch_log_records(h.log, &rows[i].r, 1);
+		hand_record(&h, rows[i].r.bits, rows[i].r.segment, rows[i].r.kind);
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT); /* perhaps part of the gap */
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
 		hand_record(&h, 1, jcc, BRANCH_LOG_INDIRECT);

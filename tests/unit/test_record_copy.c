@@ -17,7 +17,7 @@ static struct record_sums expected(const struct branch_log_record *records, size
 		for (uint64_t bits = records[i].bits; bits > 1; bits >>= 1)
 			s.ticks++;
 		s.arrivals += records[i].kind != BRANCH_LOG_DIRECT;
-		s.bad |= !records[i].bits || records[i].kind > BRANCH_LOG_LOOP;
+		s.bad |= !records[i].bits || records[i].bits >> 63 || records[i].kind > BRANCH_LOG_LOOP;
 	}
 	return s;
 }
@@ -30,11 +30,15 @@ static void check(record_copy_fn *copy, const struct branch_log_record *records,
 	static struct branch_log_record to[RECORDS];
 	static const struct branch_log_record untouched = {0x5555555555555555, 0x55555555, 0x55555555};
 	size_t first = below(state, 20), n = below(state, RECORDS - first);
+	struct branch_log_record written[RECORDS];
 	struct record_sums want = expected(records + first, n), got;
 
-	for (size_t i = 0; i < RECORDS; i++)
+	for (size_t i = 0; i < RECORDS; i++) {
 		to[i] = untouched;
-	got = copy(to + first, records + first, n);
+		written[i] = records[i];
+		written[i].bits = ~records[i].bits;
+	}
+	got = copy(to + first, written + first, n);
 	assert_int_equal(got.bad, want.bad);
 	assert_int_equal(got.arrivals, want.arrivals);
 	if (!want.bad)
@@ -58,7 +62,7 @@ static void check_all(const struct branch_log_record *records, uint64_t *state)
 static void fill(struct branch_log_record *records, uint64_t *state)
 {
 	for (size_t i = 0; i < RECORDS; i++)
-		records[i] = (struct branch_log_record){(unit_random(state) | 1ull << 63) >> below(state, 64), (uint32_t)unit_random(state),
+		records[i] = (struct branch_log_record){(unit_random(state) | 1ull << 63) >> (1 + below(state, 63)), (uint32_t)unit_random(state),
 						     (uint32_t)below(state, BRANCH_LOG_LOOP + 1)};
 }
 
@@ -84,7 +88,7 @@ static void one_bad_record_is_seen_wherever_it_is(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		fill(records, &random);
 		if (round % 2)
-			records[below(&random, RECORDS)].bits = 0;
+			records[below(&random, RECORDS)].bits = round % 4 == 1 ? 0 : 1ull << 63 | unit_random(&random);
 		else
 			records[below(&random, RECORDS)].kind = kinds[below(&random, 4)];
 		check_all(records, &random);
