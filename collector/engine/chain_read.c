@@ -49,14 +49,24 @@ static bool decode(struct translation *t, uint64_t pc, struct step *s)
 		memcpy(s->bytes, t->page + at, sizeof s->bytes);
 		return !x86_decode(t->page + at, DECODED_AT_ONCE, &s->insn);
 	}
+	memset(s->bytes, 0, sizeof s->bytes);
 	n = t->source->read(t->source->arg, pc, s->bytes, BT_INSN_MAX);
 	return !x86_decode(s->bytes, n, &s->insn);
+}
+
+/* Memory that nothing has been written to yet is add %al,(%rax) again and again, for as long as it is: JITs have megabytes of it behind
+ * what they made last, in which no branch would ever be found. Should it be executed, it is stepped. */
+static bool is_empty(const struct step *s)
+{
+	static const uint8_t zeros[BT_INSN_MAX];
+
+	return !memcmp(s->bytes, zeros, sizeof zeros);
 }
 
 static bool fetch(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
-	if (!decode(t, pc, s) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)))
+	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)))
 		return false;
 	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }

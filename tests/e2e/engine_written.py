@@ -15,7 +15,7 @@ CHECK = os.path.join(os.environ["abs_top_builddir"], "tests/tools/check_history"
 
 ALONE = """by-read by-readv by-recvmsg by-file by-process-vm-writev by-proc-mem data-beside-code across-pages own-loop
 by-string-instructions on-the-stack own-protection moved replaced replaced-fixed stack-beside-code stack-over-code heap-again switched-stack filtered
-at-the-end ends-protected""".split()
+at-the-end ends-protected before-nothing""".split()
 # Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own:
 # only outcome and history are compared.
 OTHERS = """by-small-calls read-in-flight by-a-thread forked forked-with-threads with-signals-blocked with-faults-ignored blocked-fault
@@ -76,6 +76,13 @@ def read_and_asked():
         each, asked = (mappings(record(argv, ["--backend", BACKEND, "--deterministic", *options]).trace) for options in (["--whole-maps"], []))
         check(len(asked) > 10, "%s: %d changes" % (name, len(asked)))
         equal(asked, each, name)
+
+
+@case("no branch is looked for in memory that nothing has been written to")
+def nothing():
+    recorded = record([program(), "before-nothing"], ["--backend", BACKEND])
+    pages = {line.split(" addr=")[1].split()[0] for line in engine_compare.dump_of(recorded.trace) if line.startswith("CODE ") and " addr=0x31000" in line}
+    equal(pages, {"0x310000000000"}, "pages of it that were taken for code")
 
 
 def segments(core):

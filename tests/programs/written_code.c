@@ -761,6 +761,48 @@ static long dies_protected(void)
 	abort();
 }
 
+/* ---- Memory that nothing has been written to ---- */
+
+#define NOTHING ((unsigned char *)0x310000000000)
+
+static unsigned char *fault_at;
+
+static void leave_function(int signo, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)signo;
+	(void)info;
+	fault_at = (unsigned char *)(uintptr_t)regs[REG_RIP];
+	regs[REG_RIP] = *(greg_t *)(uintptr_t)regs[REG_RSP];
+	regs[REG_RSP] += 8;
+}
+
+/* Megabytes of it behind a function that ends before: add %al,(%rax), again and again. */
+static long before_nothing(void)
+{
+	static const unsigned char start[] = {0x48, 0x89, 0xf8}; /* mov %rdi,%rax */
+	struct sigaction action = {.sa_sigaction = leave_function, .sa_flags = SA_SIGINFO};
+	unsigned char *at = mmap(NOTHING, 16 << 20, RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), byte, sum;
+	long bad = at != NOTHING;
+
+	sigaction(SIGSEGV, &action, NULL);
+	for (int i = 0; i < TIMES && !bad; i++) {
+		unsigned char *here = at + i * 64;
+
+		memcpy(here, start, sizeof start);
+		call(here, i);
+		bad += fault_at != here + sizeof start;
+		here[43] = 0xc3; /* ret, behind twenty of them */
+		byte = sum = (unsigned char)i;
+		for (int k = 0; k < 20; k++)
+			sum += (unsigned char)(uintptr_t)&byte;
+		call(here, (long)(uintptr_t)&byte);
+		bad += byte != sum;
+	}
+	return bad;
+}
+
 static const struct {
 	const char *name;
 	long (*run)(void);
@@ -775,6 +817,7 @@ static const struct {
 	{"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code},
 	{"stack-over-code", stack_over_code}, {"heap-again", heap_again}, {"switched-stack", switched_stack},
 	{"at-the-end", at_the_end}, {"filtered", filtered}, {"ends-protected", ends_protected}, {"dies-protected", dies_protected},
+	{"before-nothing", before_nothing},
 };
 
 int main(int argc, char **argv)
