@@ -53,7 +53,8 @@ struct backend_ops {
 	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);
 
-	/* Where tasks of a unit run side by side. May be NULL: in any company. */
+	/* Where tasks of a unit run side by side. Of a task at the entry of a system call: in what company it may be made. May be NULL: in
+	 * any. */
 	enum backend_company (*company)(const struct backend *b, const struct task *task);
 
 	/* The stopped task is about to be let go: puts back whatever of its state the backend keeps changed. */

@@ -23,6 +23,10 @@ bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int
 /* Lets a stopped task run with its pending signal, whoever's turn it is: under the backend, or natively before --from. */
 void recorder_resume_task(struct recorder *r, struct task *task);
 
+/* The task is at the entry of a system call, which is made now, or when the backend lets it be (company). What the kernel does is nobody's
+ * turn. */
+void recorder_make_call(struct recorder *r, struct task *task);
+
 /* The task is stopped and can go on when it is its turn. */
 void recorder_make_ready(struct recorder *r, struct task *task);
 

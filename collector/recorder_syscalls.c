@@ -113,8 +113,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 		return;
 	refuse_rseq(r, task);
 	limits_call_entered(&r->tasks, task);
-	recorder_resume_task(r, task);
-	recorder_give_up_turn(r, task);
+	recorder_make_call(r, task);
 }
 
 /* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and

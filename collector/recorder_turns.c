@@ -122,6 +122,31 @@ void recorder_give_up_turn(struct recorder *r, struct task *task)
 	schedule(r, u);
 }
 
+static void enqueue(struct unit *u, struct task *task)
+{
+	task->state = TASK_READY;
+	if (task->queued)
+		return;
+	task->queued = true;
+	task->ready_before = u->ready_last;
+	if (u->ready_last)
+		u->ready_last->ready_next = task;
+	else
+		u->ready_first = task;
+	u->ready_last = task;
+}
+
+void recorder_make_call(struct recorder *r, struct task *task)
+{
+	if (r->backend.parallel && r->backend.ops->company && r->backend.ops->company(&r->backend, task) != COMPANY_ANY) {
+		enqueue(task->unit, task);
+		schedule(r, task->unit);
+		return;
+	}
+	recorder_resume_task(r, task);
+	recorder_give_up_turn(r, task);
+}
+
 void recorder_make_ready(struct recorder *r, struct task *task)
 {
 	struct unit *u = task->unit;
@@ -136,16 +161,7 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	}
 	if (u->current == task)
 		u->current = NULL;
-	task->state = TASK_READY;
-	if (!task->queued) {
-		task->queued = true;
-		task->ready_before = u->ready_last;
-		if (u->ready_last)
-			u->ready_last->ready_next = task;
-		else
-			u->ready_first = task;
-		u->ready_last = task;
-	}
+	enqueue(u, task);
 	schedule(r, u);
 }
 

@@ -241,10 +241,16 @@ static int recognize_posted(struct task *task, siginfo_t *info)
 static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
 	struct engine_space *es = task->process->space->extension;
+	struct engine_task *et = task->backend;
 
 	post_held(task);
 	if (es && es->parallel && !es->refused)
 		engine_space_join(es, task);
+	if (et->calls_alone) {
+		et->calls_alone = false;
+		if (watch_before_call(b, task))
+			return -BT_E_GONE;
+	}
 	if (signo && watch_before_signal(b, task, action))
 		return -BT_E_GONE;
 	if (signo || task->in_syscall || task->syscall_restarts)
@@ -499,8 +505,12 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 
 static enum backend_company engine_company(const struct backend *b, const struct task *task)
 {
+	const struct engine_task *et = task->backend;
+
 	(void)b;
-	return task->in_syscall ? COMPANY_ANY : engine_space_company(task);
+	if (task->in_syscall)
+		return et->calls_alone ? COMPANY_NONE : COMPANY_ANY;
+	return engine_space_company(task);
 }
 
 static void engine_close(struct backend *b)

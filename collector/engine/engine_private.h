@@ -80,6 +80,7 @@ struct engine_space {
 	uint32_t regions; /* how often the region was made */
 	uint64_t opened; /* how often watched pages were given back */
 	bool mapped;
+	unsigned harming; /* calls under way that may do the like: nobody runs in it */
 	bool torn;    /* the program has unmapped a part of it, or the like: it is to be made anew */
 	bool scribbled, scribbled_told; /* the program has written over what is kept of a task in the cache */
 	uint8_t attempts; /* to make it, in vain */
@@ -125,6 +126,8 @@ struct engine_task {
 	bool in_call; /* in the space's list of those in system calls */
 	struct engine_task *next_in_call;
 	bool suspends;	   /* its call keeps pages from being watched */
+	bool harms;	   /* its call may take the region away, or parts of it */
+	bool calls_alone;  /* it is at the entry of a call that is made when no other is in the cache */
 	struct {
 		uint64_t steps;
 		enum sweep_shows shows; /* of the step that has been begun */

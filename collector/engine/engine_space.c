@@ -64,6 +64,7 @@ static void *space_copy(void *extension, bool same)
 	n->shared = false;
 	n->in_calls = n->tasks = NULL;
 	n->gather = n->turns = n->turns_told = false;
+	n->harming = 0;
 	memset(n->area_used, 0, sizeof n->area_used);
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
@@ -266,7 +267,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		if (es && s->from_reached)
 			es->adopted = task->tid;
 	}
-	if (!es || es->refused)
+	if (!es || es->refused || es->harming)
 		return NULL;
 	if (es->parallel && es->torn && engine_space_is_busy(es, task)) {
 		es->gather = true;

@@ -73,7 +73,17 @@ static uint64_t end_of(const struct task *task)
 	return es && es->parallel ? area_address(AREAS) : region_address(REGION_SIZE);
 }
 
-bool region_may_be_harmed(const struct task *task) { return harm_of(&task->call, end_of(task)) != HARM_NONE; }
+bool region_before_call(struct task *task)
+{
+	struct engine_space *es = space_of(task);
+	struct engine_task *et = task->backend;
+
+	if (es && !et->harms && harm_of(&task->call, end_of(task)) != HARM_NONE) {
+		et->harms = true;
+		es->harming++;
+	}
+	return et->harms;
+}
 
 /* Nothing is read or written there any more. */
 static void leave_region(struct engine_space *es)

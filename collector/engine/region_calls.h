@@ -5,8 +5,8 @@
 
 #include "collector/engine/engine_private.h"
 
-/* The task is at the entry of a call (task->call): whether it may harm the region. */
-bool region_may_be_harmed(const struct task *task);
+/* The task is at the entry of a call (task->call): whether it may harm the region. Nobody enters that until watch_forget_task(). */
+bool region_before_call(struct task *task);
 
 /* It is at the exit. Where the region is not whole any more, it is made anew before the task runs on in the cache; where something of the
  * program's lies there now, everything is stepped from here on. */

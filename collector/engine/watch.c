@@ -242,7 +242,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 			watched_opened(&es->watch, watched_find(&es->watch, page), trace_writer_time(b->writer));
 		code_cache_park(es->cache, p->addr, run);
 		es->opened++;
-		es->gather = es->parallel;
+		es->gather |= es->parallel && engine_space_is_busy(es, task);
 	}
 	return WATCH_DONE;
 }
@@ -264,8 +264,12 @@ struct opening {
 static void open_range(void *arg, uint64_t start, uint64_t end)
 {
 	struct opening *o = arg;
+	struct engine_task *et = o->task->backend;
 
-	if (o->rc == WATCH_DONE)
+	/* Whoever runs there may see what the kernel writes, and what the program makes known by the same call. */
+	if (o->es->parallel && watched_protected(&o->es->watch, start, end) && engine_space_is_busy(o->es, o->task))
+		et->calls_alone = true;
+	else if (o->rc == WATCH_DONE)
 		o->rc = watch_open(o->b, o->task, o->es, start, end, true);
 }
 
@@ -307,7 +311,8 @@ int watch_before_call(const struct backend *b, struct task *task)
 
 	if (!es)
 		return 0;
-	if (look_at_call(task, es, &o) || region_may_be_harmed(task)) /* what gives it back later lies there */
+	et->calls_alone |= region_before_call(task) && engine_space_is_busy(es, task);
+	if (look_at_call(task, es, &o) || et->harms) /* what gives it back later lies there */
 		open_range(&o, 0, UINT64_MAX);
 	else if (es->watch.protected)
 		watch_call_ranges(task, open_range, &o);
@@ -366,7 +371,8 @@ void watch_forget_task(struct task *task)
 		*at = et->next_in_call;
 	et->in_call = false;
 	es->watch.suspended -= et->suspends;
-	et->suspends = false;
+	es->harming -= et->harms;
+	et->suspends = et->harms = et->calls_alone = false;
 }
 
 int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action)

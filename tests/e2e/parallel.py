@@ -9,7 +9,9 @@ from e2e import *
 
 CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
-QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings descriptors children signalled faulted""".split()
+KEEP = ["--snap-exit", "always", "--history", "50000"]
+QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings descriptors children signalled faulted
+one-call unmapped mapped-over""".split()
 CRASHES = ["crashes", "crash-at-once"]
 
 
@@ -33,11 +35,11 @@ def takes_turns(trace):
 def add(name):
     @case("side by side: " + name)
     def run():
-        recorded = record([program(), name], [*OPTIONS, "--snap-exit", "always"])
+        recorded = record([program(), name], [*OPTIONS, *KEEP])
         equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
         history_holds(recorded.trace)
         equal(dumped(recorded.trace, "SWITCH"), [], "turns")
-        equal(takes_turns(recorded.trace), name == "many", "a note that says that turns are taken")
+        equal(takes_turns(recorded.trace), name in ("many", "unmapped"), "a note that says that turns are taken")
 
 
 for each in QUIET:
@@ -74,6 +76,14 @@ def in_turns():
     equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
     check("side by side" not in execute([BTREC, "info", recorded.trace]).out.decode(), "info")
     check(not report(recorded.trace)["trace"]["parallel"], "JSON")
+
+
+@case("in turns: a thread takes away what the engine keeps while others run")
+def in_turns_taken():
+    for name in ("unmapped", "mapped-over"):
+        recorded = record([program(), name], ["--backend", "engine", *KEEP])
+        equal((recorded.status, recorded.out), (0, b"0 wrong\n"), name)
+        history_holds(recorded.trace)
 
 
 @case("--parallel does not go with the stepper: one line, 125")

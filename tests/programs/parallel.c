@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -376,6 +377,121 @@ static long two_mappings(void)
 	return run_all(write_elsewhere);
 }
 
+/* One system call writes code, and then that it has; who runs on that page comes to the code from what takes longer than the call, without
+ * a branch between. */
+static unsigned char *slow_page;
+static volatile int told, at_it;
+
+static void *run_slowly(void *arg)
+{
+	/* long f(char *to, long n, volatile int *told): fills n bytes, looks whether it was told, orders, gives {number, told} */
+	static const unsigned char code[] = {
+		0x53, 0x49, 0x89, 0xd0, 0x48, 0x89, 0xf1, 0x31, 0xc0, 0xf3, 0xaa, /* push rbx; mov r8, rdx; mov rcx, rsi; xor eax, eax; rep stosb */
+		0x45, 0x8b, 0x00, 0x31, 0xc0, 0x0f, 0xa2,	    /* mov r8d, [r8]; xor eax, eax; cpuid */
+		0xb8, 1, 0, 0, 0,				    /* mov eax, 1 */
+		0x49, 0xc1, 0xe0, 0x20, 0x4c, 0x09, 0xc0, 0x5b, 0xc3, /* shl r8, 32; or rax, r8; pop rbx; ret */
+	};
+	enum {
+		BYTES = 64 << 20,
+		RUNS = 3,
+	};
+	struct worker *w = arg;
+	char *bytes = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long seen;
+
+	if (bytes == MAP_FAILED)
+		exit(3);
+	memcpy(slow_page, code, sizeof code);
+	for (int i = 0; i < RUNS; i++) {
+		at_it = i == RUNS - 1;
+		seen = ((long (*)(char *, long, volatile int *))(uintptr_t)slow_page)(bytes, i < RUNS - 1 ? 4096 : BYTES, &told);
+		w->wrong += (seen & INT32_MAX) != ((seen >> 32) ? 2 : 1);
+	}
+	while (!told)
+		sched_yield();
+	w->wrong += (((long (*)(char *, long, volatile int *))(uintptr_t)slow_page)(bytes, 1, &told) & INT32_MAX) != 2;
+	return NULL;
+}
+
+static long one_call(void)
+{
+	static const struct {
+		int number, told;
+	} written = {2, 1};
+	struct worker w = {0};
+	struct iovec to[2] = {{NULL, sizeof(int)}, {(void *)(uintptr_t)&told, sizeof(int)}};
+	int ends[2];
+
+	slow_page = pages(1, RWX);
+	to[0].iov_base = slow_page + 19; /* mov eax's */
+	if (pipe(ends) || write(ends[1], &written, sizeof written) != sizeof written)
+		exit(3);
+	start(&w, 1, run_slowly);
+	while (!at_it)
+		;
+	if (readv(ends[0], to, 2) != sizeof written)
+		exit(3);
+	return join(&w, 1);
+}
+
+/* ---- The addresses at which the engine keeps its own are taken away, or taken ---- */
+
+#define REGION ((char *)0x200000000000)
+#define REGION_SIZE ((size_t)68 << 20)
+
+static long compute(long n)
+{
+	long sum = 1;
+
+	for (long i = 0; i < n; i++)
+		sum = i % 3 ? sum + i : sum * 5 % 1000003;
+	return sum;
+}
+
+static void *compute_until_done(void *arg)
+{
+	struct worker *w = arg;
+	long right = 0;
+
+	while (!atomic_load(&turn)) {
+		long sum = compute(20);
+
+		w->wrong += right && sum != right;
+		right = sum;
+		seen[w->number]++;
+	}
+	return NULL;
+}
+
+/* While the others compute, and again when all have gone on. */
+static long region(void (*change)(void), int times)
+{
+	struct worker w[THREADS] = {{0}};
+	long before[THREADS];
+
+	start(w, THREADS, compute_until_done);
+	for (int i = 0; i < times; i++) {
+		for (int k = 0; k < THREADS; k++)
+			before[k] = seen[k];
+		change();
+		for (int k = 0; k < THREADS; k++)
+			while (seen[k] < before[k] + 3)
+				sched_yield();
+	}
+	atomic_store(&turn, 1);
+	return join(w, THREADS);
+}
+
+static void unmap_region(void) { munmap(REGION, REGION_SIZE); }
+
+static void map_over_region(void)
+{
+	mmap(REGION, REGION_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static long unmapped(void) { return region(unmap_region, 3); }
+static long mapped_over(void) { return region(map_over_region, 1); }
+
 /* ---- Descriptors ---- */
 
 static const struct {
@@ -609,7 +725,8 @@ static const struct {
 	long (*run)(void);
 } table[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
-	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings},
+	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings}, {"one-call", one_call},
+	{"unmapped", unmapped}, {"mapped-over", mapped_over},
 	{"descriptors", descriptors}, {"children", children},
 	{"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes}, {"crash-at-once", crash_at_once},
 };
