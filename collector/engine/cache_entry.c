@@ -227,7 +227,7 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 /* The chain at pc, made if need be, with some that lie ahead of it. */
 static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 {
-	struct code_source source = {read_code, fixed_page, is_mutable, src};
+	struct code_source source = {read_code, fixed_page, is_mutable, src, src->es->parallel};
 	struct code_cache *c = src->es->cache;
 	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 	size_t hint = HINT_NONE;

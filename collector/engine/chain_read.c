@@ -109,6 +109,26 @@ static bool may_write(const struct step *s)
 	return true;
 }
 
+/* Whether it reads and writes no memory, but for a push. */
+static bool keeps_to_registers(const struct step *s)
+{
+	uint8_t op = s->insn.opcode;
+
+	if (s->insn.modrm_at)
+		return s->bytes[s->insn.modrm_at] >= 0xc0 || (s->insn.map == X86_MAP_1 && op == 0x8d);
+	if (s->insn.map != X86_MAP_1)
+		return false;
+	return (op < 0x40 && (op & 6) == 4) || (op >= 0x50 && op <= 0x57) || op == 0x68 || op == 0x6a || (op >= 0x90 && op <= 0x99) ||
+	       op == 0xa8 || op == 0xa9 || (op >= 0xb0 && op <= 0xbf);
+}
+
+/* Whether what follows the instruction in mutable code may have become something else: it may have written that itself; or it has
+ * read that another thread has, and from then on the program may rely on it. */
+static bool may_change_code(const struct translation *t, const struct step *s)
+{
+	return t->source->threads ? !keeps_to_registers(s) : may_write(s);
+}
+
 static void read_steps(struct translation *t)
 {
 	uint64_t pc = t->pc;
@@ -143,7 +163,7 @@ static void read_steps(struct translation *t)
 			if (!s->inlined_jump)
 				return;
 			pc = t->next = target_of(s);
-		} else if (s->insn.class != BT_INSN_PLAIN || (t->mutable && may_write(s))) {
+		} else if (s->insn.class != BT_INSN_PLAIN || (t->mutable && may_change_code(t, s))) {
 			return;
 		}
 	}

@@ -14,6 +14,7 @@ struct code_source {
 	/* Whether the code at addr can change without a word: then its chains compare it with what they were made from, each time. */
 	bool (*is_mutable)(void *arg, uint64_t addr);
 	void *arg;
+	bool threads; /* others may write such code while it runs */
 };
 
 /* Translates the chain at pc and links it; indirect: it will be jumped to indirectly, so it gets that entry and is published.

@@ -11,7 +11,7 @@ CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
 KEEP = ["--snap-exit", "always", "--history", "50000"]
 QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings descriptors children signalled faulted
-one-call unmapped mapped-over""".split()
+one-call unmapped mapped-over rewritten rewritten-elsewhere""".split()
 CRASHES = ["crashes", "crash-at-once"]
 
 

@@ -377,6 +377,62 @@ static long two_mappings(void)
 	return run_all(write_elsewhere);
 }
 
+/* The first writes a number into code, and then that it has; the others wait for that in this very code, order, and give the number. */
+static unsigned char *writable, *runs;
+static volatile int number;
+
+static void *give_number(void *arg)
+{
+	/* f(volatile int *at, int awaited): push rbx; 1: mov eax, [rdi]; cmp eax, esi; jne 1b; xor eax, eax; cpuid; mov eax, 0; pop rbx; ret */
+	static const unsigned char code[] = {0x53, 0x8b, 0x07, 0x39, 0xf0, 0x75, 0xfa, 0x31, 0xc0, 0x0f, 0xa2, 0xb8, 0, 0, 0, 0, 0x5b, 0xc3};
+	struct worker *w = arg;
+
+	if (!w->number)
+		memcpy(writable, code, sizeof code);
+	pthread_barrier_wait(&barrier);
+	for (int i = 1; i <= TIMES; i++) {
+		if (w->number) {
+			w->wrong += ((int (*)(volatile int *, int))(uintptr_t)runs)(&number, i) != i;
+			atomic_store(&seen[w->number], i);
+			continue;
+		}
+		memcpy(writable + 12, &i, sizeof i);
+		number = i;
+		for (int k = 1; k < THREADS - 1; k++)
+			while (atomic_load(&seen[k]) != i)
+				sched_yield();
+	}
+	return NULL;
+}
+
+static long give_numbers(void)
+{
+	struct worker w[THREADS - 1] = {{0}};
+
+	pthread_barrier_init(&barrier, NULL, THREADS - 1);
+	start(w, THREADS - 1, give_number);
+	return join(w, THREADS - 1);
+}
+
+static long rewritten(void)
+{
+	writable = runs = pages(1, RWX);
+	return give_numbers();
+}
+
+static long rewritten_elsewhere(void)
+{
+	int fd = (int)syscall(SYS_memfd_create, "code", 0);
+
+	if (fd < 0 || ftruncate(fd, PAGE))
+		exit(3);
+	writable = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	runs = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	if (writable == MAP_FAILED || runs == MAP_FAILED)
+		exit(3);
+	return give_numbers();
+}
+
 /* One system call writes code, and then that it has; who runs on that page comes to the code from what takes longer than the call, without
  * a branch between. */
 static unsigned char *slow_page;
@@ -726,6 +782,7 @@ static const struct {
 } table[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
 	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings}, {"one-call", one_call},
+	{"rewritten", rewritten}, {"rewritten-elsewhere", rewritten_elsewhere},
 	{"unmapped", unmapped}, {"mapped-over", mapped_over},
 	{"descriptors", descriptors}, {"children", children},
 	{"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes}, {"crash-at-once", crash_at_once},

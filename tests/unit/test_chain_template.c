@@ -57,7 +57,7 @@ static bool is_mutable(void *arg, uint64_t addr)
 	return false;
 }
 
-static struct code_source source_of(struct program *p) { return (struct code_source){read_program, program_page, is_mutable, p}; }
+static struct code_source source_of(struct program *p) { return (struct code_source){read_program, program_page, is_mutable, p, false}; }
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
