@@ -296,15 +296,42 @@ static struct bt_regs call_regs(const struct bt_regs *from, long nr, const uint6
 	return regs;
 }
 
+static const uint8_t syscall_insn[2] = {0x0f, 0x05};
+
+void tracee_lend_syscall(pid_t tid, struct tracee_lent *l)
+{
+	struct bt_regs regs;
+
+	l->lent = !tracee_get_regs(tid, &l->regs) && tracee_read(tid, l->regs.rip, l->code, sizeof l->code) == sizeof l->code &&
+		  tracee_write(tid, l->regs.rip, syscall_insn, sizeof syscall_insn);
+	if (!l->lent)
+		return;
+	regs = l->regs;
+	regs.rip += sizeof syscall_insn;
+	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
+	(void)!tracee_set_regs(tid, &regs);
+}
+
+int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l)
+{
+	if (!l->lent)
+		return 0;
+	tracee_write(tid, l->regs.rip, l->code, sizeof l->code);
+	return tracee_set_regs(tid, &l->regs);
+}
+
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 {
-	static const uint8_t insn[2] = {0x0f, 0x05};
 	struct bt_regs saved, regs;
 	uint8_t code[2];
 	long rc = -ESRCH;
 
-	if (tracee_get_regs(tid, &saved) || tracee_read(tid, saved.rip, code, sizeof code) != sizeof code ||
-	    !tracee_write(tid, saved.rip, insn, sizeof insn))
+	if (tracee_get_regs(tid, &saved))
+		return rc;
+	if (tracee_read(tid, saved.rip - sizeof code, code, sizeof code) == sizeof code && !memcmp(code, syscall_insn, sizeof code))
+		return tracee_syscall_again(tid, &saved, nr, args);
+	if (tracee_read(tid, saved.rip, code, sizeof code) != sizeof code ||
+	    !tracee_write(tid, saved.rip, syscall_insn, sizeof syscall_insn))
 		return rc;
 	regs = call_regs(&saved, nr, args);
 	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &regs))

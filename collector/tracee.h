@@ -72,6 +72,16 @@ void tracee_restart(struct bt_regs *regs);
  * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
+/* Several of them cost less between these two: the instruction is written once, and the task stands behind it. */
+struct tracee_lent {
+	bool lent;
+	struct bt_regs regs;
+	uint8_t code[2];
+};
+void tracee_lend_syscall(pid_t tid, struct tracee_lent *l);
+/* Puts code and registers back. Returns 0 or -BT_E_GONE. */
+int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l);
+
 /* Executes one system call in the task, which is at the exit of another (regs: its registers there) made by the syscall instruction, and
  * puts those back; its signals are blocked. Returns the call's result. */
 long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6]);

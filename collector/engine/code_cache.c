@@ -383,17 +383,10 @@ static bool map_private(struct code_cache *c, pid_t tid, bool over)
 	return map_pieces(tid, pieces, over, UINT64_MAX) && open_memory(c, tid) && write_code(c);
 }
 
-int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool others)
+int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool no_file)
 {
-	const uint64_t dump[6] = {region_address(TABLE1_AT), REGION_SIZE - TABLE1_AT, MADV_DONTDUMP};
-	bool filtered = tracee_is_filtered(tid);
-
-	c->placed = (!filtered && !others && map_shared(c, tid, over)) || map_private(c, tid, over);
-	if (!c->placed)
-		return -BT_E_NO_MEMORY;
-	if (!filtered) /* a filter of the program's may end it for that */
-		tracee_syscall(tid, SYS_madvise, dump);
-	return 0;
+	c->placed = (!no_file && map_shared(c, tid, over)) || map_private(c, tid, over);
+	return c->placed ? 0 : -BT_E_NO_MEMORY;
 }
 
 static int by_offset(const void *a, const void *b)

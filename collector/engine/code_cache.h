@@ -140,9 +140,9 @@ bool code_cache_share(struct code_cache *c, bool running);
 void code_cache_put(struct code_cache *c);
 
 /* Maps the region, but for its window, in a stopped task of the space whose signals are blocked (by system calls made in it) and fills
- * it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. over: whatever is mapped there gives way. others: other threads
- * may use descriptors meanwhile. */
-int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool others);
+ * it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. over: whatever is mapped there gives way. no_file: other threads
+ * may use descriptors meanwhile, or a filter of the program's may forbid the calls that a memory file takes. */
+int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool no_file);
 
 /* Brings the tracee up to date. Returns 0 or -BT_E_GONE. */
 int code_cache_sync(struct code_cache *c, pid_t tid);

@@ -150,6 +150,15 @@ void engine_note_refusal(const struct backend *b, const struct task *task)
 	engine_note(b, task, "no room for the code cache in this process (addresses taken, or a limit of memory): single-stepped");
 }
 
+static void leave_out_of_cores(pid_t tid, bool areas)
+{
+	const uint64_t region[6] = {WORLD_RESERVED_START, REGION_SIZE, MADV_DONTDUMP}, others[6] = {area_address(1), AREAS_BYTES, MADV_DONTDUMP};
+
+	tracee_syscall(tid, SYS_madvise, region);
+	if (areas)
+		tracee_syscall(tid, SYS_madvise, others);
+}
+
 static bool has_region(const struct engine_space *es) { return es->mapped && !es->window.inherited && es->cache->placed; }
 
 /* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh; signals wait meanwhile. */
@@ -157,14 +166,20 @@ static bool make_region(struct engine_space *es, pid_t tid, bool over)
 {
 	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
-	bool others = es->shared || es->adopted, cache, made;
+	bool filtered = tracee_is_filtered(tid), no_file = filtered || es->shared || es->adopted, cache, made;
+	struct tracee_lent lent;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
-	cache = es->cache->placed || !code_cache_map(es->cache, tid, over, others);
-	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, others, es->parallel));
+	tracee_lend_syscall(tid, &lent);
+	cache = es->cache->placed || !code_cache_map(es->cache, tid, over, no_file);
+	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, no_file, es->parallel));
+	es->window.filtered = filtered;
 	if (cache && !made && !es->mapped) /* a fork's child needs the code to give back pages that are protected */
 		tracee_syscall(tid, SYS_munmap, rest);
+	if (made && !filtered) /* a filter of the program's may end it for that */
+		leave_out_of_cores(tid, es->window.areas);
+	made = !tracee_take_back_syscall(tid, &lent) && made;
 	es->regions++;
 	es->turns |= es->parallel && (!es->window.areas || !es->cache->shared);
 	if (made && es->window.areas && !es->turns)

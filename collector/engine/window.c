@@ -25,17 +25,11 @@ struct piece {
 
 static const struct piece first_window = {WORLD_RESERVED_START, WINDOW_SIZE, 0};
 
-/* filtered: a system call that can be left out is. */
-static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd, bool filtered)
+static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
 {
 	const uint64_t map[6] = {p->start, p->size, PROT_READ | PROT_WRITE, flags, fd, fd == UINT64_MAX ? 0 : p->offset};
-	const uint64_t dump[6] = {p->start, p->size, MADV_DONTDUMP};
 
-	if (tracee_syscall(tid, SYS_mmap, map) != (long)map[0])
-		return false;
-	if (!filtered)
-		tracee_syscall(tid, SYS_madvise, dump);
-	return true;
+	return tracee_syscall(tid, SYS_mmap, map) == (long)map[0];
 }
 
 static size_t mapped_here(const struct window *w) { return w->areas ? (size_t)AREAS * AREA_SIZE : WINDOW_SIZE; }
@@ -52,7 +46,7 @@ static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixe
 	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
 	close(own);
-	if (bytes != MAP_FAILED && !map_piece(tid, &first_window, MAP_SHARED | fixed, (uint64_t)fd, false)) {
+	if (bytes != MAP_FAILED && !map_piece(tid, &first_window, MAP_SHARED | fixed, (uint64_t)fd)) {
 		munmap(bytes, WINDOW_SIZE);
 		bytes = MAP_FAILED;
 	}
@@ -78,7 +72,7 @@ static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed
 	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL))
 		bytes = mmap(NULL, (size_t)AREAS * AREA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, own, 0);
 	while (bytes != MAP_FAILED && mapped < PIECES &&
-	       map_piece(tid, &pieces[mapped], MAP_SHARED | MAP_NORESERVE | flags[mapped], (uint64_t)fd, false))
+	       map_piece(tid, &pieces[mapped], MAP_SHARED | MAP_NORESERVE | flags[mapped], (uint64_t)fd))
 		mapped++;
 	memory_file_close_there(tid, fd);
 	if (mapped == PIECES) {
@@ -94,19 +88,18 @@ static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed
 	return false;
 }
 
-int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others, bool areas)
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool no_file, bool areas)
 {
 	uint64_t fixed = over ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 
 	w->inherited = false;
 	w->bytes = NULL;
 	w->areas = 0;
-	w->filtered = tracee_is_filtered(tid);
-	if (!w->filtered && !others && (areas ? map_areas(w, tid, name, fixed) : map_shared(w, tid, name, fixed)))
+	if (!no_file && (areas ? map_areas(w, tid, name, fixed) : map_shared(w, tid, name, fixed)))
 		return 0;
 	if (areas) /* some of it may be there */
 		fixed = MAP_FIXED;
-	return map_piece(tid, &first_window, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX, w->filtered) ? 0 : -BT_E_NO_MEMORY;
+	return map_piece(tid, &first_window, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX) ? 0 : -BT_E_NO_MEMORY;
 }
 
 bool window_grow(const struct window *w, uint32_t area)

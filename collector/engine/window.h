@@ -18,10 +18,9 @@ struct window {
 };
 
 /* Maps it in a stopped task whose signals are blocked, by system calls made in it. name: address in the tracee of a string, by which the
- * kernel shows it (memfd_create(2)). over: whatever is mapped there gives way. others: other threads may use descriptors
- * meanwhile, so that none is opened: the window is private. areas: with room for windows of all data areas, and with table 1, where that
+ * kernel shows it (memfd_create(2)). over: whatever is mapped there gives way. no_file: as code_cache_map(); the window is private. areas: with room for windows of all data areas, and with table 1, where that
  * can be. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel refuses. */
-int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool others, bool areas);
+int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool no_file, bool areas);
 
 /* The window of this data area is about to be used. False when there is no room. */
 bool window_grow(const struct window *w, uint32_t area);
