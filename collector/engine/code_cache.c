@@ -25,6 +25,9 @@
 enum {
 	PATCH_GAP = 2048,    /* writing so much more costs less than another call */
 	FIRST_BUCKETS = 1 << 10,
+	NEAR_BITS = 10, /* code so near is in buckets near each other: all of them are more than what processors keep at hand */
+	NEAR_SLOT_BITS = 4, /* bytes for each */
+	NEAR_SLOTS = 1 << (NEAR_BITS - NEAR_SLOT_BITS),
 	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
 	STALE_CHAINS = 2,
 	FILE_STEP = 1 << 20, /* the file grows by so much: what locks all memory (mlockall(2)) makes all of it real */
@@ -35,7 +38,9 @@ enum {
 
 static uint32_t bucket_of(const struct code_cache *c, uint64_t pc)
 {
-	return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 40) & (c->bucket_count - 1);
+	uint32_t first = (uint32_t)((pc >> NEAR_BITS) * 0x9e3779b97f4a7c15u >> 40) * NEAR_SLOTS;
+
+	return (first + (pc >> NEAR_SLOT_BITS & (NEAR_SLOTS - 1))) & (c->bucket_count - 1);
 }
 
 /* Room for one more element. False without memory. */

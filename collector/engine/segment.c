@@ -10,6 +10,9 @@ enum {
 	FIRST_CAP = 1024,
 	PAGE_BITS = 12,
 	LONG_PAGES = 8, /* one that touches more pages than this stands in the list of long ones instead */
+	NEAR_BITS = 10, /* code so near is near each other in the index, too, which is larger than what processors keep at hand */
+	NEAR_SLOT_BITS = 3, /* bytes for each place of it */
+	NEAR_SLOTS = 1 << (NEAR_BITS - NEAR_SLOT_BITS),
 	FREED = 0,	/* died of a number that is given back: nothing dies in generation 0 */
 };
 
@@ -122,9 +125,10 @@ static uint32_t tag_of(uint64_t pc) { return (uint32_t)(pc ^ pc >> 20); }
 /* Where the head of pc's chain is, or the empty place where it would be. The index is never full. */
 static struct head *head_of(const struct segment_table *t, uint64_t pc)
 {
+	size_t first = hash(pc >> NEAR_BITS) * NEAR_SLOTS + (pc >> NEAR_SLOT_BITS & (NEAR_SLOTS - 1));
 	uint32_t tag = tag_of(pc);
 
-	for (size_t i = hash(pc) & (t->head_cap - 1);; i = (i + 1) & (t->head_cap - 1)) {
+	for (size_t i = first & (t->head_cap - 1);; i = (i + 1) & (t->head_cap - 1)) {
 		struct head *h = &t->heads[i];
 
 		if (h->segment == NONE || (h->tag == tag && h->segment != REMOVED && t->segments[h->segment].pc == pc))
