@@ -194,6 +194,14 @@ static int set_whole_maps(void *target, const char *value, struct bt_error *err)
 	return 0;
 }
 
+static int set_guess_eagerly(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->recorder.guess_eagerly = true;
+	return 0;
+}
+
 static int set_switch_history(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -224,6 +232,7 @@ static const struct option_row rows[] = {
 	{"deterministic", 0, NULL, NULL, set_deterministic},
 	{"alarm-each", 0, "N", NULL, set_alarm_each},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
+	{"guess-eagerly", 0, NULL, NULL, set_guess_eagerly},
 	{"switch-history", 0, NULL, NULL, set_switch_history},
 	{"whole-maps", 0, NULL, NULL, set_whole_maps},
 	{"help", 'h', NULL, "show this", set_help},

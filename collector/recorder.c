@@ -160,7 +160,8 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 
 	*r = (struct recorder){.writer = w, .options = *options, .watch_execs = !program_privileges_survive()};
 	r->backend = (struct backend){.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .pmu = options->pmu,
-				      .parallel = options->parallel, .processor = options->plain_processor ? plain : processor_probe(), .alarm_each = options->alarm_each};
+				      .parallel = options->parallel, .processor = options->plain_processor ? plain : processor_probe(), .alarm_each = options->alarm_each,
+				      .guess_eagerly = options->guess_eagerly};
 }
 
 void recorder_run(struct recorder *r)

@@ -72,14 +72,16 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_chain_index tests/unit/test_chain_template tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_ring tests/unit/test_engine_calls
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_chain_index tests/unit/test_chain_template tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_guesses tests/unit/test_branch_ring tests/unit/test_engine_calls
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_watched_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_code_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_chain_index_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_chain_template_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_guesses_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_record_copy_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_branch_log_cases_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_engine_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
@@ -279,8 +281,8 @@ TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/perf_made.py \
 	tests/programs/begin.c tests/programs/branchy.c tests/programs/conditionals.S tests/programs/die.S tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S \
-	tests/programs/faults.c tests/programs/handlers.S tests/programs/jit.S tests/programs/late_raise.c tests/programs/library.c \
-	tests/programs/library_user.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/outside.c tests/programs/parallel.c tests/programs/plugin_host.c tests/programs/region.c tests/programs/returns.S \
+	tests/programs/faults.c tests/programs/guessed.S tests/programs/handlers.S tests/programs/jit.S tests/programs/late_raise.c tests/programs/library.c \
+	tests/programs/cycles.S tests/programs/library_user.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/outside.c tests/programs/parallel.c tests/programs/plugin_host.c tests/programs/region.c tests/programs/returns.S \
 	tests/programs/rseq.c tests/programs/side_by_side.c tests/programs/silent.S tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
 	tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S \
 	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c

@@ -218,7 +218,7 @@ static uint64_t mark_bad_records(struct branch_log_record *records, size_t n)
 	uint64_t ticks = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (branch_log_bits_are_wrong(records[i].bits) || records[i].kind > BRANCH_LOG_LOOP)
+		if (branch_log_bits_are_wrong(records[i].bits) || records[i].kind > BRANCH_LOG_MISS)
 			records[i].kind = SLOT_BAD;
 		ticks += branch_log_slot_ticks(&records[i]);
 	}

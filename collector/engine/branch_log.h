@@ -17,7 +17,7 @@
  * The value 1 says none. Only conditionals that count as ticks are there; all of them are. */
 struct branch_log_record {
 	uint64_t bits;
-	uint32_t segment; /* where execution is now: at its pc (of LOOP: at its `to`) */
+	uint32_t segment; /* where execution is now: at its pc (of LOOP: at its `to`; of MISS: at its `from`) */
 	uint32_t kind;	  /* enum branch_log_kind */
 };
 
@@ -36,6 +36,8 @@ enum branch_log_kind {
 			      * from) from whose target one can come back to it without a conditional writes this whenever it is executed,
 			      * so that no address comes twice between two conditionals or records: a cycle of direct branches is counted,
 			      * and where a stretch ends is plain. */
+	BRANCH_LOG_MISS,     /* before the indirect branch that ends the segment, which has a guess: the first visit of that branch since the last
+			      * conditional or record. It leads elsewhere. Without this it leads where the guess says, and writes no record. */
 };
 
 struct branch_log; /* opaque, of one task */

@@ -9,7 +9,7 @@
 
 /* Kinds of slots beside enum branch_log_kind. What the program scribbles on its records cannot make one of these. */
 enum slot_kind {
-	SLOT_BAD = BRANCH_LOG_LOOP + 1, /* a record that cannot be one */
+	SLOT_BAD = BRANCH_LOG_MISS + 1, /* a record that cannot be one */
 	SLOT_BEGIN,	/* bits: pc; segment: generation */
 	SLOT_END,	/* bits; segment: enum walk_goal. A SLOT_PC follows */
 	SLOT_PC,	/* bits: pc */

@@ -63,6 +63,7 @@ static bool leg_to(const struct log_context *c, const struct branch_log_record *
 		[BRANCH_LOG_INDIRECT] = WALK_INDIRECT,
 		[BRANCH_LOG_DIRECT] = WALK_DIRECT,
 		[BRANCH_LOG_LOOP] = WALK_LOOP,
+		[BRANCH_LOG_MISS] = WALK_MISS,
 	};
 	const struct segment *s;
 
@@ -73,9 +74,11 @@ static bool leg_to(const struct log_context *c, const struct branch_log_record *
 	if (!s)
 		return false;
 	leg->goal = goals[slot->kind];
-	leg->segment_pc = s->pc;
+	leg->branch = s->from;
 	leg->pc = leg->goal == WALK_LOOP ? s->to : s->pc;
 	leg->segment = leg->goal == WALK_LOOP ? NULL : s;
+	if (leg->goal == WALK_MISS)
+		return segment_has_guess(s);
 	return leg->goal != WALK_LOOP || s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL;
 }
 
@@ -120,6 +123,7 @@ void reader_start(struct reader *r, const struct branch_log *log, uint64_t block
 	r->known = leg_to(context, &context->last, &leg);
 	r->walk.pc = leg.pc;
 	r->walk.segment = leg.segment;
+	r->walk.missed = r->known && leg.goal == WALK_MISS;
 }
 
 const struct branch_log_record *reader_slot(struct reader *r)
@@ -155,6 +159,7 @@ static void read_record(struct reader *r, const struct branch_log_record *slot, 
 		u->type = UNIT_WALKED;
 	r->walk.pc = u->leg.pc;
 	r->walk.segment = u->leg.segment;
+	r->walk.missed = u->leg.goal == WALK_MISS;
 }
 
 static void read_end(struct reader *r, const struct branch_log_record *slot, struct unit *u)
@@ -183,6 +188,7 @@ bool reader_next(struct reader *r, struct unit *u)
 	} else if (slot->kind == SLOT_BEGIN) {
 		r->walk.pc = slot->bits;
 		r->walk.segment = NULL;
+		r->walk.missed = false;
 		r->known = true;
 	} else if (slot->kind == SLOT_BRANCH) {
 		u->type = UNIT_BRANCH;

@@ -57,7 +57,8 @@ static void deliver_long(struct settle *d, const struct unit *u, uint64_t start)
 	struct branch_walk again = d->reader.walk;
 
 	again.pc = start;
-	again.segment = NULL;
+	again.segment = NULL; /* behind a MISS no leg is long */
+	again.missed = false;
 	d->reader.out.take = deliver;
 	d->reader.out.arg = d;
 	(void)branch_walk(&again, &u->leg, &d->reader.out);

@@ -46,11 +46,12 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 	unsigned left = 63 - (unsigned)__builtin_clzll(leg->bits);
 	uint64_t idle = 0; /* segments since a conditional: more than there are is a cycle, and cycles leave records */
 	uint64_t steps = 0;
-	bool moved = false, loop = false;
+	bool moved = false, loop = false, missed = w->missed;
 
 	out->n = 0;
 	out->total = out->transfers = 0;
 	out->tick = false;
+	w->missed = false;
 	for (;;) {
 		const struct segment *s = w->segment ? w->segment : segment_at(w->table, w->pc, w->generation);
 
@@ -62,7 +63,7 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 		if (!s || idle++ > segment_count(w->table) || steps++ > w->steps + FREE_STEPS)
 			break;
 		moved = true;
-		loop = !left && leg->goal == WALK_LOOP && w->pc == leg->segment_pc && s->to == leg->pc;
+		loop = !left && leg->goal == WALK_LOOP && s->from == leg->branch && s->to == leg->pc;
 		if (s->kind == SEGMENT_FALL) {
 			w->pc = s->to;
 		} else if (s->kind == BT_BRANCH_JCC) {
@@ -77,11 +78,18 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 		} else if (s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL || s->kind == BT_BRANCH_SYSCALL) {
 			w->pc = s->to;
 			emit(out, s, s->from, w->pc, true);
+		} else if (!left && leg->goal == WALK_MISS && s->from == leg->branch) {
+			w->pc = leg->pc;
+			return true;
+		} else if (s->to && !missed) {
+			w->pc = s->to;
+			emit(out, s, s->from, w->pc, true);
 		} else if (!left && take_indirect(w, leg, s, out)) {
 			return true;
 		} else {
 			break;
 		}
+		missed = false;
 	}
 	if (steps > FREE_STEPS)
 		w->steps -= steps - FREE_STEPS < w->steps ? steps - FREE_STEPS : w->steps;

@@ -11,15 +11,15 @@ enum walk_goal {
 	WALK_DIRECT,   /* along direct branches: to the first visit of pc behind the last conditional, be it in the middle of a segment */
 	WALK_WITHIN,   /* to the first visit of pc behind the last conditional, which may be anywhere in a segment, or the target of
 			* an indirect branch */
-	WALK_LOOP,     /* to pc, by the direct branch that ends the segment that begins at segment_pc, at its first visit behind the
-			* last conditional */
+	WALK_LOOP,     /* to pc, by the direct branch at `branch`, at its first visit behind the last conditional */
+	WALK_MISS,     /* to the indirect branch at `branch`, likewise, which is about to lead elsewhere than its segment's guess */
 };
 
 struct walk_leg {
 	enum walk_goal goal;
 	uint64_t bits; /* as in a record; not 0 */
 	uint64_t pc;
-	uint64_t segment_pc;
+	uint64_t branch;
 	const struct segment *segment; /* that begins at pc, where that is known; for the next leg */
 	bool onward; /* of WALK_DIRECT without a conditional: at least one segment on */
 };
@@ -29,6 +29,7 @@ struct branch_walk {
 	uint32_t generation;
 	uint64_t pc; /* where execution is */
 	const struct segment *segment; /* the one that begins there, or NULL */
+	bool missed; /* the branch that ends it leads elsewhere than its guess */
 	uint64_t steps; /* segments that may still be walked along in vain, beside a few on each leg: damaged records lead anywhere */
 };
 

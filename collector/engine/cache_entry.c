@@ -338,6 +338,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 			engine_space_collect(es);
 			watch_sweep(b, es);
 		}
+		if (src.alone && cache_guesses_now(b, task, es))
+			cache_guess(b, task, es, &(struct code_source){.read = read_code, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &src});
 		chain = chain_for(&src, task->regs.rip, indirect);
 	}
 	if (src.interrupted)

@@ -166,6 +166,7 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 		const struct branch_log_record *records = (const void *)(es->window.bytes + engine_window_at(task, RECORDS_AT));
 
 		s->last_segment = records[to - 1].segment;
+		s->last_kind = records[to - 1].kind;
 		branch_log_records(task->log, records + s->taken, to - s->taken);
 		s->taken = to;
 	}
@@ -175,6 +176,7 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 			return -BT_E_GONE;
 		branch_log_records(task->log, es->records, n);
 		s->last_segment = es->records[n - 1].segment;
+		s->last_kind = es->records[n - 1].kind;
 	}
 	return 0;
 }
@@ -221,7 +223,8 @@ static void undo_wild_branch(struct task *task, struct engine_space *es, struct 
 	struct segment_table *t = es->cache->segments;
 	const struct segment *from = s->records ? segment_get(t, s->last_segment) : NULL;
 	struct engine_task *et = task->backend;
-	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : et->begin, .steps = UINT16_MAX};
+	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : et->begin, .segment = from,
+				   .missed = from && s->last_kind == BRANCH_LOG_MISS, .steps = UINT16_MAX};
 	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
 	struct walk_out out = {0};
 

@@ -85,9 +85,7 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s)
 	t->check_back = e->len;
 }
 
-/* Writes a record through the glue; the application's rcx is in the context. Goes on behind the int3, whose place is returned, or stops
- * at it. */
-static uint32_t emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
 {
 	struct emitter *e = &t->out;
 
@@ -116,7 +114,7 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 	}
 	if (t->check_flags) /* else it is there already, and rcx has been used */
 		emit_store(e, X86_RCX, CTX_RCX);
-	*trap = emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+	*trap = chain_emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
 	back_site = emit_jump(e);
 	emit_patch(e, back_site, e->base + t->check_back);
 }
@@ -131,7 +129,7 @@ void chain_emit_loop_record(struct translation *t, const struct step *s)
 	}
 	emit_store(&t->out, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_BETWEEN, 0);
-	t->loop_trap = emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
+	t->loop_trap = chain_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
 	t->loop_target = target_of(s);
 }
 /* mov, with zero extension, n bytes at [rax+at] to rcx. */

@@ -200,10 +200,16 @@ static void emit_dispatch(struct translation *t)
 	emit_u32(&t->out, TABLE1_AT);
 }
 
+/* By a return, behind its address. */
+static uint32_t popped_more(const struct step *s)
+{
+	return s->insn.imm_size ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8) : 0;
+}
+
 static void emit_return(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	uint32_t more = s->insn.imm_size ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8) : 0;
+	uint32_t more = popped_more(s);
 
 	chain_bring_bits(t, s);
 	chain_place(t, s, 0, 0);
@@ -241,10 +247,10 @@ static void emit_load_target(struct translation *t, const struct step *s)
 	emit_bytes(&t->out, s->bytes + in->modrm_at + 1, (size_t)(in->len - in->modrm_at - 1));
 }
 
-static void emit_indirect(struct translation *t, const struct step *s)
+/* Where the branch leads, in rcx; the application's r10 and rcx are in the context, the bits in r11. */
+static void emit_target(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	size_t literal = 0;
 
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s);
@@ -259,6 +265,13 @@ static void emit_indirect(struct translation *t, const struct step *s)
 		t->r11_in = false;
 		chain_place(t, s, PLACE_R10_RCX, 0);
 	}
+}
+
+static void emit_indirect(struct translation *t, const struct step *s)
+{
+	size_t literal = 0;
+
+	emit_target(t, s);
 	if (s->insn.class == BT_INSN_ICALL)
 		literal = emit_return_address(t, behind(s));
 	chain_place(t, s, PLACE_BETWEEN, 0);
@@ -266,6 +279,14 @@ static void emit_indirect(struct translation *t, const struct step *s)
 	chain_note_origin(t);
 	emit_dispatch(t);
 	emit_literal(t, behind(s), literal);
+}
+
+static void emit_plain_indirect(struct translation *t, const struct step *s)
+{
+	if (s->insn.class == BT_INSN_RET)
+		emit_return(t, s);
+	else
+		emit_indirect(t, s);
 }
 
 static void emit_call(struct translation *t, const struct step *s)
@@ -281,6 +302,85 @@ static void emit_call(struct translation *t, const struct step *s)
 	emit_align_link(&t->out, 1);
 	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 	emit_literal(t, behind(s), literal);
+}
+
+/* The branch leads where it is guessed to. */
+static void emit_hit(struct translation *t, const struct step *s, uint64_t guess)
+{
+	struct emitter *e = &t->out;
+	size_t literal = 0;
+
+	emit_load(e, X86_RCX, CTX_RCX);
+	chain_place(t, s, 0, 0);
+	if (s->insn.class == BT_INSN_ICALL) {
+		literal = emit_return_address(t, behind(s));
+	} else if (s->insn.class == BT_INSN_RET) {
+		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+8+more] */
+		emit_u32(e, 8 + popped_more(s));
+	}
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	emit_align_link(e, 1);
+	chain_add_cold(t, emit_jump(e), guess, EXIT_LINK);
+	emit_literal(t, behind(s), literal);
+}
+
+/* rcx, which is what the branch leads to, becomes 0 where that is the guess. r10 is lent where the guess is no displacement. */
+static void emit_difference(struct emitter *e, uint64_t guess)
+{
+	if (guess <= INT32_MAX) {
+		EMIT(e, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-guess] */
+		emit_u32(e, -(uint32_t)guess);
+		return;
+	}
+	EMIT(e, 0x49, 0xba); /* mov r10, -guess */
+	emit_u64(e, -guess);
+	EMIT(e, 0x4a, 0x8d, 0x0c, 0x11); /* lea rcx, [rcx+r10] */
+}
+
+static void emit_guess(struct translation *t, const struct step *s, uint64_t guess)
+{
+	struct emitter *e = &t->out;
+	bool lends = s->insn.class != BT_INSN_RET || guess > INT32_MAX;
+
+	if (s->insn.class == BT_INSN_RET) {
+		chain_bring_bits(t, s);
+		chain_place(t, s, 0, 0);
+		emit_store(e, X86_RCX, CTX_RCX);
+		if (lends)
+			emit_store(e, X86_R10, CTX_R10);
+		EMIT(e, 0x48, 0x8b, 0x0c, 0x24); /* mov rcx, [rsp] */
+		chain_place(t, s, lends ? PLACE_R10_RCX : PLACE_BETWEEN, 0);
+	} else {
+		emit_target(t, s);
+	}
+	emit_difference(e, guess);
+	if (lends)
+		emit_load(e, X86_R10, CTX_R10);
+	EMIT(e, 0xe3, 5); /* jrcxz */
+	t->miss_site = emit_jump(e);
+	emit_hit(t, s, guess);
+}
+
+uint32_t chain_emit_miss(struct translation *t)
+{
+	const struct step *s = &t->steps[t->count - 1];
+	uint32_t trap;
+
+	emit_patch(&t->out, t->miss_site, t->out.base + t->out.len);
+	trap = chain_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->checkpoint_record);
+	emit_plain_indirect(t, s);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	return trap;
+}
+
+static void emit_any_indirect(struct translation *t, const struct step *s)
+{
+	uint64_t guess = chain_guess(t, s);
+
+	if (guess)
+		emit_guess(t, s, guess);
+	else
+		emit_plain_indirect(t, s);
 }
 
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
@@ -376,8 +476,8 @@ void chain_emit_step(struct translation *t, int i)
 	const struct step *s = &t->steps[i];
 	static void (*const rows[BT_INSN_CLASSES])(struct translation *, const struct step *) = {
 		[BT_INSN_PLAIN] = chain_emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
-		[BT_INSN_LOOP] = emit_conditional, [BT_INSN_CALL] = emit_call, [BT_INSN_RET] = emit_return,
-		[BT_INSN_IJMP] = emit_indirect, [BT_INSN_ICALL] = emit_indirect, [BT_INSN_SYSCALL] = emit_system_call,
+		[BT_INSN_LOOP] = emit_conditional, [BT_INSN_CALL] = emit_call, [BT_INSN_RET] = emit_any_indirect,
+		[BT_INSN_IJMP] = emit_any_indirect, [BT_INSN_ICALL] = emit_any_indirect, [BT_INSN_SYSCALL] = emit_system_call,
 	};
 
 	if (i == t->check_at)

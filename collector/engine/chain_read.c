@@ -299,6 +299,56 @@ static void read_on(struct translation *t, struct step *s)
 	}
 }
 
+uint64_t chain_guess(const struct translation *t, const struct step *s)
+{
+	bool indirect = s->insn.class == BT_INSN_RET || s->insn.class == BT_INSN_IJMP || s->insn.class == BT_INSN_ICALL;
+
+	return indirect && !t->cache->ticks ? guesses_find(&t->cache->guesses, s->pc) : 0;
+}
+
+/* The code of s is part of what leads on from a guess. */
+static bool note_span(struct guess *g, const struct step *s)
+{
+	if (g->span_count && g->spans[g->span_count - 1].end == s->pc) {
+		g->spans[g->span_count - 1].end = behind(s);
+		return true;
+	}
+	if (g->span_count == GUESS_SPANS)
+		return false;
+	g->spans[g->span_count].start = s->pc;
+	g->spans[g->span_count++].end = behind(s);
+	return true;
+}
+
+static bool fetch_fixed(struct translation *t, uint64_t pc, struct step *s)
+{
+	*s = (struct step){0};
+	return on_fixed_page(t, pc) && on_fixed_page(t, pc + BT_INSN_MAX) && on_fixed_page(t, pc) && fetch(t, pc, s);
+}
+
+bool chain_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess)
+{
+	struct step s;
+
+	*guess = (struct guess){.from = from, .to = to};
+	if (!to || !fetch_fixed(t, from, &s) || (s.insn.class != BT_INSN_RET && s.insn.class != BT_INSN_IJMP && s.insn.class != BT_INSN_ICALL))
+		return false;
+	guess->len = s.insn.len;
+	for (int i = 0; i < LOOK_AHEAD; i++) {
+		if (to == from || !fetch_fixed(t, to, &s) || !note_span(guess, &s))
+			return false;
+		if (is_conditional(&s))
+			return true;
+		if (s.insn.class == BT_INSN_PLAIN || s.insn.class == BT_INSN_SYSCALL)
+			to = behind(&s);
+		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
+			to = target_of(&s);
+		else if (!(to = chain_guess(t, &s)))
+			return true;
+	}
+	return false;
+}
+
 /* The segments of the chain. False without memory. */
 bool chain_add_segments(struct translation *t)
 {
@@ -325,7 +375,7 @@ bool chain_add_segments(struct translation *t)
 			if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
 				seg.to = target_of(s);
 			else if (seg.kind != BT_BRANCH_SYSCALL)
-				seg.to = 0;
+				seg.to = chain_guess(t, s);
 		}
 		/* Where no history is kept nobody asks for segments. */
 		n = t->cache->ticks ? 0 : segment_add(t->cache->segments, &seg);

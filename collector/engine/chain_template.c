@@ -578,6 +578,12 @@ static bool same_source(const struct parts *p, const struct code_source *source,
 	return true;
 }
 
+/* A chain whose last branch has a guess is made anew: templates have none. */
+static bool has_guess(const struct parts *p, const struct code_cache *c, uint64_t pc)
+{
+	return guesses_find(&c->guesses, pc + p->segments[p->head.segments - 1].from);
+}
+
 static uint64_t address_of(const struct number *n, const uint8_t *code, uint64_t pc)
 {
 	return n->kind == NUMBER_ADDRESS ? get64(code + n->at) + pc : pc - get64(code + n->at);
@@ -664,7 +670,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	uint8_t *code;
 
 	*half = false;
-	if (c->ticks || !find_parts(bytes, &p) || (p.head.pc ? p.head.pc != pc : is_low(pc)) || !numbers_fit(&p, pc) ||
+	if (c->ticks || !find_parts(bytes, &p) || (p.head.pc ? p.head.pc != pc : is_low(pc)) || !numbers_fit(&p, pc) || has_guess(&p, c, pc) ||
 	    !same_source(&p, source, pc) || !code_cache_room(c, p.head.code, &code, &chain.start))
 		return CHAIN_NONE;
 	*half = true;

@@ -208,6 +208,7 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->places = copy_of(c->places, c->place_count * sizeof *c->places, c->place_cap * sizeof *c->places, &ok);
 	n->spans = copy_of(c->spans, c->span_count * sizeof *c->spans, c->span_cap * sizeof *c->spans, &ok);
 	n->exits = copy_of(c->exits, c->exit_count * sizeof *c->exits, c->exit_cap * sizeof *c->exits, &ok);
+	ok &= guesses_copy(&n->guesses, &c->guesses);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
 	if (!chain_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_put(n);
@@ -250,6 +251,7 @@ void code_cache_put(struct code_cache *c)
 	free(c->spans);
 	free(c->exits);
 	free(c->patches);
+	guesses_release(&c->guesses);
 	chain_index_release(&c->index);
 	free(c);
 }
@@ -726,7 +728,7 @@ static void walk_chains(struct code_cache *c, uint64_t start, uint64_t end, bool
 			keep(arg, i);
 }
 
-bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
+static bool drop(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct walk w = {.cache = c, .start = start, .end = end};
 
@@ -734,6 +736,25 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 	walk_chains(c, start, end, drop_one, &w);
 	segment_kill(c->segments, start, end);
 	return w.any;
+}
+
+bool code_cache_guess(struct code_cache *c, const struct guess *guess)
+{
+	if (!guesses_put(&c->guesses, guess))
+		return false;
+	drop(c, guess->from, guess->from + guess->len);
+	return true;
+}
+
+bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
+{
+	struct guess *g;
+
+	for (uint32_t i = 0; (g = guesses_next(&c->guesses, start, end, &i)); i++) {
+		g->to = 0;
+		drop(c, g->from, g->from + g->len);
+	}
+	return drop(c, start, end);
 }
 
 static bool park_one(void *arg, uint32_t number)

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "collector/engine/chain_index.h"
+#include "collector/engine/guesses.h"
 #include "collector/engine/segment.h"
 #include "collector/engine/tables.h"
 #include "collector/processor.h"
@@ -93,6 +94,7 @@ struct code_cache {
 	uint8_t *shared; /* its mapping from SHARED_AT on, NULL */
 	int mem; /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
+	struct guesses guesses;
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
 	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
 	struct chain *chains;
@@ -182,7 +184,12 @@ const struct place *code_cache_places(const struct code_cache *c, const struct c
 /* The place in force at an offset of the code area, with *chain; NULL when there is none (glue, entries). */
 const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain);
 
-/* Of a cache with one user: forgets every chain made from code in [start, end). Returns whether there was one. */
+/* Of a cache with one user that nobody is in: the branch has this guess from now on, none where its `to` is 0. Chains that end in it are
+ * forgotten. False without memory; nothing has changed then. */
+bool code_cache_guess(struct code_cache *c, const struct guess *guess);
+
+/* Of a cache with one user: forgets every chain made from code in [start, end), and the guesses that rest on it. Returns whether there was
+ * such a chain. */
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
 
 /* Chains made from code in [start, end) are not to be entered until code_cache_unpark(): somebody may be writing there. */

@@ -9,6 +9,7 @@
 #include "collector/engine/descriptors.h"
 #include "collector/engine/hints.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/translator.h"
 #include "collector/engine/watched_pages.h"
 #include "collector/engine/window.h"
 
@@ -64,6 +65,7 @@ struct engine_space {
 	uint64_t learned_tick; /* when last */
 	uint32_t learned_chains, learned_unknown; /* chains then, and: */
 	uint32_t unknown; /* stops that no hint told of */
+	uint64_t guess_wait; /* a task's branches are not looked at for guesses before it has made so many more ticks, 0: at first */
 	uint32_t hinted;	    /* code_epoch of: */
 	struct hint_map hint_maps[32]; /* where its files are mapped */
 	size_t hint_map_count;
@@ -115,6 +117,7 @@ struct engine_task {
 	bool ticks; /* no history is kept of it */
 	bool stop_wanted;
 	struct descriptors_task descriptors;
+	uint64_t guessed_tick; /* when its branches were last looked at for guesses */
 	bool looked_at; /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool holds; /* a signal that came where it could not be reported */
@@ -158,7 +161,7 @@ struct stretch {
 	bool wrecked;	/* the cache does not work any more: the program has written over what it needs */
 	size_t records; /* how many there were */
 	size_t taken;	/* of them, into the log */
-	uint32_t last_segment; /* of the last one */
+	uint32_t last_segment, last_kind; /* of the last one */
 };
 
 /* ---- engine_space.c ---- */
@@ -209,6 +212,15 @@ bool cache_learns_now(const struct task *task, const struct engine_space *es);
 
 /* The task will run no more in its address space: cache_learn(), and chains are kept for the next process. */
 void cache_keep(const struct backend *b, struct task *task);
+
+/* ---- cache_guess.c ---- */
+
+/* Looks at the task's newest branches: where some lead mostly to one place that becomes their guess, and guesses that are mostly wrong go.
+ * The task is about to enter the cache, in which nobody is. */
+void cache_guess(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source);
+
+/* Whether that is now. */
+bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es);
 
 /* ---- cache_hints.c ---- */
 

@@ -5,6 +5,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
 	collector/engine/cache_calls.c \
 	collector/engine/cache_entry.c \
+	collector/engine/cache_guess.c \
 	collector/engine/cache_hints.c \
 	collector/engine/cache_learn.c \
 	collector/engine/cache_stretch.c \
@@ -21,6 +22,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/engine.c collector/engine/engine_private.h \
 	collector/engine/engine_space.c \
 	collector/engine/glue.c collector/engine/glue.h \
+	collector/engine/guesses.c collector/engine/guesses.h \
 	collector/engine/hints.c collector/engine/hints.h \
 	collector/engine/layout.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \

@@ -19,8 +19,8 @@ static inline __attribute__((always_inline)) struct record_sums copy(struct bran
 
 		to[i] = r;
 		sums.ticks += (uint64_t)__builtin_clzll(r.bits | 1) ^ 63;
-		sums.arrivals += r.kind != BRANCH_LOG_DIRECT;
-		bad |= (uint64_t)branch_log_bits_are_wrong(r.bits) | (r.kind > BRANCH_LOG_LOOP);
+		sums.arrivals += !(r.kind & 1); /* INDIRECT, LOOP */
+		bad |= (uint64_t)branch_log_bits_are_wrong(r.bits) | (r.kind > BRANCH_LOG_MISS);
 	}
 	sums.bad = bad;
 	return sums;
@@ -38,8 +38,8 @@ __attribute__((target("lzcnt"))) struct record_sums record_copy_by_lzcnt(struct 
 __attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_vector(struct branch_log_record *to, const struct branch_log_record *from, size_t n)
 {
 	const __mmask8 even = 0x55, odd = 0xaa;
-	const __m512i kind_end = _mm512_set1_epi64((int64_t)(BRANCH_LOG_LOOP + 1ull) << 32), one = _mm512_set1_epi64(1);
-	const __m512i direct = _mm512_set1_epi64((int64_t)BRANCH_LOG_DIRECT << 32), kind_mask = _mm512_set1_epi64((int64_t)(0xffffffffull << 32));
+	const __m512i kind_end = _mm512_set1_epi64((int64_t)(BRANCH_LOG_MISS + 1ull) << 32), one = _mm512_set1_epi64(1);
+	const __m512i odd_kind = _mm512_set1_epi64((int64_t)(1ull << 32));
 	const __m512i none = _mm512_setzero_si512(), complement = _mm512_maskz_set1_epi64(even, -1);
 	__m512i zeros = _mm512_setzero_si512(), arrivals = _mm512_setzero_si512();
 	size_t vectors = n / VECTOR;
@@ -51,7 +51,7 @@ __attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_ve
 
 		_mm512_storeu_si512(to + i * VECTOR, v);
 		zeros = _mm512_add_epi64(zeros, _mm512_lzcnt_epi64(v));
-		arrivals = _mm512_mask_add_epi64(arrivals, _mm512_cmpneq_epi64_mask(_mm512_and_si512(v, kind_mask), direct), arrivals, one);
+		arrivals = _mm512_mask_add_epi64(arrivals, _mm512_testn_epi64_mask(v, odd_kind), arrivals, one);
 		bad |= _mm512_mask_cmple_epi64_mask(even, v, none) | _mm512_mask_cmpge_epu64_mask(odd, v, kind_end);
 	}
 	sums = copy(to + vectors * VECTOR, from + vectors * VECTOR, n % VECTOR);

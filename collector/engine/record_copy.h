@@ -8,7 +8,7 @@
 
 struct record_sums {
 	uint64_t ticks;
-	uint64_t arrivals; /* records that are not DIRECT */
+	uint64_t arrivals; /* records that are INDIRECT or LOOP */
 	bool bad; /* perhaps one that cannot be a record: wrong bits, or no kind. What is said of ticks may be wrong then */
 };
 

@@ -63,6 +63,7 @@ struct translation {
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
+	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its guess; 0: none */
 	bool shifted; /* the coming conditional has been counted */
 	/* Where no history is kept: */
 	bool known;    /* a conditional has been executed in the chain; since then */
@@ -90,6 +91,12 @@ void chain_place_checkpoint(struct translation *t);
 /* The opcode with which an instruction that reads memory only reads it, like a comparison, changing nothing but flags; 0: none. */
 int chain_probe_opcode(const struct step *s);
 
+/* See translator_may_guess(). */
+bool chain_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess);
+
+/* Where the branch is guessed to lead, 0. */
+uint64_t chain_guess(const struct translation *t, const struct step *s);
+
 /* Enters its segments and spans. False without memory. */
 bool chain_add_segments(struct translation *t);
 
@@ -111,6 +118,9 @@ void chain_emit_step(struct translation *t, int i);
 
 /* An instruction that is no branch. */
 void chain_emit_plain(struct translation *t, const struct step *s);
+
+/* Behind the chain: its last branch leads elsewhere than its guess. Gives the place of the int3 at which it stops. */
+uint32_t chain_emit_miss(struct translation *t);
 
 /* Behind the last step: on to pc. */
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
@@ -140,6 +150,10 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s);
 
 /* Behind the chain: the way to the glue, the stop (its int3's place in *trap), and the way back. */
 void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap);
+
+/* Writes a record through the glue; the application's rcx is in the context. Goes on behind an int3, whose place is returned, or stops at
+ * it. */
+uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue);
 
 /* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
 void chain_emit_loop_record(struct translation *t, const struct step *s);

@@ -29,6 +29,13 @@ static void emit_exits(struct translation *t)
 		if (!t->out.overflow)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
+	if (t->miss_site) {
+		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc};
+
+		x.trap = chain_emit_miss(t) + t->chain.start;
+		if (!t->out.overflow)
+			t->out.overflow = !code_cache_add_exit(t->cache, &x);
+	}
 	if (t->check_site) {
 		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->check_at].pc, .flags_lost = t->check_flags};
 
@@ -151,6 +158,19 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	}
 	free(t);
 	return number;
+}
+
+bool translator_may_guess(struct code_cache *c, const struct code_source *source, uint64_t from, uint64_t to, struct guess *guess)
+{
+	struct translation *t = new_translation(c, from);
+	bool may;
+
+	if (!t)
+		return false;
+	t->source = source;
+	may = chain_may_guess(t, from, to, guess);
+	free(t);
+	return may;
 }
 
 bool translator_add_entry(struct code_cache *c, uint32_t chain)

@@ -16,7 +16,7 @@ import sys
 from e2e import *
 
 # 2^26 entries: more than the stepper makes in the time that a test has.
-WHOLE = ["--deterministic", "--snap-exit", "always", "--history", str(1 << 26)]
+WHOLE = ["--deterministic", "--guess-eagerly", "--snap-exit", "always", "--history", str(1 << 26)]
 CONTEXT = 12 # entries shown before the first that differs
 CODE = 80 # instructions shown
 EVENTS = {"EXEC", "SYSCALL_ENTER", "SYSCALL_EXIT", "SIGNAL", "HANDLER", "EXIT", "DETACH", "SNAPSHOT", "THREAD"}
@@ -32,6 +32,7 @@ BARE_PROGRAMS = [
     ("every conditional branch, taken and not", "conditionals.S"),
     ("every other branch", "transfers.S"),
     ("returns that no call foretells, deep and thrown away frames", "returns.S"),
+    ("cycles without a conditional branch", "cycles.S"),
     ("signal handlers", "handlers.S"),
     ("code that changes", "jit.S"),
     ("a small program of everything", "workload.c", "-fno-stack-protector"),

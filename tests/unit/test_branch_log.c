@@ -29,6 +29,7 @@ struct instruction {
 struct machine {
 	uint64_t seed;
 	struct instruction code[CODE];
+	uint64_t guesses[CODE]; /* where the indirect branch there is guessed to lead, 0 */
 	uint64_t pc;
 	uint64_t stack[STACK];
 	unsigned depth;
@@ -105,7 +106,7 @@ static bool execute(struct machine *m, struct bt_branch *b)
 	else if (in->kind == BT_BRANCH_RET && m->depth)
 		to = m->stack[--m->depth];
 	else if (in->kind == BT_BRANCH_RET || in->kind == BT_BRANCH_IJMP || in->kind == BT_BRANCH_ICALL)
-		to = random_pc(m);
+		to = m->guesses[from - BASE] && below(m, 4) ? m->guesses[from - BASE] : random_pc(m);
 	else if (in->kind == BT_BRANCH_SYSCALL)
 		to = from + 1;
 	if ((in->kind == BT_BRANCH_CALL || in->kind == BT_BRANCH_ICALL) && m->depth < STACK)
@@ -115,6 +116,8 @@ static bool execute(struct machine *m, struct bt_branch *b)
 	note(m, b);
 	return true;
 }
+
+static bool is_indirect(uint8_t kind) { return kind == BT_BRANCH_RET || kind == BT_BRANCH_IJMP || kind == BT_BRANCH_ICALL; }
 
 static uint32_t translate(struct machine *m, uint64_t pc)
 {
@@ -130,6 +133,8 @@ static uint32_t translate(struct machine *m, uint64_t pc)
 		s.tick = s.kind == BT_BRANCH_JCC;
 		if (s.tick || s.kind == BT_BRANCH_JMP || s.kind == BT_BRANCH_CALL)
 			s.to = m->code[s.from - BASE].to;
+		else if (is_indirect(s.kind))
+			s.to = m->guesses[s.from - BASE];
 	}
 	return segment_add(m->segments, &s);
 }
@@ -195,7 +200,7 @@ static void checkpoint(struct machine *m)
 /* Execution comes to another segment. Returns false where the cache is left, for want of a translation. */
 static bool enter_segment(struct machine *m, const struct segment *left)
 {
-	bool indirect = left->kind == BT_BRANCH_RET || left->kind == BT_BRANCH_IJMP || left->kind == BT_BRANCH_ICALL;
+	bool indirect = is_indirect(left->kind) && left->to != m->pc; /* what is as guessed leaves no record */
 	bool direct = left->kind == BT_BRANCH_JMP || left->kind == BT_BRANCH_CALL;
 	bool system_call = m->code[m->pc - BASE].kind == BT_BRANCH_SYSCALL;
 
@@ -235,6 +240,8 @@ static void stretch(struct machine *m, unsigned n)
 
 		if (execute(m, &b) && b.kind == BT_BRANCH_JCC)
 			m->bits = m->bits << 1 | !bt_branch_taken(&b);
+		if (last && is_indirect(left.kind) && left.to && left.to != m->pc)
+			record(m, BRANCH_LOG_MISS, m->current);
 		if (last && !enter_segment(m, &left))
 			return;
 	}
@@ -384,16 +391,57 @@ static void settle(struct machine *m, struct truth *scratch)
 	m->crowded = false;
 }
 
+/* A branch has another guess from now on, or none (0). */
+static void set_guess(struct machine *m, size_t i, uint64_t guess)
+{
+	m->guesses[i] = guess;
+	segment_kill(m->segments, BASE + i, BASE + i + 1);
+}
+
 static void change_code(struct machine *m, unsigned conditionals)
 {
 	size_t first = below(m, CODE), n = 1 + below(m, 30);
 	size_t end = first + n > CODE ? CODE : first + n;
 
+	for (size_t i = 0; i < CODE; i++) /* guesses rest on code */
+		if (m->guesses[i])
+			set_guess(m, i, 0);
 	write_code(m, first, end, conditionals);
 	/* A segment that fell short before a system call ends there because of a byte that it does not hold. */
 	segment_kill(m->segments, BASE + first - (first > 0), BASE + end);
 	if (below(m, 2))
 		m->now.epoch++;
+}
+
+/* Whether the guess would close a cycle without a conditional and without another branch that leaves a record. */
+static bool closes_cycle(const struct machine *m, size_t i, uint64_t pc)
+{
+	for (size_t n = 0; n < CODE; n++) {
+		const struct instruction *in = &m->code[pc - BASE];
+
+		if (pc == BASE + i)
+			return true;
+		if (in->kind == BT_BRANCH_JCC)
+			return false;
+		if (in->kind == PLAIN || in->kind == BT_BRANCH_SYSCALL)
+			pc++;
+		else
+			pc = is_indirect(in->kind) ? m->guesses[pc - BASE] : in->to;
+		if (!pc)
+			return false;
+	}
+	return true;
+}
+
+static void guess(struct machine *m)
+{
+	for (unsigned n = below(m, 40); n; n--) {
+		size_t i = below(m, CODE);
+		uint64_t to = random_pc(m);
+
+		if (is_indirect(m->code[i].kind) && !closes_cycle(m, i, to))
+			set_guess(m, i, below(m, 5) ? to : 0);
+	}
 }
 
 static void machine_init(struct machine *m, uint64_t seed, struct truth *truth, struct branch_log_record *buffer)
@@ -438,6 +486,8 @@ static void run_random_program(uint64_t seed, struct truth *truth, struct truth 
 		m.crowded |= branch_log_crowded(m.log);
 		if (!below(&m, 10))
 			change_code(&m, conditionals);
+		if (!below(&m, 4))
+			guess(&m);
 		if (!below(&m, 20))
 			settle(&m, scratch);
 		if (!below(&m, 10))
@@ -492,18 +542,6 @@ static void settling_gives_what_a_random_program_did(void **state)
 	for_seeds(*state, 400, run_random_program);
 }
 
-static size_t count_gaps(const struct branch_ring *r, enum bt_gap_reason reason)
-{
-	size_t n = 0;
-
-	for (uint64_t i = r->oldest; i < r->next; i++) {
-		const struct bt_branch *b = &r->entries[i & (r->cap - 1)];
-
-		n += b->kind == BT_BRANCH_GAP && (b->to & 0xff) == reason;
-	}
-	return n;
-}
-
 static void run_scribbling_program(uint64_t seed, struct truth *truth, struct truth *scratch, struct branch_log_record *buffer)
 {
 	struct machine m;
@@ -519,6 +557,8 @@ static void run_scribbling_program(uint64_t seed, struct truth *truth, struct tr
 		single_steps(&m, below(&m, 4));
 		if (!below(&m, 4))
 			change_code(&m, 15);
+		if (!below(&m, 4))
+			guess(&m);
 		before = branch_log_now(m.log);
 		assert_true(before.tick == start + m.ticks_said);
 		if (below(&m, 3))
@@ -545,648 +585,11 @@ static void damaged_records_do_no_harm_to_later_ones(void **state)
 	for_seeds(*state, 400, run_scribbling_program);
 }
 
-/* Small programs by hand. */
-
-struct hand {
-	struct segment_table *t;
-	struct branch_log *log;
-	struct branch_ring ring;
-};
-
-static const struct ring_state hand_start = {.tick = 10, .transfers = 2, .space = 1};
-
-static void hand_init(struct hand *h, size_t limit)
-{
-	h->t = segment_table_new();
-	h->log = branch_log_new(limit, &hand_start, &(struct processor){0});
-	branch_ring_init(&h->ring, limit, &hand_start);
-}
-
-static void hand_release(struct hand *h)
-{
-	branch_log_free(h->log);
-	branch_ring_release(&h->ring);
-	segment_table_free(h->t);
-}
-
-/* Eight bytes, the last of them a branch. */
-static uint32_t hand_segment(struct hand *h, uint64_t pc, uint8_t kind, uint64_t to)
-{
-	struct segment s = {.pc = pc, .from = pc + 7, .end = pc + 8, .to = to, .kind = kind, .tick = kind == BT_BRANCH_JCC};
-
-	return segment_add(h->t, &s);
-}
-
-static void hand_begin(struct hand *h, uint64_t pc)
-{
-	branch_log_begin(h->log, h->t, pc, 1, 0);
-}
-
-static void hand_record(struct hand *h, uint64_t bits, uint32_t segment, uint32_t kind)
-{
-	struct branch_log_record r = {branch_log_written(bits), segment, kind};
-
-	branch_log_records(h->log, &r, 1);
-}
-
-/* Settles; then the counts are these, and so many entries are in the ring. */
-static void assert_settled(struct hand *h, uint64_t tick, uint64_t transfers, uint64_t entries)
-{
-	struct ring_state now = branch_log_now(h->log);
-
-	branch_log_settle(h->log, &h->ring);
-	assert_int_equal(now.tick, tick);
-	assert_int_equal(now.transfers, transfers);
-	assert_int_equal(h->ring.now.tick, tick);
-	assert_int_equal(h->ring.now.transfers, transfers);
-	assert_int_equal(h->ring.next - h->ring.oldest, entries);
-}
-
-static void assert_entry(const struct hand *h, uint64_t number, uint8_t kind, uint64_t from, uint64_t to)
-{
-	const struct bt_branch *b = &h->ring.entries[number & (h->ring.cap - 1)];
-
-	assert_int_equal(b->kind, kind);
-	assert_int_equal(b->from, from);
-	assert_int_equal(b->to, to);
-}
-
-static void laps_of_a_silent_cycle_are_counted(void **state)
-{
-	struct hand h;
-	uint32_t s;
-
-	(void)state;
-	hand_init(&h, 100);
-	hand_segment(&h, 0x1000, BT_BRANCH_JMP, 0x2000);
-	s = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x2000);
-	hand_begin(&h, 0x1000);
-	for (int i = 0; i < 3; i++)
-		hand_record(&h, 1, s, BRANCH_LOG_LOOP);
-	branch_log_end(h.log, 1, 0x2003);
-	assert_settled(&h, 10, 6, 4);
-	assert_entry(&h, 0, BT_BRANCH_JMP, 0x1007, 0x2000);
-	assert_entry(&h, 3, BT_BRANCH_JMP, 0x2007, 0x2000);
-	hand_release(&h);
-}
-
-static void a_checkpoint_behind_a_checkpoint_is_a_lap_on(void **state)
-{
-	struct hand h;
-	uint32_t s;
-
-	(void)state;
-	hand_init(&h, 100);
-	s = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x2000);
-	hand_begin(&h, 0x2000);
-	for (int i = 0; i < 3; i++)
-		hand_record(&h, 1, s, BRANCH_LOG_DIRECT);
-	branch_log_end(h.log, 1, 0x2000);
-	assert_settled(&h, 10, 4, 2);
-	hand_release(&h);
-}
-
-static void a_stretch_without_code_that_goes_nowhere_is_no_gap(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_init(&h, 100);
-	hand_begin(&h, 0x5000);
-	branch_log_end(h.log, 1, 0x5000);
-	assert_settled(&h, 10, 2, 0);
-	hand_begin(&h, 0x5000);
-	branch_log_end(h.log, 1, 0x5001); /* how it came there is not known */
-	assert_settled(&h, 10, 2, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
-	hand_release(&h);
-}
-
-static void an_indirect_jump_into_its_own_segment_is_an_arrival(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_init(&h, 100);
-	hand_segment(&h, 0x1000, BT_BRANCH_IJMP, 0);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 1, 0x1004); /* not yet there */
-	hand_begin(&h, 0x1000);
-	branch_log_arrive(h.log, 1, BRANCH_LOG_INDIRECT, 0x1004);
-	assert_settled(&h, 10, 3, 1);
-	assert_entry(&h, 0, BT_BRANCH_IJMP, 0x1007, 0x1004);
-	hand_release(&h);
-}
-
-static void a_checkpoint_may_lie_in_the_middle_of_a_segment(void **state)
-{
-	struct hand h;
-	struct segment rest = {.pc = 0x1004, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JMP};
-	uint32_t middle;
-
-	(void)state;
-	hand_init(&h, 100);
-	hand_segment(&h, 0x1000, BT_BRANCH_JMP, 0x2000);
-	middle = segment_add(h.t, &rest);
-	hand_begin(&h, 0x1000);
-	hand_record(&h, 1, middle, BRANCH_LOG_DIRECT);
-	branch_log_arrive(h.log, 1, BRANCH_LOG_DIRECT, 0x2000);
-	hand_begin(&h, 0x1000);
-	branch_log_arrive(h.log, 1, BRANCH_LOG_DIRECT, 0x1006); /* nothing begins there */
-	assert_settled(&h, 10, 3, 1);
-	assert_entry(&h, 0, BT_BRANCH_JMP, 0x1007, 0x2000);
-	hand_release(&h);
-}
-
-static void an_indirect_branch_to_code_not_known_is_the_last_entry(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_init(&h, 100);
-	hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 1, 0x123456789a);
-	assert_settled(&h, 10, 3, 1);
-	assert_entry(&h, 0, BT_BRANCH_RET, 0x1007, 0x123456789a);
-	hand_release(&h);
-}
-
-/* Jumps in a row from 0x10000 on, 16 bytes apart, and then to `to`. Returns the last one's number. */
-static uint32_t hand_jumps(struct hand *h, unsigned n, uint64_t to)
-{
-	uint32_t last = SEGMENT_NONE;
-
-	for (unsigned i = 0; i < n; i++)
-		last = hand_segment(h, 0x10000 + i * 16, BT_BRANCH_JMP, i + 1 < n ? 0x10000 + (i + 1) * 16 : to);
-	return last;
-}
-
-static void a_leg_of_many_branches_is_whole(void **state)
-{
-	enum { JUMPS = 1000 };
-	struct hand h;
-	uint32_t last;
-
-	(void)state;
-	hand_init(&h, 5000);
-	hand_segment(&h, 0x1000, BT_BRANCH_JCC, 0x10000);
-	last = hand_jumps(&h, JUMPS, 0x10000);
-	hand_begin(&h, 0x1000);
-	hand_record(&h, 2, last, BRANCH_LOG_LOOP);
-	hand_record(&h, 1, last, BRANCH_LOG_LOOP);
-	branch_log_end(h.log, 1, 0x10020);
-	assert_settled(&h, 11, 2 * JUMPS + 2, 2 * JUMPS + 3);
-	assert_entry(&h, 0, BT_BRANCH_JCC, 0x1007, 0x10000);
-	for (uint64_t i = 0; i < 2 * JUMPS; i++)
-		assert_entry(&h, 1 + i, BT_BRANCH_JMP, 0x10000 + i % JUMPS * 16 + 7, 0x10000 + (i + 1) % JUMPS * 16);
-	hand_release(&h);
-}
-
-static void a_leg_of_many_branches_to_another_place_is_whole(void **state)
-{
-	struct hand h;
-	uint32_t target;
-
-	(void)state;
-	hand_init(&h, 5000);
-	hand_jumps(&h, 1000, 0x2000);
-	hand_segment(&h, 0x2000, BT_BRANCH_RET, 0);
-	target = hand_segment(&h, 0x3000, BT_BRANCH_RET, 0);
-	hand_begin(&h, 0x10000);
-	hand_record(&h, 1, target, BRANCH_LOG_INDIRECT);
-	branch_log_end(h.log, 1, 0x3000);
-	assert_settled(&h, 10, 2 + 1001, 1001);
-	assert_entry(&h, 0, BT_BRANCH_JMP, 0x10007, 0x10010);
-	assert_entry(&h, 1000, BT_BRANCH_RET, 0x2007, 0x3000);
-	hand_release(&h);
-}
-
-static void damaged_records_use_up_the_long_legs_but_no_short_ones(void **state)
-{
-	struct hand h;
-	uint32_t jumps, place;
-
-	(void)state;
-	hand_init(&h, 2000);
-	jumps = hand_jumps(&h, 1000, 0x9000); /* nothing is there */
-	place = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x10000);
-	hand_segment(&h, 0x3000, BT_BRANCH_JCC, 0x10000);
-	hand_begin(&h, 0x2000);
-	for (int i = 0; i < 50; i++)
-		hand_record(&h, 1, place, BRANCH_LOG_INDIRECT);
-	branch_log_end(h.log, 1, 0x2000);
-	hand_begin(&h, 0x3000);
-	branch_log_end(h.log, 2, 0x10000 + 16 * 999); /* would be too long now */
-	hand_begin(&h, 0x3000);
-	branch_log_end(h.log, 2, 0x10000 + 16 * 100);
-	assert_settled(&h, 12, 100, 1 + 101);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
-	hand_begin(&h, 0x3000);
-	hand_record(&h, 2, jumps, BRANCH_LOG_DIRECT);
-	branch_log_end(h.log, 1, 0x10000 + 16 * 999); /* not in another settle */
-	assert_settled(&h, 13, 999, 1 + 101 + 1000);
-	hand_release(&h);
-}
-
-static void a_silent_cycle_in_vain_costs_one_lap(void **state)
-{
-	struct hand h;
-	uint32_t last;
-
-	(void)state;
-	hand_init(&h, 5000);
-	last = hand_jumps(&h, 1000, 0x10000);
-	hand_begin(&h, 0x10000);
-	branch_log_end(h.log, 1, 0x9000);
-	hand_begin(&h, 0x10000);
-	branch_log_end(h.log, 1, 0x9000);
-	hand_begin(&h, 0x10000);
-	hand_record(&h, 1, last, BRANCH_LOG_LOOP);
-	branch_log_end(h.log, 1, 0x10000);
-	assert_settled(&h, 10, 1002, 1001);
-	hand_release(&h);
-}
-
-/* Laps of a cycle of 1000 jumps, far more than are wanted. With a conditional in each record, or none. */
-static void assert_newest_laps(unsigned bits)
-{
-	enum { LAPS = 1500 };
-	struct hand h;
-	uint32_t last;
-	uint64_t ticks = bits == 1 ? 0 : LAPS;
-
-	hand_init(&h, 1000);
-	last = hand_jumps(&h, 1000, bits == 1 ? 0x10000 : 0x9000);
-	hand_segment(&h, 0x9000, BT_BRANCH_JCC, 0x10000);
-	hand_begin(&h, 0x10000);
-	for (int i = 0; i < LAPS; i++)
-		hand_record(&h, bits, bits == 1 ? last : 0, bits == 1 ? BRANCH_LOG_LOOP : BRANCH_LOG_DIRECT);
-	branch_log_end(h.log, 1, 0x10000 + 16 * 10);
-	branch_log_settle(h.log, &h.ring);
-	assert_in_range(h.ring.next, 1010, 20000); /* of a million and a half */
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 0);
-	assert_int_equal(h.ring.now.tick, 10 + ticks);
-	assert_int_equal(h.ring.now.transfers, bits == 1 ? 2 + 1000 * LAPS + 10 : 10);
-	for (unsigned i = 1; i <= 10; i++)
-		assert_entry(&h, h.ring.next - i, BT_BRANCH_JMP, 0x10000 + (10 - i) * 16 + 7, 0x10000 + (11 - i) * 16);
-	assert_entry(&h, h.ring.next - 11, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC, bits == 1 ? 0x10000 + 999 * 16 + 7 : 0x9007, 0x10000);
-	hand_release(&h);
-}
-
-static void of_far_too_many_branches_the_newest_are_decoded(void **state)
-{
-	(void)state;
-	assert_newest_laps(1);
-	assert_newest_laps(2);
-}
-
-static void one_leg_longer_than_the_limit_is_no_loss(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_init(&h, 100);
-	hand_jumps(&h, 3000, 0x9000);
-	hand_begin(&h, 0x10000);
-	branch_log_end(h.log, 1, 0x9000);
-	branch_log_settle(h.log, &h.ring);
-	assert_int_equal(h.ring.next, 3000);
-	assert_int_equal(h.ring.now.transfers, 3002);
-	hand_release(&h);
-}
-
-static void a_conditional_that_has_no_bit_is_no_way(void **state)
-{
-	struct hand h;
-	struct segment s = {.pc = 0x1000, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JCC};
-
-	(void)state;
-	hand_init(&h, 100);
-	segment_add(h.t, &s);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 2, 0x2000);
-	assert_settled(&h, 11, 0, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
-	hand_release(&h);
-}
-
-static void given_up_damage_leaves_the_counts_of_now(void **state)
-{
-	struct hand h;
-	uint32_t place;
-
-	(void)state;
-	hand_init(&h, 2000);
-	hand_jumps(&h, 1000, 0x9000);
-	place = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x10000);
-	hand_segment(&h, 0x3000, BT_BRANCH_JCC, 0x10000);
-	hand_begin(&h, 0x2000);
-	for (int i = 0; i < 50; i++)
-		hand_record(&h, 1, place, BRANCH_LOG_INDIRECT);
-	branch_log_end(h.log, 1, 0x2000);
-	hand_begin(&h, 0x3000);
-	branch_log_end(h.log, 2, 0x10000 + 16 * 999); /* found when looked for alone */
-	assert_settled(&h, 11, 999, 1);
-	hand_release(&h);
-}
-
-static void transfers_behind_an_unknown_conditional_are_counted_from_it(void **state)
-{
-	struct hand h;
-	uint32_t ret;
-
-	(void)state;
-	hand_init(&h, 100);
-	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
-	hand_begin(&h, 0x1000);
-	hand_record(&h, 8, ret, BRANCH_LOG_INDIRECT);
-	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-	branch_log_end(h.log, 1, 0x1000);
-	assert_settled(&h, 13, 1, 2);
-	hand_release(&h);
-}
-
-static void records_outside_a_stretch_are_a_gap(void **state)
-{
-	struct hand h;
-	uint32_t ret;
-
-	(void)state;
-	hand_init(&h, 100);
-	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 1, 0x1000);
-	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-	branch_log_end(h.log, 1, 0x1000);
-	assert_settled(&h, 10, 2, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
-	hand_release(&h);
-}
-
-static void a_cycle_that_leaves_no_record_ends(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_init(&h, 100);
-	hand_segment(&h, 0x1000, BT_BRANCH_JMP, 0x2000);
-	hand_segment(&h, 0x2000, BT_BRANCH_CALL, 0x1000);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 1, 0x9000);
-	assert_settled(&h, 10, 2, 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 1);
-	hand_release(&h);
-}
-
-/* Each of these records cannot be; what they count is counted, and the next record is whole. */
-static void a_record_that_cannot_be_is_a_gap(void **state)
-{
-	static const struct {
-		struct branch_log_record r;
-		unsigned ticks;
-	} rows[] = {
-		{{0, 1, BRANCH_LOG_INDIRECT}, 0},      {{4, 1, 3}, 2},			  {{4, 1, UINT32_MAX}, 2},
-		{{1, 99, BRANCH_LOG_INDIRECT}, 0},     {{1, SEGMENT_NONE, BRANCH_LOG_LOOP}, 0}, {{8, 1, BRANCH_LOG_INDIRECT}, 3},
-		{{1, 1, BRANCH_LOG_LOOP}, 0},	       {{1, 1, BRANCH_LOG_DIRECT}, 0},	  {{UINT64_MAX, 1, BRANCH_LOG_DIRECT}, 63},
-		{{1, 2, BRANCH_LOG_INDIRECT}, 0}, /* dead */
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct hand h;
-		uint32_t ret, jcc;
-		struct bt_branch stepped = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = 1, .to = 3};
-		size_t gaps;
-
-		hand_init(&h, 100);
-		ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
-		jcc = hand_segment(&h, 0x2000, BT_BRANCH_JCC, 0x1000);
-		hand_segment(&h, 0x3000, BT_BRANCH_RET, 0);
-		segment_kill(h.t, 0x3000, 0x3001);
-		hand_begin(&h, 0x1000);
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-		hand_record(&h, rows[i].r.bits, rows[i].r.segment, rows[i].r.kind);
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT); /* perhaps part of the gap */
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-		hand_record(&h, 1, jcc, BRANCH_LOG_INDIRECT);
-		branch_log_end(h.log, 2, 0x1004);
-		branch_log_branch(h.log, &stepped, false);
-		branch_log_settle(h.log, &h.ring);
-		gaps = count_gaps(&h.ring, BT_GAP_SCRIBBLED);
-		assert_int_equal(gaps, 1);
-		assert_int_equal(h.ring.now.tick, 11 + rows[i].ticks);
-		assert_int_equal(h.ring.now.transfers, 1);
-		assert_entry(&h, h.ring.next - 4, BT_BRANCH_RET, 0x1007, 0x1000);
-		assert_entry(&h, h.ring.next - 3, BT_BRANCH_RET, 0x1007, 0x2000);
-		assert_entry(&h, h.ring.next - 2, BT_BRANCH_JCC, 0x2007, 0x1000);
-		assert_entry(&h, h.ring.next - 1, BT_BRANCH_SYSCALL, 1, 3);
-		hand_release(&h);
-	}
-}
-
-static void a_broken_stretch_is_a_gap_and_ticks_go_on(void **state)
-{
-	struct hand h;
-	uint32_t jcc;
-
-	(void)state;
-	hand_init(&h, 100);
-	jcc = hand_segment(&h, 0x2000, BT_BRANCH_JCC, 0x2000);
-	hand_begin(&h, 0x2000);
-	hand_record(&h, 4, jcc, BRANCH_LOG_DIRECT);
-	branch_log_break(h.log, BT_GAP_DAMAGED);
-	hand_begin(&h, 0x2000);
-	branch_log_end(h.log, 2, 0x2000);
-	assert_settled(&h, 13, 0, 4);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_DAMAGED), 1);
-	hand_release(&h);
-}
-
-static void ticks_that_are_not_known_stay_so(void **state)
-{
-	static const struct ring_state unknown = {.tick = BT_TICKS_UNKNOWN, .transfers = 5};
-	struct hand h;
-	uint32_t jcc;
-
-	(void)state;
-	h.t = segment_table_new();
-	h.log = branch_log_new(20, &unknown, &(struct processor){0});
-	branch_ring_init(&h.ring, 20, &unknown);
-	jcc = hand_segment(&h, 0x2000, BT_BRANCH_JCC, 0x2000);
-	assert_true(branch_log_now(h.log).tick == BT_TICKS_UNKNOWN);
-	assert_int_equal(branch_log_now(h.log).transfers, 5);
-	hand_begin(&h, 0x2000);
-	for (int i = 0; i < 1000; i++)
-		hand_record(&h, 4, jcc, BRANCH_LOG_DIRECT);
-	branch_log_end(h.log, 1, 0x2000);
-	branch_log_settle(h.log, &h.ring);
-	assert_true(h.ring.now.tick == BT_TICKS_UNKNOWN);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_OVERWRITTEN), 1);
-	assert_in_range(h.ring.next, 20, 200);
-	hand_release(&h);
-}
-
-static void a_lowered_log_keeps_its_newest_and_says_why_not_more(void **state)
-{
-	struct hand h;
-	size_t before;
-	uint32_t ret;
-
-	(void)state;
-	hand_init(&h, 1 << 16);
-	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
-	hand_begin(&h, 0x1000);
-	for (int i = 0; i < 50000; i++)
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-	before = branch_log_memory(h.log);
-	branch_log_lower(h.log, 4096);
-	assert_in_range(branch_log_memory(h.log), 1, before / 4);
-	for (int i = 0; i < 100; i++)
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-	branch_log_end(h.log, 1, 0x1000);
-	branch_log_settle(h.log, &h.ring);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_LIMIT), 1);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_OVERWRITTEN), 0);
-	assert_in_range(h.ring.next, 4096, 3 * 4096);
-	assert_int_equal(h.ring.now.transfers, 2 + 50100);
-	hand_release(&h);
-}
-
-static void what_was_only_counted_is_a_gap_and_counts_go_on(void **state)
-{
-	struct hand h;
-	uint32_t ret, jcc;
-
-	(void)state;
-	hand_init(&h, 100);
-	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
-	jcc = hand_segment(&h, 0x2000, BT_BRANCH_JCC, 0x1000);
-	branch_log_count(h.log, 0, 3); /* behind the conditionals before */
-	assert_int_equal(branch_log_now(h.log).transfers, 5);
-	branch_log_count(h.log, 1000, 4);
-	branch_log_count(h.log, 0, 0);
-	assert_int_equal(branch_log_now(h.log).tick, 1010);
-	assert_int_equal(branch_log_now(h.log).transfers, 4);
-	hand_begin(&h, 0x1000);
-	hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-	hand_record(&h, 1, jcc, BRANCH_LOG_INDIRECT);
-	branch_log_arrive(h.log, 2, BRANCH_LOG_DIRECT, 0x1000);
-	branch_log_count(h.log, 7, 0);
-	branch_log_branch(h.log, &(struct bt_branch){.kind = BT_BRANCH_SYSCALL, .flags = 1, .from = 1, .to = 3}, false);
-	assert_settled(&h, 10 + 1000 + 1 + 7, 1, 6);
-	assert_int_equal(count_gaps(&h.ring, BT_GAP_OFF), 2);
-	assert_entry(&h, 1, BT_BRANCH_RET, 0x1007, 0x1000);
-	assert_entry(&h, 3, BT_BRANCH_JCC, 0x2007, 0x1000);
-	hand_release(&h);
-}
-
-static void a_log_of_counts_alone_keeps_them(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_init(&h, 20);
-	for (unsigned i = 0; i < 1000; i++)
-		branch_log_count(h.log, i & 3, 5); /* more than there is room for */
-	assert_settled(&h, 10 + 1500, 5, 2);
-	hand_release(&h);
-}
-
-static void the_generation_of_a_stretch_outlives_its_begin(void **state)
-{
-	struct hand h;
-	uint32_t ret;
-
-	(void)state;
-	hand_init(&h, 20);
-	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
-	hand_begin(&h, 0x1000);
-	for (int i = 0; i < 1000; i++)
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-	branch_log_end(h.log, 1, 0x1000);
-	segment_kill(h.t, 1, 2);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 1, 0x1000);
-	assert_int_equal(branch_log_oldest_generation(h.log, h.t), 0);
-	hand_release(&h);
-}
-
-static void the_oldest_generation_is_that_of_the_oldest_stretch(void **state)
-{
-	struct hand h;
-	struct segment_table *other = segment_table_new();
-
-	(void)state;
-	hand_init(&h, 100);
-	assert_int_equal(branch_log_oldest_generation(h.log, h.t), UINT32_MAX);
-	segment_kill(h.t, 1, 2);
-	segment_kill(h.t, 1, 2);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 1, 0x1000);
-	segment_kill(h.t, 1, 2);
-	hand_begin(&h, 0x1000);
-	branch_log_end(h.log, 1, 0x1000);
-	assert_int_equal(branch_log_oldest_generation(h.log, h.t), 2);
-	assert_int_equal(branch_log_oldest_generation(h.log, other), UINT32_MAX);
-	branch_log_settle(h.log, &h.ring);
-	assert_int_equal(branch_log_oldest_generation(h.log, h.t), UINT32_MAX);
-	segment_table_free(other);
-	hand_release(&h);
-}
-
-static void many_short_stretches_crowd_the_log_before_it_loses_any(void **state)
-{
-	struct hand h;
-	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = 0x1000, .to = 0x1002};
-
-	(void)state;
-	hand_init(&h, 1000);
-	for (int i = 0; i < 5000; i++) {
-		hand_begin(&h, 0x1000);
-		branch_log_end(h.log, 1, 0x1000);
-		branch_log_branch(h.log, &b, false);
-		if (branch_log_crowded(h.log))
-			branch_log_settle(h.log, &h.ring);
-	}
-	branch_log_settle(h.log, &h.ring);
-	assert_int_equal(h.ring.next, 5000);
-	assert_int_equal(h.ring.now.transfers, 5002);
-	hand_release(&h);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(settling_gives_what_a_random_program_did, make_arrays, free_arrays),
 		cmocka_unit_test_setup_teardown(damaged_records_do_no_harm_to_later_ones, make_arrays, free_arrays),
-		cmocka_unit_test(laps_of_a_silent_cycle_are_counted),
-		cmocka_unit_test(a_checkpoint_behind_a_checkpoint_is_a_lap_on),
-		cmocka_unit_test(a_stretch_without_code_that_goes_nowhere_is_no_gap),
-		cmocka_unit_test(an_indirect_jump_into_its_own_segment_is_an_arrival),
-		cmocka_unit_test(a_checkpoint_may_lie_in_the_middle_of_a_segment),
-		cmocka_unit_test(an_indirect_branch_to_code_not_known_is_the_last_entry),
-		cmocka_unit_test(a_leg_of_many_branches_is_whole),
-		cmocka_unit_test(a_leg_of_many_branches_to_another_place_is_whole),
-		cmocka_unit_test(damaged_records_use_up_the_long_legs_but_no_short_ones),
-		cmocka_unit_test(a_silent_cycle_in_vain_costs_one_lap),
-		cmocka_unit_test(of_far_too_many_branches_the_newest_are_decoded),
-		cmocka_unit_test(one_leg_longer_than_the_limit_is_no_loss),
-		cmocka_unit_test(a_conditional_that_has_no_bit_is_no_way),
-		cmocka_unit_test(given_up_damage_leaves_the_counts_of_now),
-		cmocka_unit_test(transfers_behind_an_unknown_conditional_are_counted_from_it),
-		cmocka_unit_test(records_outside_a_stretch_are_a_gap),
-		cmocka_unit_test(a_lowered_log_keeps_its_newest_and_says_why_not_more),
-		cmocka_unit_test(what_was_only_counted_is_a_gap_and_counts_go_on),
-		cmocka_unit_test(a_log_of_counts_alone_keeps_them),
-		cmocka_unit_test(the_generation_of_a_stretch_outlives_its_begin),
-		cmocka_unit_test(a_cycle_that_leaves_no_record_ends),
-		cmocka_unit_test(a_record_that_cannot_be_is_a_gap),
-		cmocka_unit_test(a_broken_stretch_is_a_gap_and_ticks_go_on),
-		cmocka_unit_test(ticks_that_are_not_known_stay_so),
-		cmocka_unit_test(the_oldest_generation_is_that_of_the_oldest_stretch),
-		cmocka_unit_test(many_short_stretches_crowd_the_log_before_it_loses_any),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

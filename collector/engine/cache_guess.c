@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the indirect branches of a program lead, and guesses from that. */
+#include <stdlib.h>
+
+#include "collector/engine/engine_private.h"
+
+/* How sure one is to be. */
+struct caution {
+	uint64_t ticks, ticks_most; /* from one look to the next: at first; each time twice that, up to */
+	size_t entries; /* of the history, at each look */
+	size_t visits;	/* of a branch among them, at least */
+	uint64_t pays;	/* a guess does after so many */
+	size_t worth;	/* percent of all branches that could be guessed: with fewer there is no guess */
+	size_t share;	/* percent of the branch's visits that lead where it will be guessed to */
+	size_t share_left; /* fewer, and the guess goes */
+	uint32_t wrong; /* ... so often at most: then the branch has no guess any more */
+};
+
+static const struct caution cautious = {1 << 20, 1 << 25, 1 << 15, 16, 1 << 14, 6, 70, 50, 2}, eager = {16, 16, 256, 1, 0, 0, 1, 50, 8};
+
+enum {
+	GUESSES_AT_ONCE = 512,
+};
+
+static const struct caution *caution_of(const struct backend *b) { return b->guess_eagerly ? &eager : &cautious; }
+
+struct visit {
+	uint64_t from, to;
+};
+
+struct sample {
+	const struct caution *caution;
+	size_t visits; /* of a branch, from which on a guess pays, if all goes on for as long as it went */
+	struct visit *list;
+	size_t count;
+	uint64_t seen; /* branches of any kind */
+};
+
+static void add_visits(void *arg, const struct bt_branch *entries, size_t n)
+{
+	struct sample *s = arg;
+
+	s->seen += n;
+	for (size_t i = 0; i < n && s->count < s->caution->entries; i++)
+		if (entries[i].kind == BT_BRANCH_RET || entries[i].kind == BT_BRANCH_IJMP || entries[i].kind == BT_BRANCH_ICALL)
+			s->list[s->count++] = (struct visit){entries[i].from, entries[i].to};
+}
+
+static int by_branch(const void *a, const void *b)
+{
+	const struct visit *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* One branch of the sample. */
+struct site {
+	uint64_t from, to; /* to: where most of its visits lead, so many: */
+	size_t most, visits;
+	size_t first; /* in the list */
+};
+
+/* The site whose visits begin at number `first`. */
+static struct site site_at(const struct sample *s, size_t first)
+{
+	struct site site = {.from = s->list[first].from, .first = first};
+	size_t i = first, next;
+
+	for (; i < s->count && s->list[i].from == site.from; i = next) {
+		for (next = i; next < s->count && s->list[next].from == site.from && s->list[next].to == s->list[i].to; next++)
+			;
+		if (next - i > site.most) {
+			site.most = next - i;
+			site.to = s->list[i].to;
+		}
+	}
+	site.visits = i - first;
+	return site;
+}
+
+static size_t visits_to(const struct sample *s, const struct site *site, uint64_t to)
+{
+	size_t n = 0;
+
+	for (size_t i = site->first; i < site->first + site->visits; i++)
+		n += s->list[i].to == to;
+	return n;
+}
+
+static bool is_promising(const struct sample *s, const struct site *site)
+{
+	return site->visits >= s->visits && site->most * 100 >= site->visits * s->caution->share;
+}
+
+/* Whether so much could be guessed that it is worth the trouble. */
+static bool is_worth_it(const struct sample *s)
+{
+	size_t promising = 0;
+
+	for (size_t i = 0; i < s->count;) {
+		struct site site = site_at(s, i);
+
+		promising += is_promising(s, &site) ? site.most : 0;
+		i += site.visits;
+	}
+	return promising * 100 >= s->seen * s->caution->worth;
+}
+
+/* A guess that is mostly wrong goes. */
+static bool take_back(struct code_cache *c, const struct sample *s, const struct site *site, const struct guess *old)
+{
+	struct guess guess = *old;
+
+	if (site->visits < s->caution->visits || visits_to(s, site, old->to) * 100 >= site->visits * s->caution->share_left)
+		return false;
+	guess.to = 0;
+	guess.wrong++;
+	return code_cache_guess(c, &guess);
+}
+
+/* Whether a guess was made or taken back. */
+static bool look_at(struct code_cache *c, const struct code_source *source, const struct sample *s, const struct site *site, bool worth_it)
+{
+	const struct guess *old = guesses_get(&c->guesses, site->from);
+	uint32_t wrong = old ? old->wrong : 0;
+	struct guess guess;
+
+	if (old && old->to)
+		return take_back(c, s, site, old);
+	if (!worth_it || wrong >= s->caution->wrong || !is_promising(s, site) || !translator_may_guess(c, source, site->from, site->to, &guess))
+		return false;
+	guess.wrong = wrong;
+	return code_cache_guess(c, &guess);
+}
+
+bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es)
+{
+	const struct engine_task *et = task->backend;
+	uint64_t tick = task->log && !es->cache->ticks ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
+
+	return tick != BT_TICKS_UNKNOWN && tick - et->guessed_tick >= (es->guess_wait ? es->guess_wait : caution_of(b)->ticks) &&
+	       es->cache->users == 1 && !es->cache->busy && !engine_space_is_busy(es, task);
+}
+
+void cache_guess(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source)
+{
+	const struct caution *caution = caution_of(b);
+	struct engine_task *et = task->backend;
+	struct sample s = {.caution = caution, .list = malloc(caution->entries * sizeof *s.list)};
+	size_t made = 0;
+	bool worth_it;
+
+	et->guessed_tick = branch_log_tick(task->log);
+	es->guess_wait = !es->guess_wait ? caution->ticks : es->guess_wait < caution->ticks_most ? 2 * es->guess_wait : es->guess_wait;
+	if (!s.list)
+		return;
+	s.visits = caution->pays * caution->entries / (et->guessed_tick | 1);
+	if (s.visits < caution->visits)
+		s.visits = caution->visits;
+	branch_log_look(task->log, caution->entries, add_visits, &s);
+	qsort(s.list, s.count, sizeof *s.list, by_branch);
+	worth_it = is_worth_it(&s);
+	for (size_t i = 0; i < s.count && made < GUESSES_AT_ONCE;) {
+		struct site site = site_at(&s, i);
+
+		made += look_at(es->cache, source, &s, &site, worth_it);
+		i += site.visits;
+	}
+	free(s.list);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/guesses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST_CAP = 256,
+	CAP_MAX = 1 << 16,
+};
+
+static uint32_t hash(uint64_t from) { return (uint32_t)(from * 0x9e3779b97f4a7c15u >> 32); }
+
+/* Where the branch is, or would be. There is a free place. */
+static struct guess *place_of(const struct guesses *g, uint64_t from)
+{
+	uint32_t i = hash(from) & (g->cap - 1);
+
+	while (g->list[i].from && g->list[i].from != from)
+		i = (i + 1) & (g->cap - 1);
+	return &g->list[i];
+}
+
+struct guess *guesses_get(const struct guesses *g, uint64_t from)
+{
+	struct guess *found = g->cap && from ? place_of(g, from) : NULL;
+
+	return found && found->from ? found : NULL;
+}
+
+uint64_t guesses_find(const struct guesses *g, uint64_t from)
+{
+	const struct guess *found = guesses_get(g, from);
+
+	return found ? found->to : 0;
+}
+
+static bool grow(struct guesses *g)
+{
+	struct guesses grown = *g;
+
+	if (g->count < g->cap / 2)
+		return true;
+	grown.cap = g->cap ? 2 * g->cap : FIRST_CAP;
+	if (grown.cap > CAP_MAX)
+		return false;
+	grown.list = calloc(grown.cap, sizeof *grown.list);
+	if (!grown.list)
+		return false;
+	for (uint32_t i = 0; i < g->cap; i++)
+		if (g->list[i].from)
+			*place_of(&grown, g->list[i].from) = g->list[i];
+	free(g->list);
+	*g = grown;
+	return true;
+}
+
+static void note_pages(struct guesses *g, uint64_t start, uint64_t end)
+{
+	for (uint64_t page = start >> GUESS_PAGE_BITS; page <= (end - 1) >> GUESS_PAGE_BITS; page++)
+		g->pages[page / 64 % 64] |= 1ull << page % 64;
+}
+
+/* Code that changes often is looked at often: mostly there is nothing. */
+static bool may_rest_on(const struct guesses *g, uint64_t start, uint64_t end)
+{
+	uint64_t first = start >> GUESS_PAGE_BITS, last = (end - 1) >> GUESS_PAGE_BITS;
+
+	if (!g->count || start >= end)
+		return false;
+	if (last - first >= 64)
+		return true;
+	for (uint64_t page = first; page <= last; page++)
+		if (g->pages[page / 64 % 64] >> page % 64 & 1)
+			return true;
+	return false;
+}
+
+bool guesses_put(struct guesses *g, const struct guess *guess)
+{
+	struct guess *at;
+
+	if (!guess->from || !grow(g))
+		return false;
+	at = place_of(g, guess->from);
+	g->count += !at->from;
+	*at = *guess;
+	note_pages(g, guess->from, guess->from + guess->len);
+	for (size_t i = 0; i < guess->span_count; i++)
+		note_pages(g, guess->spans[i].start, guess->spans[i].end);
+	return true;
+}
+
+static bool rests_on(const struct guess *g, uint64_t start, uint64_t end)
+{
+	if (g->from < end && start < g->from + g->len)
+		return true;
+	for (size_t i = 0; i < g->span_count; i++)
+		if (g->spans[i].start < end && start < g->spans[i].end)
+			return true;
+	return false;
+}
+
+struct guess *guesses_next(const struct guesses *g, uint64_t start, uint64_t end, uint32_t *i)
+{
+	if (!may_rest_on(g, start, end))
+		return NULL;
+	for (; *i < g->cap; ++*i)
+		if (g->list[*i].to && rests_on(&g->list[*i], start, end))
+			return &g->list[*i];
+	return NULL;
+}
+
+bool guesses_copy(struct guesses *to, const struct guesses *from)
+{
+	*to = *from;
+	if (!from->cap)
+		return true;
+	to->list = malloc(from->cap * sizeof *to->list);
+	if (!to->list) {
+		*to = (struct guesses){0};
+		return false;
+	}
+	memcpy(to->list, from->list, from->cap * sizeof *to->list);
+	return true;
+}
+
+void guesses_release(struct guesses *g)
+{
+	free(g->list);
+	*g = (struct guesses){0};
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Guesses of where indirect branches lead, and the code that they rest on. */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "collector/engine/chain_template.h"
+#include "collector/engine/guesses.h"
+
+enum {
+	PAGE = 4096,
+	PAGES = 4, /* of the program; the last one can change at any time */
+	MANY = 3000,
+};
+
+#define AT 0x5555550de000u
+
+static const struct processor processor;
+
+struct program {
+	uint8_t bytes[PAGES * PAGE];
+};
+
+static size_t read_program(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	const struct program *p = arg;
+
+	if (addr < AT || addr - AT >= sizeof p->bytes)
+		return 0;
+	n = n < sizeof p->bytes - (addr - AT) ? n : sizeof p->bytes - (addr - AT);
+	memcpy(bytes, p->bytes + (addr - AT), n);
+	return n;
+}
+
+static const uint8_t *fixed_page(void *arg, uint64_t addr)
+{
+	const struct program *p = arg;
+
+	return addr < AT || addr - AT >= (PAGES - 1) * PAGE ? NULL : p->bytes + ((addr - AT) & ~(uint64_t)(PAGE - 1));
+}
+
+static bool is_mutable(void *arg, uint64_t addr)
+{
+	(void)arg;
+	return addr - AT >= (PAGES - 1) * PAGE;
+}
+
+/* Nothing but nops and these pieces. */
+static void write_program(struct program *p)
+{
+	static const struct {
+		size_t at;
+		uint8_t bytes[5];
+		size_t len;
+	} pieces[] = {
+		{0x10, {0xc3}, 1},			 /* ret */
+		{0x20, {0x74, 0x00}, 2},		 /* je onwards */
+		{0x30, {0xe9, 0xdb, 0xff, 0xff, 0xff}, 5}, /* jmp to 10 */
+		{0x40, {0xff, 0xe0}, 2},		 /* jmp *rax */
+		{0x50, {0xe8, 0xab, 0x0f, 0x00, 0x00}, 5}, /* call 1000 */
+		{0x60, {0x90, 0xc2, 0x10, 0x00}, 4},	 /* ret $16 */
+		{0x100, {0x0f, 0xa2}, 2},		 /* cpuid: not for the cache */
+		{0x1000, {0x90, 0x74, 0x00}, 3},	 /* je */
+		{PAGE * 3 - 32, {0x74, 0x00}, 2},	 /* je, near the end of what is fixed */
+		{PAGE * 3 - 8, {0x74, 0x00}, 2},	 /* je: whether it is one what comes behind might say */
+	};
+
+	memset(p->bytes, 0x90, sizeof p->bytes);
+	for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+		memcpy(p->bytes + pieces[i].at, pieces[i].bytes, pieces[i].len);
+}
+
+struct world {
+	struct program program;
+	struct code_source source;
+	struct code_cache *cache;
+};
+
+static struct world *world_new(void)
+{
+	struct world *w = calloc(1, sizeof *w);
+
+	assert_non_null(w);
+	write_program(&w->program);
+	w->source = (struct code_source){.read = read_program, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &w->program};
+	w->cache = code_cache_new(&processor);
+	assert_non_null(w->cache);
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	code_cache_put(w->cache);
+	free(w);
+}
+
+static bool may_guess(struct world *w, uint64_t from, uint64_t to, struct guess *g)
+{
+	return translator_may_guess(w->cache, &w->source, AT + from, to ? AT + to : 0, g);
+}
+
+static void make_guess(struct world *w, uint64_t from, uint64_t to)
+{
+	struct guess g;
+
+	assert_true(may_guess(w, from, to, &g));
+	assert_true(code_cache_guess(w->cache, &g));
+}
+
+static void each_branch_has_its_own(void **state)
+{
+	struct guesses g = {0}, copy;
+
+	(void)state;
+	assert_int_equal(guesses_find(&g, 5), 0);
+	assert_null(guesses_get(&g, 0));
+	for (uint64_t i = 1; i <= MANY; i++)
+		assert_true(guesses_put(&g, &(struct guess){.from = i << 8, .to = i, .len = 1}));
+	assert_true(guesses_put(&g, &(struct guess){.from = 7 << 8, .to = 0, .len = 1, .wrong = 1}));
+	assert_true(guesses_copy(&copy, &g));
+	guesses_release(&g);
+	assert_int_equal(guesses_find(&g, 1 << 8), 0);
+	for (uint64_t i = 1; i <= MANY; i++)
+		assert_int_equal(guesses_find(&copy, i << 8), i == 7 ? 0 : i);
+	assert_int_equal(guesses_get(&copy, 7 << 8)->wrong, 1);
+	assert_int_equal(copy.count, MANY);
+	assert_null(guesses_get(&copy, 1));
+	guesses_release(&copy);
+}
+
+/* How many guesses rest on [start, end). */
+static unsigned resting(const struct guesses *g, uint64_t start, uint64_t end)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; guesses_next(g, start, end, &i); i++)
+		n++;
+	return n;
+}
+
+static void they_are_found_by_the_code_they_rest_on(void **state)
+{
+	struct guesses g = {0};
+
+	(void)state;
+	assert_int_equal(resting(&g, 0, UINT64_MAX), 0);
+	assert_true(guesses_put(&g, &(struct guess){.from = 0x10ffe, .to = 1, .len = 4, .spans = {{0x20000, 0x20010}, {0x41ff0, 0x43010}},
+						    .span_count = 2}));
+	assert_true(guesses_put(&g, &(struct guess){.from = 0x50000, .to = 1, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
+	assert_true(guesses_put(&g, &(struct guess){.from = 0x60000, .to = 0, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
+	assert_int_equal(resting(&g, 0, UINT64_MAX), 2);
+	assert_int_equal(resting(&g, 0x10000, 0x10ffe), 0);
+	assert_int_equal(resting(&g, 0x10000, 0x10fff), 1);
+	assert_int_equal(resting(&g, 0x11001, 0x11002), 1);
+	assert_int_equal(resting(&g, 0x11002, 0x12000), 0);
+	assert_int_equal(resting(&g, 0x2000f, 0x20010), 2);
+	assert_int_equal(resting(&g, 0x20010, 0x20011), 1);
+	assert_int_equal(resting(&g, 0x42800, 0x42801), 1);
+	assert_int_equal(resting(&g, 0x43010, 0x50000), 0);
+	assert_int_equal(resting(&g, 0x43010, 0x50001), 1);
+	assert_int_equal(resting(&g, 0x20000, 0x20000), 0);
+	guesses_release(&g);
+}
+
+static void none_closes_a_cycle_without_a_conditional(void **state)
+{
+	struct world *w = world_new();
+	struct guess g;
+
+	(void)state;
+	assert_true(may_guess(w, 0x10, 0x11, &g)); /* to the conditional at 20 */
+	assert_int_equal(g.len, 1);
+	assert_int_equal(g.span_count, 1);
+	assert_int_equal(g.spans[0].start, AT + 0x11);
+	assert_int_equal(g.spans[0].end, AT + 0x22);
+	assert_false(may_guess(w, 0x10, 0x10, &g));
+	assert_false(may_guess(w, 0x10, 0x08, &g));
+	assert_false(may_guess(w, 0x10, 0x28, &g)); /* by the jump back */
+	assert_true(may_guess(w, 0x10, 0x31 + 4, &g)); /* to a branch that leaves a record */
+	make_guess(w, 0x40, 0x44);		       /* ... no more: on by the call, to a conditional */
+	assert_true(may_guess(w, 0x10, 0x35, &g));
+	assert_int_equal(g.span_count, 3);
+	make_guess(w, 0x40, 0x24);		   /* ... and now back */
+	assert_false(may_guess(w, 0x10, 0x35, &g));
+	assert_false(may_guess(w, 0x61, 0x200, &g)); /* too far */
+	world_free(w);
+}
+
+static void all_lies_on_pages_that_do_not_change(void **state)
+{
+	struct world *w = world_new();
+	struct guess g;
+
+	(void)state;
+	assert_false(may_guess(w, 0x10, 0, &g));
+	assert_false(may_guess(w, 0x11, 0x21, &g)); /* no branch */
+	assert_false(may_guess(w, 0x20, 0x11, &g)); /* a conditional */
+	assert_false(may_guess(w, 0x50, 0x11, &g)); /* a direct call */
+	assert_false(may_guess(w, 0x10, 0xf8, &g)); /* to what is not for the cache */
+	assert_false(may_guess(w, 0x10, PAGES * PAGE, &g));
+	assert_false(may_guess(w, 0x10, (PAGES - 1) * PAGE, &g));
+	assert_true(may_guess(w, 0x10, (PAGES - 1) * PAGE - 34, &g));
+	assert_false(may_guess(w, 0x10, (PAGES - 1) * PAGE - 8, &g));
+	world_free(w);
+}
+
+static const struct segment *now_at(const struct world *w, uint64_t pc)
+{
+	return segment_at(w->cache->segments, AT + pc, segment_generation(w->cache->segments));
+}
+
+static void segments_and_chains_have_them_from_then_on(void **state)
+{
+	struct world *w = world_new();
+	uint32_t old, generation, guessed;
+	const struct cache_exit *x;
+
+	(void)state;
+	old = translator_translate(w->cache, &w->source, AT + 0x8, true);
+	assert_int_equal(now_at(w, 0x8)->to, 0);
+	generation = segment_generation(w->cache->segments);
+	make_guess(w, 0x10, 0x11);
+	assert_true(w->cache->chains[old].dead);
+	assert_null(now_at(w, 0x8));
+	assert_false(segment_has_guess(segment_at(w->cache->segments, AT + 0x8, generation)));
+	guessed = translator_translate(w->cache, &w->source, AT + 0x8, true);
+	assert_true(segment_has_guess(now_at(w, 0x8)));
+	assert_int_equal(now_at(w, 0x8)->to, AT + 0x11);
+	x = &w->cache->exits[w->cache->chains[guessed].exit_first + 1]; /* behind that of the entry */
+	assert_int_equal(x->kind, EXIT_LINK);
+	assert_int_equal(x->target, AT + 0x11);
+	/* What changes behind the guess takes it away. */
+	assert_false(code_cache_drop(w->cache, AT + 0x22, AT + 0x30));
+	assert_int_equal(guesses_find(&w->cache->guesses, AT + 0x10), AT + 0x11);
+	code_cache_drop(w->cache, AT + 0x21, AT + 0x22);
+	assert_int_equal(guesses_find(&w->cache->guesses, AT + 0x10), 0);
+	assert_true(w->cache->chains[guessed].dead);
+	assert_null(now_at(w, 0x8));
+	world_free(w);
+}
+
+static void templates_have_none(void **state)
+{
+	struct template_maker *maker = template_maker_new(&processor);
+	struct world *w = world_new();
+	struct buf bytes = {0};
+	bool half;
+
+	(void)state;
+	assert_non_null(maker);
+	assert_true(template_make(maker, &w->source, AT + 0x8, true, &bytes));
+	make_guess(w, 0x10, 0x11);
+	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &half), CHAIN_NONE);
+	assert_false(half);
+	code_cache_drop(w->cache, AT + 0x11, AT + 0x12);
+	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &half), CHAIN_NONE);
+	buf_release(&bytes);
+	template_maker_free(maker);
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_branch_has_its_own),
+		cmocka_unit_test(they_are_found_by_the_code_they_rest_on),
+		cmocka_unit_test(none_closes_a_cycle_without_a_conditional),
+		cmocka_unit_test(all_lies_on_pages_that_do_not_change),
+		cmocka_unit_test(segments_and_chains_have_them_from_then_on),
+		cmocka_unit_test(templates_have_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
