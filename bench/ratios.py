@@ -24,6 +24,7 @@ BTREC = os.path.join(BUILD, "btrec")
 
 
 FIRST_TIME = "engine, first time"
+PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
 LEARNING = 3 # times: where a program went; which chains it needs, and those themselves; what was not seen then
 
 
@@ -68,6 +69,7 @@ def workloads(folder):
         ("dd bs=1", "dd if=/dev/zero bs=1 count=%d status=none | md5sum" % amount(500000)),
         ("find | sort | wc", "find /usr/share /usr/include -type f | sort | wc -l" if not SHORT else "find /usr/include -type f | sort | wc -l"),
         ("four threads with mutexes", "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
+        ("four threads" + PARALLEL, "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
     ]
 
 
@@ -156,6 +158,16 @@ def wanted(name):
     return not words or any(w in name for w in words)
 
 
+def has_cell(name, column):
+    if name.endswith(PARALLEL):
+        return column in ("native", "engine", "engine, ticks")
+    return column != FIRST_TIME or name.startswith("start")
+
+
+def parallel(front):
+    return [*front[:2], "--parallel", *front[2:]] if front else front
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="btrec-ratios.")
     os.mkdir(os.path.join(folder, "cache"))
@@ -170,9 +182,9 @@ def main():
             for name, command in loads + starts:
                 right = None
                 for column, front in columns:
-                    if column == FIRST_TIME and not name.startswith("start"):
+                    if not has_cell(name, column):
                         continue
-                    cpu, wall, said = measure(front, command, folder, column)
+                    cpu, wall, said = measure(parallel(front) if name.endswith(PARALLEL) else front, command, folder, column)
                     right = said if column == "native" else right
                     if said != right:
                         print("%s under %s: another output or status than natively" % (name, column), file=sys.stderr)
@@ -196,15 +208,19 @@ def show(columns, loads, starts, times):
     for name, _ in loads:
         line = (cell + " %9.0f ms") % (name, 1000 * median(times, name, "native", 0))
         for column in others:
+            if not has_cell(name, column):
+                line += " %16s" % ""
+                continue
             ratios = [median(times, name, column, i) / median(times, name, "native", i) for i in (0, 1)]
             line += " %16s" % ("%.2f (%.2f)" % tuple(ratios))
-        print(line)
+        print(line.rstrip())
+    loads = [row for row in loads if not row[0].endswith(PARALLEL)]
     if loads:
         line = (cell + " %12s") % ("geometric mean", "")
         for column in others:
             ratios = [median(times, name, column, 0) / median(times, name, "native", 0) for name, _ in loads]
             line += " %16s" % ("%.2f" % math.exp(sum(map(math.log, ratios)) / len(ratios)))
-        print(line)
+        print(line.rstrip())
     if starts:
         print("Start-up, ms of CPU (wall)")
         print((cell + " %12s") % ("", "native") + "".join(" %18s" % c for c in at_start))
@@ -212,7 +228,7 @@ def show(columns, loads, starts, times):
         line = (cell + " %12s") % (name, "%.1f (%.1f)" % tuple(1000 * median(times, name, "native", i) for i in (0, 1)))
         for column in at_start:
             line += " %18s" % ("%.1f (%.1f)" % tuple(1000 * median(times, name, column, i) for i in (0, 1)))
-        print(line)
+        print(line.rstrip())
     print("medians of %d interleaved rounds; %d CPUs, %s%s" % (ROUNDS, os.cpu_count(), os.uname().release, "; short" if SHORT else ""))
 
 

@@ -3,6 +3,9 @@
 # --parallel: threads under the engine run side by side. Programs that look themselves whether what they share is right
 # (programs/parallel.c), and histories that the code bears out, task by task.
 import os
+import re
+import shutil
+import signal
 import subprocess
 
 from e2e import *
@@ -11,8 +14,9 @@ CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
 KEEP = ["--snap-exit", "always", "--history", "50000"]
 QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings descriptors children signalled faulted
-one-call unmapped mapped-over rewritten rewritten-elsewhere""".split()
+one-call unmapped mapped-over rewritten rewritten-elsewhere left-running execed alone""".split()
 CRASHES = ["crashes", "crash-at-once"]
+ENDLESS = ["goes-on"]
 
 
 def program():
@@ -120,9 +124,141 @@ def crashes():
         history_holds(recorded.trace)
 
 
+@case("what each thread did is what it does when it is stepped")
+def as_stepped():
+    def of_threads(options):
+        recorded = record([built, "alone"], [*options, "--deterministic", "--snap-exit", "always"])
+        equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end")
+        rows = {}
+        for task, _, kind, taken, source, target in branches(recorded.trace):
+            if task > 1 and start <= source < end:
+                rows.setdefault(task, []).append((kind, taken, source, target))
+        return rows
+
+    built = build("parallel.c", "-pthread", "-mcx16", *STATIC, name="parallel-static")
+    listing = subprocess.run(["nm", "-S", built], stdout=subprocess.PIPE, check=True).stdout.decode()
+    found = re.search(r"^([0-9a-f]+) ([0-9a-f]+) t steer$", listing, re.M)
+    start = int(found.group(1), 16)
+    end = start + int(found.group(2), 16)
+    stepped, here = of_threads(["--backend", "step"]), of_threads(OPTIONS)
+    equal((len(stepped), sorted(map(len, stepped.values()))[0] > 1000), (4, True), "threads that are stepped, with enough branches")
+    equal(sorted(here.values()), sorted(stepped.values()), "branches of the threads")
+
+
+@case("a snapshot of threads that run and wait, asked for; then a signal ends them")
+def asked_for():
+    trace = fresh("trace")
+    recorder = start([BTREC, "run", "-q", "-o", trace, *OPTIONS, "--history", "50000", "--", program(), "goes-on"], cwd=TMP)
+    equal(recorder.stdout.readline(), b"goes on\n", "what the program says")
+    below = recorder_of(recorder)
+    with open("/proc/%d/task/%d/children" % (below, below)) as file:
+        pid = int(file.read().split()[0])
+    for _ in range(2):
+        result = execute([BTREC, "snap", str(pid)])
+        equal((result.status, result.err), (0, b""), "snap")
+    os.kill(pid, signal.SIGTERM)
+    equal(recorder.wait(TIMEOUT), -signal.SIGTERM, "end")
+    seen = report(trace)
+    equal([s["kind"] for s in seen["snapshots"]].count("request"), 2, "snapshots asked for")
+    equal(len(seen["threads"]), 5, "threads")
+    equal(seen["verdict"]["state"], "consistent", "verdict")
+    history_holds(trace)
+
+
+@case("threads that run and wait are killed")
+def killed():
+    recorder = start([BTREC, "run", "-q", "-o", fresh("trace"), *OPTIONS, "--", program(), "goes-on"], cwd=TMP)
+    equal(recorder.stdout.readline(), b"goes on\n", "what the program says")
+    below = recorder_of(recorder)
+    with open("/proc/%d/task/%d/children" % (below, below)) as file:
+        pid = int(file.read().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    equal(recorder.wait(TIMEOUT), -signal.SIGKILL, "end")
+    equal(recorder.stderr.read(), b"", "what btrec says")
+
+
+def need(name):
+    if not shutil.which(name):
+        raise Skip(name + " is not installed")
+
+
+@case("node: a worker thread, timers, many small objects")
+def node():
+    need("node")
+    script = os.path.join(fresh_dir("node"), "a.js")
+    with open(script, "w") as file:
+        file.write("""
+const { Worker, isMainThread, parentPort, workerData } = require("worker_threads");
+function work(n) {
+  let o = {};
+  for (let i = 0; i < n; i++) o["k" + i % 997] = (o["k" + i % 997] || 0) + i;
+  return Object.values(o).reduce((a, b) => a + b, 0);
+}
+if (isMainThread) {
+  let left = 2, sum = 0;
+  for (let i = 0; i < 2; i++)
+    new Worker(__filename, { workerData: 20000 + i }).on("message", m => { sum += m; if (!--left) console.log(sum); });
+  setTimeout(() => {}, 1);
+  work(20000);
+} else parentPort.postMessage(work(workerData));
+""")
+    same_as_native(["node", script], ["-q", *OPTIONS])
+
+
+@case("java: threads of a pool, and the collector's")
+def java():
+    need("java")
+    need("javac")
+    folder = fresh_dir("java")
+    with open(os.path.join(folder, "A.java"), "w") as file:
+        file.write("""
+import java.util.*; import java.util.concurrent.*;
+public class A { public static void main(String[] a) throws Exception {
+  ExecutorService pool = Executors.newFixedThreadPool(3);
+  List<Future<Long>> all = new ArrayList<>();
+  ConcurrentHashMap<Integer, Long> map = new ConcurrentHashMap<>();
+  for (int i = 0; i < 12; i++) { final int n = i; all.add(pool.submit(() -> { long s = 0;
+    for (int k = 0; k < 20000; k++) { s = s * 31 + (k ^ n); map.merge(k % 101, 1L, Long::sum); } return s; })); }
+  long t = 0; for (Future<Long> f : all) t += f.get(); pool.shutdown(); System.gc();
+  System.out.println(t + " " + map.values().stream().mapToLong(x -> x).sum()); } }
+""")
+    equal(subprocess.run(["javac", "A.java"], cwd=folder).returncode, 0, "javac")
+    same_as_native(["java", "-cp", folder, "A"], ["-q", *OPTIONS], timeout=240)
+
+
+@case("Go: goroutines, a mutex, the collector")
+def go():
+    need("go")
+    folder = fresh_dir("go")
+    with open(os.path.join(folder, "a.go"), "w") as file:
+        file.write("""
+package main
+import ("fmt"; "runtime"; "sync")
+func main() {
+	runtime.GOMAXPROCS(4)
+	var m sync.Mutex
+	var all sync.WaitGroup
+	n, s := 0, make([][]byte, 8)
+	for i := range s {
+		all.Add(1)
+		go func(i int) {
+			defer all.Done()
+			for k := 0; k < 5000; k++ { m.Lock(); n += i; m.Unlock(); if k%100 == 0 { s[i] = make([]byte, 10000) } }
+		}(i)
+	}
+	all.Wait()
+	runtime.GC()
+	fmt.Println(n, len(s[7]))
+}
+""")
+    made = subprocess.run(["go", "build", "-o", "a", "a.go"], cwd=folder, env=dict(os.environ, HOME=folder, GO111MODULE="off"))
+    equal(made.returncode, 0, "go build")
+    same_as_native([os.path.join(folder, "a")], ["-q", *OPTIONS])
+
+
 @case("side by side: every case is tried")
 def all_tried():
-    equal(sorted(native([program()]).out.decode().split()), sorted(QUIET + CRASHES), "cases")
+    equal(sorted(native([program()]).out.decode().split()), sorted(QUIET + CRASHES + ENDLESS), "cases")
 
 
 main()

@@ -656,6 +656,107 @@ static long children(void)
 	return wrong;
 }
 
+/* ---- The end, while others run and wait ---- */
+
+static int never[2];
+
+static void *wait_for_ever(void *arg)
+{
+	struct worker *w = arg;
+	char byte;
+
+	lived++;
+	switch (w->number % 4) {
+	case 0:
+		return spin_until_done(NULL);
+	case 1:
+		return (void *)(uintptr_t)read(never[0], &byte, 1);
+	case 2:
+		pthread_mutex_lock(&mutex);
+		for (;;)
+			pthread_cond_wait(&changed, &mutex);
+	default:
+		for (;;)
+			usleep(100);
+	}
+	return NULL;
+}
+
+static void start_waiting(struct worker *w)
+{
+	if (pipe(never))
+		exit(3);
+	start(w, THREADS, wait_for_ever);
+	while (lived < THREADS)
+		sched_yield();
+}
+
+static long left_running(void)
+{
+	static struct worker w[THREADS];
+
+	start_waiting(w);
+	return 0; /* main() ends the process */
+}
+
+/* A thread that is not the first becomes another program. */
+static void *exec(void *arg)
+{
+	char *const argv[] = {(char *)(uintptr_t)"parallel", (char *)(uintptr_t)"whole", NULL};
+
+	execv("/proc/self/exe", argv);
+	return arg;
+}
+
+static long execed(void)
+{
+	static struct worker w[THREADS], other;
+
+	start_waiting(w);
+	start(&other, 1, exec);
+	join(&other, 1);
+	return 1;
+}
+
+/* Until it is killed. */
+static long goes_on(void)
+{
+	static struct worker w[THREADS];
+
+	start_waiting(w);
+	puts("goes on");
+	fflush(stdout);
+	pause();
+	return 1;
+}
+
+/* ---- Each thread alone decides what it does ---- */
+
+__attribute__((noinline)) static long steer(long x)
+{
+	long n = 0;
+
+	while (x != 1 && n < 400) {
+		x = x & 1 ? 3 * x + 1 : x / 2;
+		n++;
+	}
+	return n;
+}
+
+static void *steer_alone(void *arg)
+{
+	struct worker *w = arg;
+
+	for (long i = 1; i < 60; i++)
+		w->wrong += steer(i * THREADS + w->number) == 0;
+	return NULL;
+}
+
+static long alone(void)
+{
+	return run_all(steer_alone);
+}
+
 /* ---- Signals ---- */
 
 static _Thread_local volatile sig_atomic_t here;
@@ -781,11 +882,11 @@ static const struct {
 	long (*run)(void);
 } table[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
-	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings}, {"one-call", one_call},
-	{"rewritten", rewritten}, {"rewritten-elsewhere", rewritten_elsewhere},
-	{"unmapped", unmapped}, {"mapped-over", mapped_over},
-	{"descriptors", descriptors}, {"children", children},
-	{"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes}, {"crash-at-once", crash_at_once},
+	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings},
+	{"one-call", one_call}, {"rewritten", rewritten}, {"rewritten-elsewhere", rewritten_elsewhere}, {"unmapped", unmapped},
+	{"mapped-over", mapped_over}, {"descriptors", descriptors}, {"children", children}, {"left-running", left_running},
+	{"execed", execed}, {"goes-on", goes_on}, {"alone", alone}, {"signalled", signalled}, {"faulted", faulted},
+	{"crashes", crashes}, {"crash-at-once", crash_at_once},
 };
 
 int main(int argc, char **argv)
