@@ -308,9 +308,22 @@ static int open_and_step(const struct source *s, struct backend *b)
 	return step_first(b, s->task, false);
 }
 
+/* Where the task comes straight from the cache, nobody has changed its mask: no call that does is made there. */
+static int hide_signals(struct task *task, bool straight)
+{
+	struct engine_task *et = task->backend;
+	bool faults = task->process->space->watched;
+
+	if (straight && et->hid_faults == faults)
+		return 0;
+	et->hid_faults = faults;
+	return engine_hide_trap(task);
+}
+
 int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
+	bool straight = et->straight;
 	struct engine_space *es = NULL;
 	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .next = -RECORDS_BYTES, .limit = BITS_FULL, .mask = BITS_FULL,
 			      .call_next = -CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
@@ -319,6 +332,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	uint32_t chain = CHAIN_NONE;
 	int rc;
 
+	et->straight = false;
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs))
 		es = engine_space_of(b, task);
 	src.es = es;
@@ -349,7 +363,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	rc = chain == CHAIN_NONE || es->gather ? -BT_E_NO_MEMORY : engine_space_prepare_area(b, task, es);
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
-	if (rc || engine_hide_trap(task))
+	if (rc || hide_signals(task, straight))
 		return step_first(b, task, es && es->gather);
 	ctx.calls = calls_grant(task, es);
 	et->ticks = b->ticks;

@@ -58,6 +58,8 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_getcwd] = FILLS,
 	[SYS_getrandom] = FILLS,
 	[SYS_umask] = PLAIN,
+	[SYS_set_tid_address] = PLAIN,
+	[SYS_set_robust_list] = PLAIN,
 	[SYS_futex] = PLAIN | CALLS_OPERATION,
 
 	[SYS_stat] = PATH_FILLS,

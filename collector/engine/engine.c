@@ -148,6 +148,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
 		drop_chain_at(es->cache, task->regs.rip);
+	et->straight = s->kind != EXIT_OUTSIDE;
 	if (s->kind == EXIT_OUTSIDE)
 		rc = tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
 	else

@@ -120,6 +120,8 @@ struct engine_task {
 	uint64_t guessed_tick; /* when its branches were last looked at for guesses */
 	bool looked_at; /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
+	bool straight; /* out of the cache and into it again: signals are hidden as they were (engine_hide_trap()), */
+	bool hid_faults; /* those of watched pages, too */
 	bool holds; /* a signal that came where it could not be reported */
 	bool posted; /* sent again, when something else came before it could be reported */
 	siginfo_t held;
