@@ -68,6 +68,10 @@ struct backend_ops {
 	 * then into its history, and makes task->regs the application's. */
 	void (*exiting)(struct backend *b, struct task *task, const struct bt_regs *regs);
 
+	/* The task, which runs, has stopped for a signal that stopped() is told of later: brings history and task->regs there. True when it runs
+	 * on instead, and that stop is no more. May be NULL: where a task stops, they are there. */
+	bool (*arrive)(struct backend *b, struct task *task);
+
 	/* The stopped task's history is about to be read: brings what the backend still knows of it there. May be NULL. */
 	void (*settle)(struct backend *b, struct task *task);
 

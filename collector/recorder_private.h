@@ -12,8 +12,11 @@
  * first of its list), then gives the oldest. False when no child is left. */
 bool recorder_next_event(struct recorder *r, struct wait_event *ev);
 
-/* Whether the oldest queued event of tid is WAIT_INTERRUPT. */
-bool recorder_has_interrupt(const struct recorder *r, pid_t tid);
+/* The type of the oldest queued event of tid; WAIT_TYPES: there is none. */
+enum wait_type recorder_event_type(const struct recorder *r, pid_t tid);
+
+/* Takes that event out. */
+void recorder_drop_event(struct recorder *r, pid_t tid);
 
 /* Takes the oldest queued event of tid out of the queue if it is a stop of this type and signal. */
 bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo, struct wait_event *ev);

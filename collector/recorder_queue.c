@@ -32,12 +32,21 @@ bool recorder_has_event(const struct recorder *r, pid_t tid)
 	return false;
 }
 
-bool recorder_has_interrupt(const struct recorder *r, pid_t tid)
+enum wait_type recorder_event_type(const struct recorder *r, pid_t tid)
 {
 	for (size_t i = 0; i < r->queue_len; i++)
 		if (r->queue[i].tid == tid)
-			return wait_event_of(tid, r->queue[i].status).type == WAIT_INTERRUPT;
-	return false;
+			return wait_event_of(tid, r->queue[i].status).type;
+	return WAIT_TYPES;
+}
+
+void recorder_drop_event(struct recorder *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->queue_len; i++)
+		if (r->queue[i].tid == tid) {
+			memmove(&r->queue[i], &r->queue[i + 1], (--r->queue_len - i) * sizeof *r->queue);
+			return;
+		}
 }
 
 bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo, struct wait_event *ev)

@@ -388,7 +388,7 @@ static bool can_leave(struct recorder *r, struct task *task)
 		return false;
 	if (task->native)
 		return !recorder_has_event(r, task->tid) && !tracee_resume(task->tid, PTRACE_INTERRUPT, 0) &&
-		       recorder_await_stop(r, task->tid) && recorder_has_interrupt(r, task->tid);
+		       recorder_await_stop(r, task->tid) && recorder_event_type(r, task->tid) == WAIT_INTERRUPT;
 	return recorder_halt(r, task) && !task->mid_run && task->state != TASK_RUNNING;
 }
 

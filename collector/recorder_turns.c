@@ -185,6 +185,21 @@ void recorder_preempt(struct recorder *r)
 	}
 }
 
+/* It has stopped for something that is served later: registers and history are brought there. False when it has been resumed. */
+static bool has_arrived(struct recorder *r, struct task *task)
+{
+	const struct backend_ops *ops = r->backend.ops;
+	enum wait_type type = recorder_event_type(r, task->tid);
+	struct bt_regs regs;
+
+	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->tid, &regs))
+		ops->exiting(&r->backend, task, &regs);
+	if (!ops->arrive || type != WAIT_SIGNAL || !ops->arrive(&r->backend, task))
+		return true;
+	recorder_drop_event(r, task->tid);
+	return false;
+}
+
 bool recorder_halt(struct recorder *r, struct task *task)
 {
 	enum {
@@ -205,9 +220,13 @@ bool recorder_halt(struct recorder *r, struct task *task)
 			recorder_on_backend_stop(r, task, &ev);
 		else if (recorder_take_event(r, task->tid, WAIT_INTERRUPT, SIGTRAP, &ev))
 			recorder_on_interrupt(r, task, &ev);
-		else /* the registers from before what it is in the middle of */
-			return !r->backend.ops->native || !tracee_get_regs(task->tid, &task->regs);
+		else if (r->backend.ops->native)
+			return !tracee_get_regs(task->tid, &task->regs);
+		else if (has_arrived(r, task))
+			return true;
 	}
+	if (task->state == TASK_RUNNING && !r->backend.ops->native) /* the registers from before what it is in the middle of */
+		return true;
 	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
 		task->interrupted = task->in_syscall;
 		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) || !recorder_await_stop(r, task->tid))

@@ -514,6 +514,14 @@ static enum backend_company engine_company(const struct backend *b, const struct
 	return engine_space_company(task);
 }
 
+static bool engine_arrive(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	siginfo_t info;
+
+	return et->in_cache && cache_stopped(b, task, &info) == BACKEND_RUNS;
+}
+
 static void engine_close(struct backend *b)
 {
 	hints_free(b->shared);
@@ -533,6 +541,7 @@ const struct backend_ops engine_ops = {
 	.leave = engine_leave,
 	.execed = engine_execed,
 	.exiting = engine_exiting,
+	.arrive = engine_arrive,
 	.stopped = engine_stopped,
 	.close = engine_close,
 };

@@ -116,10 +116,12 @@ def crash():
 @case("threads that crash at once: one death, one fatal snapshot")
 def crashes():
     for _ in range(3):
-        alone, recorded = same_as_native([program(), "crash-at-once"], OPTIONS)
+        alone, recorded = same_as_native([program(), "crash-at-once"], [*OPTIONS, "--history", "50000"])
         seen = report(recorded.trace)
         equal(seen["fault"]["signal"], "SIGSEGV", "signal")
         equal([s["kind"] for s in seen["snapshots"]].count("fatal"), 1, "fatal snapshots")
+        ticks = sorted(int(t["ticks"]) for t in seen["threads"])[1:] # but the one that waits for them
+        check(len(ticks) == 4 and ticks[0] > 100000, "threads are shown as they were long before: %s" % ticks)
         equal(seen["verdict"]["state"], "consistent", "verdict")
         history_holds(recorded.trace)
 

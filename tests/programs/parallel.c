@@ -656,6 +656,17 @@ static long children(void)
 	return wrong;
 }
 
+__attribute__((noinline)) static long steer(long x)
+{
+	long n = 0;
+
+	while (x != 1 && n < 400) {
+		x = x & 1 ? 3 * x + 1 : x / 2;
+		n++;
+	}
+	return n;
+}
+
 /* ---- The end, while others run and wait ---- */
 
 static int never[2];
@@ -731,17 +742,6 @@ static long goes_on(void)
 }
 
 /* ---- Each thread alone decides what it does ---- */
-
-__attribute__((noinline)) static long steer(long x)
-{
-	long n = 0;
-
-	while (x != 1 && n < 400) {
-		x = x & 1 ? 3 * x + 1 : x / 2;
-		n++;
-	}
-	return n;
-}
 
 static void *steer_alone(void *arg)
 {
@@ -862,9 +862,13 @@ static long crashes(void)
 	return 1;
 }
 
-/* All at once. */
+/* All at once, when all have taken so many branches, without a system call. */
 static void *crash_together(void *arg)
 {
+	struct worker *w = arg;
+
+	for (long i = 1; i < 3000; i++)
+		w->wrong += steer(i) < 0;
 	lived++;
 	while (lived < THREADS)
 		;
