@@ -221,7 +221,6 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 		return;
 	src->es->noted++;
 	hints_add(src->es->hints, m, pc, indirect);
-	src->es->hinted = 0; /* the file may be new */
 }
 
 /* The chain at pc, made if need be, with some that lie ahead of it. */

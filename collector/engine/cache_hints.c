@@ -6,6 +6,7 @@
 static void refresh(struct engine_space *es, const struct address_space *s)
 {
 	es->hinted = s->code_epoch;
+	es->hinted_files = hints_files(es->hints);
 	es->hint_map_count = 0;
 	for (size_t i = 0; i < s->mappings.count && es->hint_map_count < sizeof es->hint_maps / sizeof es->hint_maps[0]; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
@@ -16,11 +17,16 @@ static void refresh(struct engine_space *es, const struct address_space *s)
 	}
 }
 
+static bool is_old(const struct engine_space *es, const struct address_space *s)
+{
+	return es->hinted != s->code_epoch || es->hinted_files != hints_files(es->hints);
+}
+
 size_t cache_hints_find(struct engine_space *es, const struct address_space *s, uint64_t pc)
 {
 	if (!es->hints)
 		return HINT_NONE;
-	if (es->hinted != s->code_epoch)
+	if (is_old(es, s))
 		refresh(es, s);
 	for (size_t i = 0; i < es->hint_map_count; i++) {
 		const struct hint_map *m = &es->hint_maps[i];
@@ -35,7 +41,7 @@ uint64_t cache_hints_address(struct engine_space *es, const struct address_space
 {
 	struct hint h = hints_get(es->hints, i);
 
-	if (es->hinted != s->code_epoch)
+	if (is_old(es, s))
 		refresh(es, s);
 	for (size_t k = 0; k < es->hint_map_count; k++) {
 		const struct hint_map *m = &es->hint_maps[k];

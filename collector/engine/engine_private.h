@@ -67,6 +67,7 @@ struct engine_space {
 	uint32_t unknown; /* stops that no hint told of */
 	uint64_t guess_wait; /* a task's branches are not looked at for guesses before it has made so many more ticks, 0: at first */
 	uint32_t hinted;	    /* code_epoch of: */
+	size_t hinted_files;	    /* and how many files had a number */
 	struct hint_map hint_maps[32]; /* where its files are mapped */
 	size_t hint_map_count;
 	size_t hints_end, hints_ahead; /* what was made ahead ended there; so many were made */

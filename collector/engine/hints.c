@@ -259,6 +259,8 @@ void hints_set_exact(struct hint_program *p)
 
 size_t hints_count(const struct hint_program *p) { return p->list.count; }
 
+size_t hints_files(const struct hint_program *p) { return p->file_count; }
+
 size_t hints_find(const struct hint_program *p, int file, uint64_t offset) { return file < 0 ? HINT_NONE : find(&p->list, (uint64_t)file, offset); }
 
 struct hint hints_get(const struct hint_program *p, size_t i) { return p->list.hints[i]; }

@@ -52,6 +52,8 @@ void hints_end(struct hint_program *p);
 bool hints_are_worth_keeping(const struct hint_program *p);
 
 size_t hints_count(const struct hint_program *p);
+/* How many files have a number. */
+size_t hints_files(const struct hint_program *p);
 /* The number of m's file in p, -1: it has no hints. */
 int hints_file(const struct hint_program *p, const struct mapping *m);
 /* The number of the hint at an offset of a file, HINT_NONE. */
