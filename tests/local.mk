@@ -284,7 +284,7 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 	tests/programs/faults.c tests/programs/guessed.S tests/programs/handlers.S tests/programs/jit.S tests/programs/late_raise.c tests/programs/library.c \
 	tests/programs/cycles.S tests/programs/library_user.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/outside.c tests/programs/parallel.c tests/programs/plugin_host.c tests/programs/region.c tests/programs/returns.S \
 	tests/programs/rseq.c tests/programs/side_by_side.c tests/programs/silent.S tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
-	tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S \
+	tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S tests/programs/userfault.c \
 	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c
 
 # btrec run over a simulated kernel and processor.

@@ -158,12 +158,16 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 
 static void engine_stop_soon(struct backend *b, struct task *task)
 {
+	enum {
+		PATIENCE = 4, /* a checkpoint comes within microseconds */
+	};
 	struct engine_task *et = task->backend;
 	const uint64_t now[3] = {et->ticks ? 0 : UINT64_MAX, 1, et->ticks ? UINT64_MAX : 0}; /* limit, stop, mask */
 	struct engine_space *es = task->process ? task->process->space->extension : NULL;
 	uint64_t calling = 0;
 
 	(void)b;
+	et->asked = et->stop_wanted ? et->asked + 1 : 0;
 	et->stop_wanted = true;
 	if (!et->in_cache || !es)
 		return;
@@ -173,7 +177,8 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	}
 	/* The task says that it is about to call before it looks whether a stop is wanted. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling)
+	/* Asked again and again it may be in a page fault that another task is to serve (userfaultfd(2)), of those that wait for it. */
+	if (et->asked >= PATIENCE || (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling))
 		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 

@@ -116,6 +116,7 @@ struct engine_task {
 	uint64_t opened; /* the space's count when it was last resumed */
 	uint64_t opens; /* it has written there, on a watched page; 0: nowhere. When it is alone the page is given back */
 	bool ticks; /* no history is kept of it */
+	unsigned asked; /* how often to stop, after the first time */
 	bool stop_wanted;
 	struct descriptors_task descriptors;
 	uint64_t guessed_tick; /* when its branches were last looked at for guesses */

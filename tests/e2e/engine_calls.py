@@ -239,4 +239,18 @@ def snapshot_of_calls():
     check("request" in kinds, "no snapshot: %s" % kinds)
 
 
+@case("page faults that another thread serves: the turn is taken from a task that waits in one")
+def userfault():
+    argv = [build("userfault.c", "-pthread")]
+    alone = native(argv)
+    if alone.out == b"none\n":
+        raise Skip("userfaultfd is not to be had")
+    equal(alone.out, b"0 wrong\n", "natively")
+    for options in ([], ["--history", "off"], ["--parallel"]):
+        recorded = record(argv, ["--backend", "engine", "--snap-exit", "always", *options])
+        equal((recorded.status, recorded.out), (0, alone.out), "end with %s" % options)
+    found = report(record(argv, ["--backend", "engine", "--snap-exit", "always"]).trace, "-n", "100")
+    equal(found["verdict"]["state"], "consistent", "verdict")
+
+
 main()
