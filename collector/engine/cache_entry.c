@@ -15,7 +15,7 @@ enum {
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 8192, /* stops of a process that become hints */
 	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
-	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
+	HINTS_FIRST = 32,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 1024,
 	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
 };
