@@ -174,7 +174,8 @@ static void note_trap_disposition(struct task *task)
 static void note_refused_tracing(struct recorder *r, const struct task *task)
 {
 	const uint64_t *args = task->call.args;
-	bool of_ours = args[0] == PTRACE_TRACEME || ((args[0] == PTRACE_ATTACH || args[0] == PTRACE_SEIZE) && task_find(&r->tasks, (pid_t)args[1]));
+	bool attaches = args[0] == PTRACE_ATTACH || args[0] == PTRACE_SEIZE;
+	bool of_ours = args[0] == PTRACE_TRACEME || (attaches && task_find(&r->tasks, (pid_t)args[1]));
 
 	if (!is_call(task, SYS_ptrace) || !of_ours || (int64_t)task->regs.rax != -EPERM || r->tracing_refused)
 		return;

@@ -178,7 +178,8 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	/* The task says that it is about to call before it looks whether a stop is wanted. */
 	atomic_thread_fence(memory_order_seq_cst);
 	/* Asked again and again it may be in a page fault that another task is to serve (userfaultfd(2)), of those that wait for it. */
-	if (et->asked >= PATIENCE || (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling))
+	if (et->asked >= PATIENCE ||
+	    (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling))
 		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 
@@ -461,7 +462,8 @@ static void tell_scribbled(const struct backend *b, const struct task *task)
 	if (!es || !es->scribbled || es->scribbled_told)
 		return;
 	es->scribbled_told = true;
-	engine_note(b, task, "the program has changed what the engine keeps of it: the registers, most of all r11 and rcx, may not be exact from here on");
+	engine_note(b, task,
+		    "the program has changed what the engine keeps of it: the registers, most of all r11 and rcx, may not be exact from here on");
 }
 
 static void engine_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
