@@ -90,7 +90,7 @@ bool cache_learns_now(const struct task *task, const struct engine_space *es)
 	uint64_t tick = es->learns && task->log ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
 	uint64_t wait = es->learned ? (uint64_t)LEARN_TICKS << es->learned / LEARN_DOUBLES : task->history / 2;
 
-	return tick != BT_TICKS_UNKNOWN && tick - es->learned_tick > wait && is_worth_a_look(es);
+	return tick != BT_TICKS_UNKNOWN && tick > es->learned_tick + wait && is_worth_a_look(es);
 }
 
 static void learn(struct task *task, bool last)

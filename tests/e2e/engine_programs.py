@@ -15,12 +15,14 @@ BRANCHES = int(os.environ.get("BTREC_BRANCHES", "20000"))
 FULL = "BTREC_BRANCHES" in os.environ
 RATE = 8000 # branches a second that the stepper makes at the very least, on a loaded machine, recorded, listed and dumped
 START = 20000 # of a dynamic program, at least
+# Not GNU's, which reads /proc/self/maps (libsigsegv): there the two backends differ.
+AWK = shutil.which("mawk") or "awk"
 # Branches for each byte that they read, rounded down. sort would look at the machine's free memory.
 ROWS = [
     ("gzip", ["gzip", "-9", "-n", "-c"], 20),
     ("bzip2", ["bzip2", "-9", "-c"], 30),
     ("sort", ["sort", "--parallel=1", "-S", "8M"], 4),
-    ("awk", ["awk", "{ for (i = 1; i <= NF; i++) n[$i]++ } END { for (w in n) print n[w], w }"], 15),
+    ("awk", [AWK, "{ for (i = 1; i <= NF; i++) n[$i]++ } END { for (w in n) print n[w], w }"], 15),
     ("sed", ["sed", "-E", "s/(.*)a(.*)e/\\2-\\1/; y/abc/bca/"], 90),
     ("perl", ["env", "PERL_HASH_SEED=0", "PERL_PERTURB_KEYS=0", "perl", "-ne", "$n{lc $_} += length for /\\w+/g; END { print join q( ), map { qq($_ $n{$_}) } sort keys %n }"], 120),
     ("python3", ["env", "PYTHONHASHSEED=0", "python3", "-S", "-c", "import sys; print(sorted(open(sys.argv[1]).read().split()))"], 100),
