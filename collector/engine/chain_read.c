@@ -94,6 +94,12 @@ static bool follow_jump(const struct translation *t, const struct step *s)
 	return target > s->pc && !t->mutable && !in_chain(t, target) && near_start(t, target) && code_cache_find(t->cache, target) == CHAIN_NONE;
 }
 
+/* Whether it writes memory that no operand names: (V)MASKMOVDQU and MASKMOVQ at rdi, CLZERO at rax. */
+static bool writes_unnamed(const struct step *s)
+{
+	return s->insn.map == X86_MAP_0F && (s->insn.opcode == 0xf7 || (s->insn.opcode == 0x01 && s->bytes[s->insn.modrm_at] == 0xfc));
+}
+
 /* Whether the instruction may write memory other than by a push: in mutable code what follows it may be something else then. */
 static bool may_write(const struct step *s)
 {
@@ -102,7 +108,7 @@ static bool may_write(const struct step *s)
 	if (s->insn.traits & X86_REPEATED || !s->insn.modrm_at)
 		return s->insn.map == X86_MAP_1 && ((s->insn.opcode >= 0xa2 && s->insn.opcode <= 0xa5) || s->insn.opcode == 0xaa || s->insn.opcode == 0xab);
 	if (s->bytes[s->insn.modrm_at] >= 0xc0)
-		return false;
+		return writes_unnamed(s);
 	for (size_t i = 0; i < sizeof loads; i++)
 		if (s->insn.map == X86_MAP_1 && s->insn.opcode == loads[i])
 			return false;
@@ -115,7 +121,7 @@ static bool keeps_to_registers(const struct step *s)
 	uint8_t op = s->insn.opcode;
 
 	if (s->insn.modrm_at)
-		return s->bytes[s->insn.modrm_at] >= 0xc0 || (s->insn.map == X86_MAP_1 && op == 0x8d);
+		return (s->bytes[s->insn.modrm_at] >= 0xc0 && !writes_unnamed(s)) || (s->insn.map == X86_MAP_1 && op == 0x8d);
 	if (s->insn.map != X86_MAP_1)
 		return false;
 	return (op < 0x40 && (op & 6) == 4) || (op >= 0x50 && op <= 0x57) || op == 0x68 || op == 0x6a || (op >= 0x90 && op <= 0x99) ||
