@@ -25,6 +25,7 @@ BTREC = os.path.join(BUILD, "btrec")
 
 FIRST_TIME = "engine, first time"
 PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
+CACHES, FRESH = ("cache", "cache-starts"), "cache-fresh" # of the loads, of the starts; removed before each run
 LEARNING = 3 # times: where a program went; which chains it needs, and those themselves; what was not seen then
 
 
@@ -111,9 +112,11 @@ def wrapped(command):
 
 def measure(front, command, folder, column):
     """(CPU seconds, wall seconds, output). wait4 counts the process and all that it and its children have waited for."""
-    cache = os.path.join(folder, "nowhere" if column == FIRST_TIME else "cache")
-    shutil.rmtree(os.path.join(folder, "trace"), True)
-    if command.startswith("exec "): # start-up: of that program alone
+    starts = command.startswith("exec ") # start-up: of that program alone
+    cache = os.path.join(folder, FRESH if column == FIRST_TIME else CACHES[starts])
+    for name in ("trace", FRESH):
+        shutil.rmtree(os.path.join(folder, name), True)
+    if starts:
         argv = [*(["qemu-x86_64"] if front == ["QEMU"] else front), *command.split()[1:]]
         argv = [shutil.which(word) if word == "ls" else word for word in argv]
     else:
@@ -170,7 +173,6 @@ def parallel(front):
 
 def main():
     folder = tempfile.mkdtemp(prefix="btrec-ratios.")
-    os.mkdir(os.path.join(folder, "cache"))
     try:
         prepare(folder)
         loads, starts = [r for r in workloads(folder) if wanted(r[0])], [r for r in start_ups() if wanted(r[0])]
