@@ -43,10 +43,10 @@ void recorder_serve_tick(struct recorder *r)
 
 void recorder_serve_snapshot(struct recorder *r, struct task *task)
 {
-	if (!task->snapshot_wanted || r->frozen)
-		return;
-	task->snapshot_wanted = false;
-	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
+	while (task->snapshot_wanted && !r->frozen) {
+		task->snapshot_wanted--;
+		snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
+	}
 }
 
 static void slice_over(struct recorder *r, struct task *task)

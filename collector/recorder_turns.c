@@ -254,7 +254,7 @@ void recorder_request_snapshot(struct recorder *r, struct task *task)
 {
 	switch (task->state) {
 	case TASK_RUNNING:
-		task->snapshot_wanted = true;
+		task->snapshot_wanted++;
 		r->backend.ops->stop_soon(&r->backend, task);
 		break;
 	case TASK_READY:

@@ -78,7 +78,7 @@ struct task {
 	unsigned orphan_ticks; /* for how long it has waited for its parent's event */
 	bool native;	      /* runs unrecorded until --from is reached */
 	bool start_pending;   /* its START record is still to be written */
-	bool snapshot_wanted; /* at the end of the instruction it is executing */
+	unsigned snapshot_wanted; /* so many, at the end of the instruction it is executing */
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	struct branch_ring ring;
 	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h), else NULL: what is newer than the ring */
