@@ -90,6 +90,16 @@ static bool is_mutable(void *arg, uint64_t addr)
 	return rc != WATCH_DONE;
 }
 
+/* Only code that will be known again. */
+static bool is_marked(void *arg, uint64_t pc)
+{
+	const struct source *s = arg;
+	const struct address_space *space = s->task->process->space;
+
+	return s->es->learns && address_space_code_kind(space, pc) == CODE_FIXED &&
+	       (!hints_are_exact(s->es->hints) || cache_hints_find(s->es, space, pc) == HINT_NONE);
+}
+
 /* Whether there is a chain at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it, unless it is
  * watched. */
 static bool is_ready(const struct source *s, uint64_t pc)
@@ -226,17 +236,16 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 /* The chain at pc, made if need be, with some that lie ahead of it. */
 static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 {
-	struct code_source source = {read_code, fixed_page, is_mutable, src, src->es->parallel};
+	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .is_mutable = is_mutable, .is_marked = is_marked, .arg = src,
+				     .threads = src->es->parallel};
 	struct code_cache *c = src->es->cache;
 	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 	size_t hint = HINT_NONE;
 
 	if (chain != CHAIN_NONE && chain + 1 == c->chain_count && before != c->chain_count) {
 		hint = cache_hints_find(src->es, src->task->process->space, pc);
-		if (hint == HINT_NONE) {
-			src->es->unknown++;
+		if (hint == HINT_NONE && !(src->es->learns && src->es->window.bytes))
 			note_hint(src, pc, indirect);
-		}
 		if (hint == HINT_NONE || !hints_are_exact(src->es->hints))
 			translate_ahead(c, &source, chain);
 		if (hint != HINT_NONE && c->clears == clears)
@@ -344,8 +353,6 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		code_cache_clear(es->cache);
 	}
 	if (es) {
-		if (cache_learns_now(task, es))
-			cache_learn(task);
 		engine_space_join(es, task);
 		if (src.alone) {
 			engine_space_collect(es);

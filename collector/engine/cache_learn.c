@@ -1,132 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program's branches say of the chains that it needs; and those chains, for the next process. */
+/* Which chains a program runs; and those chains, for the next process. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/engine/chain_template.h"
 #include "collector/engine/engine_private.h"
 
-enum {
-	LEARN_MAX = 1 << 19, /* chains */
-	LEARN_TIMES = 48, /* in a process: what is left is for the next one */
-	LEARN_ENTRIES = 1 << 16, /* of the history, at each look but the first and the last: more looks find more than long ones */
-	LEARN_TICKS = 1 << 16, /* from one look to the next at first */
-	LEARN_DOUBLES = 8, /* after so many looks that doubles, and what is to be unknown: so they reach as far as the program does */
-	LEARN_NEW = 256, /* a look costs as much as so many chains that another process has to stop for */
-	LEARN_UNKNOWN = 24, /* stops where it should have been known, with what was made ahead of them */
-	PAGE = 4096,
-};
+#define PAGE 4096
 
-static bool is_indirect(const struct bt_branch *b)
+/* Of code that is known again elsewhere. */
+static void add(struct engine_space *es, const struct address_space *space, const struct chain *chain)
 {
-	return b->kind == BT_BRANCH_RET || b->kind == BT_BRANCH_IJMP || b->kind == BT_BRANCH_ICALL;
+	const struct mapping *m = address_space_map_at(space, chain->pc);
+
+	if (m && address_space_code_kind(space, m->start) == CODE_FIXED)
+		hints_add(es->hints, m, chain->pc, chain->indirect != 0);
 }
 
-struct learner {
-	const struct address_space *space;
-	const struct code_cache *cache;
-	struct hint_program *hints;
-	uint8_t *run; /* by chain: 1 come to, 2 by an indirect branch */
-	bool any;
-};
+static bool has_area(const struct engine_space *es, uint32_t area) { return !area || es->area_tables[area] == es->regions; }
 
-static void add(const struct learner *l, uint32_t chain, bool indirect)
+/* The chains that have run here become hints, in the order in which they were made: nearly that in which they ran. The process may be
+ * gone. */
+static void learn(struct task *task, struct engine_space *es)
 {
-	const struct mapping *m = address_space_map_at(l->space, l->cache->chains[chain].pc);
+	const struct code_cache *c = es->cache;
+	size_t n = c->chain_count < MARKS ? c->chain_count : MARKS;
+	uint8_t *marks = malloc(2 * n + 1), *have_run = marks + n;
 
-	if (l->run[chain] > indirect)
+	if (!marks)
 		return;
-	l->run[chain] = 1 + indirect;
-	if (m && address_space_code_kind(l->space, m->start) == CODE_FIXED)
-		hints_add(l->hints, m, l->cache->chains[chain].pc, indirect);
-}
-
-/* Where the chain's end leads, CHAIN_NONE: to nothing, or by an indirect branch. There may be no branch to tell of it. */
-static uint32_t behind(const struct code_cache *c, uint32_t chain)
-{
-	uint32_t end = chain + 1 < c->chain_count ? c->chains[chain + 1].exit_first : c->exit_count;
-
-	while (end > c->chains[chain].exit_first)
-		if (c->exits[--end].kind == EXIT_LINK)
-			return code_cache_find(c, c->exits[end].target);
-	return CHAIN_NONE;
-}
-
-/* In the order in which execution came to them. */
-static void add_run(void *arg, const struct bt_branch *entries, size_t n)
-{
-	struct learner *l = arg;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct bt_branch *b = &entries[i];
-		uint32_t chain = bt_branch_is_branch(b) ? code_cache_find(l->cache, b->to) : CHAIN_NONE;
-
-		if (chain == CHAIN_NONE || l->run[chain] > is_indirect(b))
-			continue;
-		l->any = true;
-		add(l, chain, is_indirect(b));
-		while ((chain = behind(l->cache, chain)) != CHAIN_NONE && !l->run[chain])
-			add(l, chain, false);
-	}
-}
-
-static void add_ring(struct learner *l, const struct branch_ring *ring)
-{
-	for (uint64_t i = ring->oldest; i < ring->next; i++)
-		add_run(l, &ring->entries[i & (ring->cap - 1)], 1);
-}
-
-static bool is_worth_a_look(const struct engine_space *es)
-{
-	if (hints_are_full(es->hints))
-		return false;
-	if (hints_are_exact(es->hints))
-		return es->unknown >= es->learned_unknown + (LEARN_UNKNOWN << es->learned / LEARN_DOUBLES);
-	return es->cache->chain_count >= es->learned_chains + LEARN_NEW;
-}
-
-bool cache_learns_now(const struct task *task, const struct engine_space *es)
-{
-	uint64_t tick = es->learns && task->log ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
-	uint64_t wait = es->learned ? (uint64_t)LEARN_TICKS << es->learned / LEARN_DOUBLES : task->history / 2;
-
-	return tick != BT_TICKS_UNKNOWN && tick > es->learned_tick + wait && is_worth_a_look(es);
-}
-
-static void learn(struct task *task, bool last)
-{
-	struct engine_space *es = task->process && task->process->space ? task->process->space->extension : NULL;
-	struct learner l = {0};
-	bool first;
-
-	if (!es || !es->learns || !es->cache->chain_count || es->cache->chain_count > LEARN_MAX)
-		return;
-	first = !hints_are_exact(es->hints);
-	if (!first && !is_worth_a_look(es))
-		return;
-	l = (struct learner){task->process->space, es->cache, es->hints, calloc(es->cache->chain_count, 1), false};
-	if (!l.run || (first && !hints_begin(es->hints))) {
-		free(l.run);
-		return;
-	}
-	if (!first && !last && task->log) {
-		branch_log_look(task->log, LEARN_ENTRIES, add_run, &l);
-	} else {
-		task_settle(task);
-		add_ring(&l, &task->ring);
-	}
-	if (l.any)
+	memset(have_run, 0, n);
+	for (uint32_t area = 0; area < AREAS; area++)
+		if (has_area(es, area) && window_read(&es->window, task->tid, area_window(area) + MARKS_AT, marks, n))
+			for (size_t i = 0; i < n; i++)
+				have_run[i] |= marks[i] == code_cache_mark(c);
+	for (size_t i = 0; i < n && !hints_are_full(es->hints); i++)
+		if (have_run[i] && !c->chains[i].dead)
+			add(es, task->process->space, &c->chains[i]);
+	if (hints_count(es->hints))
 		hints_set_exact(es->hints);
-	if (first)
-		hints_end(es->hints);
-	es->learned_chains = es->cache->chain_count;
-	es->learned_unknown = es->unknown;
-	es->learned_tick = task->log ? branch_log_tick(task->log) : 0;
-	es->learns = ++es->learned < LEARN_TIMES;
-	free(l.run);
+	free(marks);
 }
-
-void cache_learn(struct task *task) { learn(task, false); }
 
 /* What has been read of the space: the process may be gone. */
 struct kept {
@@ -187,7 +101,10 @@ void cache_keep(const struct backend *b, struct task *task)
 	struct address_space *s = task->process ? task->process->space : NULL;
 	struct engine_space *es = s ? s->extension : NULL;
 
-	learn(task, true);
-	if (es && es->hints && hints_are_exact(es->hints) && hints_are_worth_keeping(es->hints) && !es->cache->ticks)
+	if (!es || es->tasks != task->backend || es->tasks->next_in_space)
+		return;
+	if (es->learns && es->cache->chain_count)
+		learn(task, es);
+	if (es->knew && !es->cache->ticks && hints_want_templates(es->hints))
 		make_templates(b, es, s);
 }

@@ -132,6 +132,17 @@ void chain_emit_loop_record(struct translation *t, const struct step *s)
 	t->loop_trap = chain_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
 	t->loop_target = target_of(s);
 }
+
+void chain_emit_mark(struct translation *t)
+{
+	struct emitter *e = &t->out;
+
+	chain_place(t, &t->steps[0], 0, 0);
+	EMIT(e, 0x65, 0xc6, 0x04, 0x25); /* mov byte gs:[...], */
+	emit_u32(e, MARKS_AT + t->cache->chain_count);
+	emit_u8(e, code_cache_mark(t->cache));
+}
+
 /* mov, with zero extension, n bytes at [rax+at] to rcx. */
 static void emit_piece(struct emitter *e, uint32_t at, size_t n)
 {

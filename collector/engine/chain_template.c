@@ -173,7 +173,7 @@ static bool is_low(uint64_t addr) { return addr <= UINT32_MAX; }
 /* The chain in the two caches. False where it cannot be made in both in the same way. */
 static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, const struct chain *chains[2])
 {
-	const struct code_source source = {read_moved, no_page, never_mutable, m, false};
+	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .arg = m};
 	uint32_t clears[2] = {m->caches[0]->clears, m->caches[1]->clears}, made[2];
 
 	m->range_count = 0;

@@ -153,6 +153,9 @@ int code_cache_sync(struct code_cache *c, pid_t tid);
  * Returns 0 or -BT_E_GONE. */
 int code_cache_push(struct code_cache *c, pid_t tid);
 
+/* By this, which is not 0, chains of now differ from those that were forgotten with code_cache_clear() (translator.h). */
+static inline uint8_t code_cache_mark(const struct code_cache *c) { return (uint8_t)(1 + c->clears % UINT8_MAX); }
+
 /* The living chain that begins at pc, or CHAIN_NONE. */
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
 

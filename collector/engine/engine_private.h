@@ -60,11 +60,8 @@ struct engine_space {
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
 	struct hint_program *hints; /* of its program, NULL: none */
-	bool learns;		    /* its branches are looked at for more of them */
-	uint8_t learned;	    /* how often it has been looked at */
-	uint64_t learned_tick; /* when last */
-	uint32_t learned_chains, learned_unknown; /* chains then, and: */
-	uint32_t unknown; /* stops that no hint told of */
+	bool knew;		    /* they were exact when it began */
+	bool learns;		    /* chains that it runs become some, too */
 	uint64_t guess_wait; /* a task's branches are not looked at for guesses before it has made so many more ticks, 0: at first */
 	uint32_t hinted;	    /* code_epoch of: */
 	size_t hinted_files;	    /* and how many files had a number */
@@ -207,14 +204,8 @@ void engine_space_collect(struct engine_space *es);
 
 /* ---- cache_learn.c ---- */
 
-/* From a program's second process on what its branches tell is looked at, before they are forgotten, where there is something new, a few
- * times; and when its task runs no more there. */
-void cache_learn(struct task *task);
-
-/* Whether that is now. */
-bool cache_learns_now(const struct task *task, const struct engine_space *es);
-
-/* The task will run no more in its address space: cache_learn(), and chains are kept for the next process. */
+/* The task will run no more in its address space. With the last one's end the chains that have run there become hints, and are kept for
+ * the next process. */
 void cache_keep(const struct backend *b, struct task *task);
 
 /* ---- cache_guess.c ---- */

@@ -322,7 +322,8 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		if (!b->shared)
 			b->shared = hints_new(b->cache, b->cache ? template_stamp(&b->processor) : 0);
 		es->hints = b->shared ? hints_of(b->shared, task->process->pid, s) : NULL;
-		es->learns = es->hints && hints_count(es->hints);
+		es->learns = es->hints && !hints_are_full(es->hints);
+		es->knew = es->hints && hints_are_exact(es->hints);
 	}
 	es->mapped |= !es->refused;
 	es->attempts = 0;

@@ -54,10 +54,10 @@ struct hint_program {
 	struct stat exe;
 	struct file *files;
 	size_t file_count;
-	struct hint_list list, before; /* before: what was known when hints_begin() was called */
+	struct hint_list list;
 	bool exact;
 	bool changed;	 /* since it was read, in what matters */
-	size_t added;	 /* hints since then */
+	size_t added;	 /* hints and templates since then */
 	size_t stored;	 /* bytes of the file */
 	char name[2 * 64 + 1]; /* of its file: the build-id; "": none */
 	uint8_t *mapped; /* the file, NULL: none. A new one takes its place by rename; nobody writes to it */
@@ -210,44 +210,24 @@ static bool enter(struct hint_list *l, const struct hint *h, const struct place_
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect)
 {
 	struct hint h = {.offset = m->offset + (pc - m->start), .indirect = indirect};
-	struct place_of_template template = {0};
+	const struct place_of_template none = {0};
 	int file = file_of(p, m);
-	size_t known;
 
 	if (file < 0)
 		return;
 	h.file = (unsigned)file;
-	known = find(&p->before, h.file, h.offset);
-	if (known != HINT_NONE) {
-		template = p->before.templates[known];
-		h.indirect |= p->before.hints[known].indirect;
-	}
-	p->added += enter(&p->list, &h, &template);
+	p->added += enter(&p->list, &h, &none);
 }
 
-bool hints_are_worth_keeping(const struct hint_program *p)
+/* Whether so many new ones will spare more than keeping them costs. */
+static bool are_worth_it(const struct hint_program *p, size_t n)
 {
-	return p->changed || p->added > (p->mapped ? WORTH_MIN + p->more_stored / WORTH : 1);
+	return n > (p->mapped ? WORTH_MIN + p->more_stored / WORTH : 1);
 }
+
+static bool is_worth_keeping(const struct hint_program *p) { return p->changed || are_worth_it(p, p->added); }
 
 bool hints_are_full(const struct hint_program *p) { return p->list.count >= HINTS_MAX; }
-
-bool hints_begin(struct hint_program *p)
-{
-	if (p->before.cap)
-		return false;
-	p->before = p->list;
-	p->list = (struct hint_list){0};
-	return true;
-}
-
-void hints_end(struct hint_program *p)
-{
-	for (size_t i = 0; i < p->before.count; i++)
-		enter(&p->list, &p->before.hints[i], &p->before.templates[i]);
-	list_release(&p->before);
-	p->changed = true;
-}
 
 bool hints_are_exact(const struct hint_program *p) { return p->exact; }
 
@@ -294,6 +274,15 @@ bool hints_wants_template(const struct hint_program *p, size_t i)
 	return *p->name && p->all->dir && !p->list.templates[i].size && !p->list.templates[i].tried;
 }
 
+bool hints_want_templates(const struct hint_program *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->list.count; i++)
+		n += hints_wants_template(p, i);
+	return are_worth_it(p, n);
+}
+
 void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 {
 	struct place_of_template *t;
@@ -311,6 +300,7 @@ void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 	t->size = (uint32_t)bytes.len & 0xffffff;
 	t->made = true;
 	t->more = false;
+	p->added++;
 	p->all->made += bytes.len;
 }
 
@@ -619,7 +609,7 @@ static void save(const struct hints *h, struct hint_program *p)
 	bool more;
 	int fd;
 
-	if (!hints_are_worth_keeping(p) || !p->list.count)
+	if (!is_worth_keeping(p) || !p->list.count)
 		return;
 	more = is_little_more(p);
 	snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
@@ -655,7 +645,6 @@ void hints_free(struct hints *h)
 			munmap(p->more, p->more_stored);
 		free(p->files);
 		list_release(&p->list);
-		list_release(&p->before);
 		buf_release(&p->made);
 		free(p);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs went, by program and by file, in the order in which they came there; and the chains that were made of it
- * (chain_template.h). First that is the places at which a task stopped because nothing was translated there; what lies ahead of them is
- * translated with them. From the branches of the second run one learns exactly which chains there were at the beginning. Hints, never
- * more: a wrong one makes a chain that nobody runs.
+/* Where programs went, by program and by file, in the order in which they came there: the chains that they ran (cache_learn.c), or, where
+ * that cannot be known, the places at which a task stopped because nothing was translated there. From the second run on also those chains
+ * as they were made (chain_template.h). Hints, never more: a wrong one makes a chain that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, and a second one beside it
  * for what came later; what has no build-id is forgotten. A file that is not ours alone to write, or damaged, or another btrec's or
@@ -26,7 +25,7 @@ struct hint_program;  /* opaque */
 /* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. stamp: files that have another are not used. NULL without
  * memory. */
 struct hints *hints_new(const char *dir, uint64_t stamp);
-/* Keeps what is new; whether that succeeded is nobody's concern. */
+/* Keeps what is new, where that will spare more than it costs; whether it succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
 /* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot be told, or without memory. Valid as
@@ -42,14 +41,6 @@ void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, boo
 
 /* Whether nothing more can be added. */
 bool hints_are_full(const struct hint_program *p);
-
-/* From now on all that is added comes before what is known; until hints_end(). What is known is known all the same when it is added
- * again. */
-bool hints_begin(struct hint_program *p);
-void hints_end(struct hint_program *p);
-
-/* Whether what is new will spare more than keeping it costs: then it is kept when the recording ends. */
-bool hints_are_worth_keeping(const struct hint_program *p);
 
 size_t hints_count(const struct hint_program *p);
 /* How many files have a number. */
@@ -70,6 +61,8 @@ struct slice hints_template(const struct hint_program *p, size_t i);
 bool hints_template_stays(const struct hint_program *p, size_t i);
 /* It makes no sense. */
 void hints_drop_template(struct hint_program *p, size_t i);
+/* Whether so many are to be made that it will spare more than that costs. */
+bool hints_want_templates(const struct hint_program *p);
 /* Whether one is to be made; and what was made, empty: none can be. */
 bool hints_wants_template(const struct hint_program *p, size_t i);
 void hints_put_template(struct hint_program *p, size_t i, struct slice bytes);

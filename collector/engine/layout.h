@@ -40,7 +40,7 @@ enum {
 	CTX_SIZE = 0xd8,
 
 	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h; in the first data area), system
-	 * calls made in the cache, the records. */
+	 * calls made in the cache, the records, which chains have run (cache_learn.c). */
 	DESCRIPTORS_AT = 0x1000,
 	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
 	DESCRIPTOR_UNKNOWN = 0,
@@ -58,7 +58,9 @@ enum {
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
-	WINDOW_SIZE = RECORDS_END,
+	MARKS_AT = RECORDS_END,
+	MARKS = 0x40000, /* chains that can have one; a byte each */
+	WINDOW_SIZE = MARKS_AT + MARKS,
 	/* tables.h. Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open
 	 * addressing. */
 	TABLE1_AT = WINDOW_SIZE,

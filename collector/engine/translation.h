@@ -50,6 +50,7 @@ struct translation {
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
 	uint64_t at_pc;	   /* of places behind an instruction */
 	bool mutable;	   /* the code compares itself */
+	bool marked;	   /* it marks that it has run */
 	bool loops;	   /* its last branch closes a cycle that would leave no record: it writes one */
 	uint32_t last_segment;
 	int check_at;	   /* the step before which the checkpoint stands */
@@ -157,6 +158,9 @@ uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_
 
 /* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
 void chain_emit_loop_record(struct translation *t, const struct step *s);
+
+/* Marks that it has run. */
+void chain_emit_mark(struct translation *t);
 
 /* Compares the chain's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
 void chain_emit_comparison(struct translation *t);

@@ -65,11 +65,14 @@ static void emit_chain(struct translation *t, bool indirect)
 			emit_bit_taken(e, t->cache->rorx);
 	}
 	t->chain.body = t->chain.start + (uint32_t)e->len;
+	if (t->marked)
+		chain_emit_mark(t);
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
 	/* The entry has just written a record: a checkpoint at the beginning would find nothing to do. */
 	if (indirect)
-		emit_patch(e, to_body, t->check_site && t->check_at == 0 && !t->cache->ticks ? e->base + t->check_back : region_address(CODE_AT + t->chain.body));
+		emit_patch(e, to_body, t->check_site && t->check_at == 0 && !t->cache->ticks && !t->marked ? e->base + t->check_back
+													   : region_address(CODE_AT + t->chain.body));
 	if (t->ends_outside)
 		chain_emit_end(t, t->next, EXIT_OUTSIDE);
 	else if (goes_on(&t->steps[t->count - 1]))
@@ -152,6 +155,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	chain_read(t);
 	if (t->count) {
 		chain_place_checkpoint(t);
+		t->marked = source->is_marked && c->chain_count < MARKS && source->is_marked(source->arg, pc);
 		number = build(t, indirect);
 		if (number == CHAIN_NONE) /* half a chain has left exits and places: begin anew */
 			code_cache_clear(c);

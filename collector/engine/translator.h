@@ -13,6 +13,9 @@ struct code_source {
 	const uint8_t *(*fixed_page)(void *arg, uint64_t addr);
 	/* Whether the code at addr can change without a word: then its chains compare it with what they were made from, each time. */
 	bool (*is_mutable)(void *arg, uint64_t addr);
+	/* Whether the chain at pc is to mark that it has run: the byte at MARKS_AT + its number of the task's window gets
+	 * code_cache_mark(). NULL: none is. */
+	bool (*is_marked)(void *arg, uint64_t pc);
 	void *arg;
 	bool threads; /* others may write such code while it runs */
 };

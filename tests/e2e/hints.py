@@ -3,6 +3,7 @@
 # What is kept from one recording to the next: only hints, whatever stands in the file.
 import os
 import stat
+import struct
 
 from e2e import *
 
@@ -54,9 +55,56 @@ def kept():
     for _ in range(6):
         record([program()], ["--deterministic"])
         sizes.append(len(content(path)))
-    check(sizes[-1] > 2 * sizes[0], "nothing was learned from the second run: %s" % sizes)
-    equal(sizes[-1], sizes[-2], "size of the hints after the last two runs")
+    check(sizes[1] > 2 * sizes[0], "no chains were kept after the second run: %s" % sizes)
+    equal(sizes[1:], sizes[-1:] * 6, "size of the hints from the second run on")
+    check(not os.path.exists(path + ".more"), "something had not been learned in two runs")
     equal(run()[0] == first, True, "same branches with hints")
+
+
+def hints_in(path):
+    return struct.unpack_from("<I", content(path), 36)[0]
+
+
+SIDES = """
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#define LINE(n) if (x & n) x = x * n + 1; else x ^= n;
+#define LINES(n) LINE(n) LINE(n + 1) LINE(n + 2) LINE(n + 3) LINE(n + 4) LINE(n + 5) LINE(n + 6) LINE(n + 7)
+#define SIDE(n) static void *side##n(void *arg) { unsigned long x = (unsigned long)arg; LINES(n) LINES(n + 8) LINES(n + 16) return (void *)x; }
+SIDE(10) SIDE(20) SIDE(30) SIDE(40)
+int main(int argc, char **argv)
+{
+	void *(*const sides[])(void *) = {side10, side20, side30, side40};
+	pthread_t threads[4];
+
+	for (unsigned long i = 0; i < 4; i++)
+		pthread_create(&threads[i], 0, sides[i], (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], 0);
+	if (argc > 1 && !strcmp(argv[1], "die"))
+		kill(getpid(), SIGKILL);
+	return 0;
+}
+"""
+
+
+@case("one recording tells all that ran: of one that is killed, of threads side by side, where branches are not kept, where a snapshot took them")
+def learned():
+    path = own(SIDES, "-pthread")
+    build_id = re.search(r"Build ID: (\w+)", execute(["readelf", "-n", path]).out.decode()).group(1)
+    ways = {"plain": ([], []), "parallel": (["--parallel"], []), "ticks": (["--history", "off"], []), "snapshot": (["--snap-exit", "always"], []),
+            "killed": ([], ["die"])}
+    counts = {}
+    for name, (options, arguments) in ways.items():
+        shutil.rmtree(PLACE, ignore_errors=True)
+        record([path, *arguments], options)
+        counts[name] = hints_in(os.path.join(PLACE, build_id))
+    check(counts["plain"] > 1000, "hardly a hint: %s" % counts)
+    for name, count in counts.items():
+        check(abs(count - counts["plain"]) < counts["plain"] // 10, "hints of %s: %s" % (name, counts))
 
 
 @case("damaged, foreign and linked files are not read, and replaced or left alone")
@@ -118,7 +166,7 @@ def warm():
             again = record(argv, ["--deterministic", "--snap-exit", "always"])
             equal(again.out, first.out, "output of %s" % argv)
             equal(branches(again.trace) == listing, True, "same branches of %s in recording %d" % (argv, 2 * i + 2))
-            equal(record(argv).out, first.out, "output of %s, wherever it lies" % argv) # what a snapshot has taken away is not learned from
+            equal(record(argv).out, first.out, "output of %s, wherever it lies" % argv)
     sizes = [os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE)]
     check(sum(size > 100000 for size in sizes) >= len(programs), "hardly a chain is kept: %s" % sizes)
 
@@ -128,7 +176,7 @@ def changed():
     path = own(COUNT % "f(n - 1) + f(n - 2) + 3", "-Wl,--build-id=0x00112233445566778899aabbccddeeff00112233")
     other = own(COUNT % "f(n - 1) + f(n - 2) + 5", "-Wl,--build-id=0x00112233445566778899aabbccddeeff00112233")
     for _ in range(4):
-        before = record([path]) # what a snapshot has taken away is not learned from
+        before = record([path])
     expected = execute([other]).out
     check(expected != before.out, "the two programs do the same")
     os.replace(other, path)

@@ -57,7 +57,7 @@ static bool is_mutable(void *arg, uint64_t addr)
 	return false;
 }
 
-static struct code_source source_of(struct program *p) { return (struct code_source){read_program, program_page, is_mutable, p, false}; }
+static struct code_source source_of(struct program *p) { return (struct code_source){.read = read_program, .fixed_page = program_page, .is_mutable = is_mutable, .arg = p}; }
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
