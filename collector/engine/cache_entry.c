@@ -15,8 +15,8 @@ enum {
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 8192, /* stops of a process that become hints */
 	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
-	HINTS_FIRST = 32,    /* hints followed at once: at first, and when all of them seem to be needed */
-	HINTS_MOST = 1024,
+	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
+	HINTS_MOST = 2048,
 	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
 };
 
@@ -123,7 +123,7 @@ static uint32_t chain_there(struct source *s, uint64_t pc)
 static uint32_t chain_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t hint)
 {
 	struct source *s = source->arg;
-	size_t i = c->ticks ? HINT_NONE : hint == HINT_UNKNOWN ? cache_hints_find(s->es, s->task->process->space, pc) : hint;
+	size_t i = hint == HINT_UNKNOWN ? cache_hints_find(s->es, s->task->process->space, pc) : hint;
 	struct slice bytes = i == HINT_NONE ? slice_of(NULL, 0) : hints_template(s->es->hints, i);
 	uint32_t chain;
 	bool half;

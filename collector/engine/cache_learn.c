@@ -86,7 +86,7 @@ static void make_templates(const struct backend *b, struct engine_space *es, str
 
 		if (!pc || !kept_page(&kept, pc))
 			continue;
-		if (!maker && !(maker = template_maker_new(&b->processor)))
+		if (!maker && !(maker = template_maker_new(&b->processor, hints_are_of_ticks(es->hints))))
 			return;
 		buf_reset(&bytes);
 		template_make(maker, &source, pc, hints_get(es->hints, i).indirect, &bytes);
@@ -105,6 +105,6 @@ void cache_keep(const struct backend *b, struct task *task)
 		return;
 	if (es->learns && es->cache->chain_count)
 		learn(task, es);
-	if (es->knew && !es->cache->ticks && hints_want_templates(es->hints))
+	if (es->knew && hints_want_templates(es->hints))
 		make_templates(b, es, s);
 }

@@ -44,7 +44,7 @@ struct template_head {
 	uint64_t pc; /* where it must be, 0: anywhere high */
 	uint32_t size;
 	uint16_t code, body, fresh, indirect, ranges, segments, exits, places, numbers;
-	bool has_indirect;
+	bool has_indirect, has_fresh, ticks;
 };
 
 struct template_range {
@@ -154,7 +154,7 @@ void template_maker_free(struct template_maker *m)
 	free(m);
 }
 
-struct template_maker *template_maker_new(const struct processor *processor)
+struct template_maker *template_maker_new(const struct processor *processor, bool ticks)
 {
 	struct template_maker *m = calloc(1, sizeof *m);
 
@@ -162,6 +162,9 @@ struct template_maker *template_maker_new(const struct processor *processor)
 		return NULL;
 	m->caches[0] = code_cache_new(processor);
 	m->caches[1] = code_cache_new(processor);
+	for (int i = 0; i < 2; i++)
+		if (m->caches[i])
+			m->caches[i]->ticks = ticks;
 	if (m->caches[0] && m->caches[1] && move_segments(m->caches[1]) && move_code(m->caches[1]))
 		return m;
 	template_maker_free(m);
@@ -235,7 +238,7 @@ static bool take_made(struct made *made, const struct code_cache *c, const struc
 	made->moved = moved;
 	made->len = chain->end - chain->start;
 	made->exits = c->exit_count - chain->exit_first;
-	if (made->len > CODE_MAX || chain->span_count > SEGMENTS || !chain->span_count || !chain->fresh || chain->dead || chain->parked)
+	if (made->len > CODE_MAX || chain->span_count > SEGMENTS || !chain->span_count || chain->dead || chain->parked)
 		return false;
 	memcpy(made->code, c->code + chain->start, made->len);
 	for (uint32_t i = 0; i < made->exits; i++) {
@@ -248,11 +251,19 @@ static bool take_made(struct made *made, const struct code_cache *c, const struc
 			memcpy(made->code + (x->site - chain->start), &d, sizeof d);
 	}
 	for (uint32_t i = 0; i < chain->span_count; i++) {
-		made->segments[i] = segment_of(c, &c->spans[chain->span_first + i]);
+		made->segments[i] = c->ticks ? 0 : segment_of(c, &c->spans[chain->span_first + i]);
 		if (made->segments[i] == SEGMENT_NONE)
 			return false;
 	}
 	return made->segments[0] == chain->segment;
+}
+
+/* Its segment of this number; where no history is kept there are only their spans. */
+static struct segment made_segment(const struct made *made, uint32_t i)
+{
+	const struct span *span = &made->cache->spans[made->chain->span_first + i];
+
+	return made->cache->ticks ? (struct segment){.pc = span->start, .from = span->start, .end = span->end} : *segment_get(made->cache->segments, made->segments[i]);
 }
 
 static bool find_segment(const struct made *made, uint32_t segment, uint8_t *value)
@@ -328,10 +339,10 @@ static bool same_exits(const struct made *a, const struct made *b)
 static bool same_segments(const struct made *a, const struct made *b)
 {
 	for (uint32_t i = 0; i < a->chain->span_count; i++) {
-		const struct segment *s = segment_get(a->cache->segments, a->segments[i]), *t = segment_get(b->cache->segments, b->segments[i]);
+		struct segment s = made_segment(a, i), t = made_segment(b, i);
 
-		if (a->segments[i] + MOVE_SEGMENT != b->segments[i] || s->pc + b->moved != t->pc || s->from + b->moved != t->from || s->end + b->moved != t->end ||
-		    !same_moved(s->to, t->to, b->moved) || s->kind != t->kind || s->tick != t->tick)
+		if (a->segments[i] + (a->cache->ticks ? 0 : MOVE_SEGMENT) != b->segments[i] || s.pc + b->moved != t.pc || s.from + b->moved != t.from ||
+		    s.end + b->moved != t.end || !same_moved(s.to, t.to, b->moved) || s.kind != t.kind || s.tick != t.tick)
 			return false;
 	}
 	return true;
@@ -347,7 +358,7 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 	const struct chain *x = a->chain, *y = b->chain;
 
 	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->place_count != y->place_count ||
-	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || x->fresh + MOVE_CODE != y->fresh || !x->indirect != !y->indirect ||
+	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh || (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect ||
 	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
 	for (uint32_t i = 0; i < x->place_count; i++)
@@ -386,7 +397,7 @@ static void put_ranges(const struct template_maker *m, uint64_t pc, struct buf *
 static void put_segments(const struct made *a, uint64_t pc, struct buf *out)
 {
 	for (uint32_t i = 0; i < a->chain->span_count; i++) {
-		struct segment s = *segment_get(a->cache->segments, a->segments[i]);
+		struct segment s = made_segment(a, i);
 
 		s.pc -= pc;
 		s.from -= pc;
@@ -400,7 +411,7 @@ static void put_segments(const struct made *a, uint64_t pc, struct buf *out)
 static bool ends_badly(const struct made *a, uint64_t pc)
 {
 	for (uint32_t i = 0; i < a->chain->span_count; i++)
-		if (segment_get(a->cache->segments, a->segments[i])->to == pc + 1)
+		if (made_segment(a, i).to == pc + 1)
 			return true;
 	return a->chain->returns_to == pc || a->chain->slot == pc;
 }
@@ -464,7 +475,9 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 	h.pc = is_low(c->pc) ? c->pc : 0;
 	h.code = (uint16_t)a->len;
 	h.body = (uint16_t)(c->body - c->start);
-	h.fresh = (uint16_t)(c->fresh - c->start);
+	h.ticks = a->cache->ticks;
+	h.has_fresh = c->fresh != 0;
+	h.fresh = (uint16_t)(c->fresh ? c->fresh - c->start : 0);
 	h.has_indirect = c->indirect != 0;
 	h.indirect = (uint16_t)(c->indirect ? c->indirect - c->start : 0);
 	h.ranges = (uint16_t)m->range_count;
@@ -642,7 +655,7 @@ static bool add_segments(struct code_cache *c, const struct parts *p, uint64_t p
 		s.from += pc;
 		s.end += pc;
 		s.to = s.to == 1 ? 0 : s.to + pc;
-		numbers[i] = segment_add(c->segments, &s);
+		numbers[i] = c->ticks ? 0 : segment_add(c->segments, &s);
 		if (numbers[i] > INT32_MAX || !code_cache_add_span(c, s.pc, s.end))
 			return false;
 	}
@@ -670,13 +683,13 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	uint8_t *code;
 
 	*half = false;
-	if (c->ticks || !find_parts(bytes, &p) || (p.head.pc ? p.head.pc != pc : is_low(pc)) || !numbers_fit(&p, pc) || has_guess(&p, c, pc) ||
+	if (!find_parts(bytes, &p) || c->ticks != p.head.ticks || (p.head.pc ? p.head.pc != pc : is_low(pc)) || !numbers_fit(&p, pc) || has_guess(&p, c, pc) ||
 	    !same_source(&p, source, pc) || !code_cache_room(c, p.head.code, &code, &chain.start))
 		return CHAIN_NONE;
 	*half = true;
 	chain.end = chain.start + p.head.code;
 	chain.body = chain.start + p.head.body;
-	chain.fresh = chain.start + p.head.fresh;
+	chain.fresh = p.head.has_fresh ? chain.start + p.head.fresh : 0;
 	chain.indirect = p.head.has_indirect ? chain.start + p.head.indirect : 0;
 	chain.returns_to = p.head.returns_to ? pc + p.head.returns_to : 0;
 	chain.slot = p.head.slot ? pc + p.head.slot : 0;

@@ -13,8 +13,8 @@
 
 struct template_maker; /* opaque */
 
-/* NULL without memory. */
-struct template_maker *template_maker_new(const struct processor *processor);
+/* ticks: of chains as they are where no history is kept; a cache of the other kind refuses them. NULL without memory. */
+struct template_maker *template_maker_new(const struct processor *processor, bool ticks);
 void template_maker_free(struct template_maker *m);
 
 /* Appends the template of the chain at pc, made from source->read alone. False, and nothing appended, where there can be none. Chains

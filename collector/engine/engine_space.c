@@ -320,7 +320,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	}
 	if (!es->refused && !es->mapped) {
 		if (!b->shared)
-			b->shared = hints_new(b->cache, b->cache ? template_stamp(&b->processor) : 0);
+			b->shared = hints_new(b->cache, b->ticks, b->cache ? template_stamp(&b->processor) : 0);
 		es->hints = b->shared ? hints_of(b->shared, task->process->pid, s) : NULL;
 		es->learns = es->hints && !hints_are_full(es->hints);
 		es->knew = es->hints && hints_are_exact(es->hints);

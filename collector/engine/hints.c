@@ -68,6 +68,7 @@ struct hint_program {
 
 struct hints {
 	const char *dir;
+	bool ticks;
 	uint64_t stamp;
 	struct hint_program *programs;
 	size_t made; /* bytes of templates */
@@ -76,13 +77,14 @@ struct hints {
 static const char magic[8] = "btrhint4";
 static const char second[] = ".more"; /* the second file's suffix */
 
-struct hints *hints_new(const char *dir, uint64_t stamp)
+struct hints *hints_new(const char *dir, bool ticks, uint64_t stamp)
 {
 	struct hints *h = calloc(1, sizeof *h);
 
 	if (!h)
 		return NULL;
 	h->dir = dir;
+	h->ticks = ticks;
 	h->stamp = stamp;
 	return h;
 }
@@ -274,6 +276,8 @@ bool hints_wants_template(const struct hint_program *p, size_t i)
 	return *p->name && p->all->dir && !p->list.templates[i].size && !p->list.templates[i].tried;
 }
 
+bool hints_are_of_ticks(const struct hint_program *p) { return p->all->ticks; }
+
 bool hints_want_templates(const struct hint_program *p)
 {
 	size_t n = 0;
@@ -331,7 +335,7 @@ static void lay_out(const struct stored *st, size_t at[5])
 
 static bool path_of(const struct hints *h, const struct hint_program *p, const char *suffix, char path[PATH_MAX])
 {
-	return h->dir && *p->name && snprintf(path, PATH_MAX, "%s/%s%s", h->dir, p->name, suffix) < PATH_MAX;
+	return h->dir && *p->name && snprintf(path, PATH_MAX, "%s/%s%s%s", h->dir, p->name, h->ticks ? ".ticks" : "", suffix) < PATH_MAX;
 }
 
 /* A file that nobody else can have written, -1: there is none. */

@@ -22,9 +22,9 @@ struct hint_program;  /* opaque */
 
 #define HINT_NONE SIZE_MAX
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. stamp: files that have another are not used. NULL without
- * memory. */
-struct hints *hints_new(const char *dir, uint64_t stamp);
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. ticks: their templates are of chains as they are where no history
+ * is kept. stamp: files that have another are not used. NULL without memory. */
+struct hints *hints_new(const char *dir, bool ticks, uint64_t stamp);
 /* Keeps what is new, where that will spare more than it costs; whether it succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
@@ -61,6 +61,8 @@ struct slice hints_template(const struct hint_program *p, size_t i);
 bool hints_template_stays(const struct hint_program *p, size_t i);
 /* It makes no sense. */
 void hints_drop_template(struct hint_program *p, size_t i);
+/* What hints_new() was told. */
+bool hints_are_of_ticks(const struct hint_program *p);
 /* Whether so many are to be made that it will spare more than that costs. */
 bool hints_want_templates(const struct hint_program *p);
 /* Whether one is to be made; and what was made, empty: none can be. */

@@ -104,7 +104,7 @@ static void want(struct wanted *w, size_t *count, const struct program *p, uint6
 }
 
 /* Places that lead to one another, from some functions on. */
-static size_t collect(struct wanted *w, struct program *p)
+static size_t collect(struct wanted *w, struct program *p, bool ticks)
 {
 	const void *const first[] = {(const void *)translator_translate, (const void *)template_make, (const void *)code_cache_add, (const void *)segment_add,
 				     (const void *)x86_decode};
@@ -112,6 +112,7 @@ static size_t collect(struct wanted *w, struct program *p)
 	struct code_source source = source_of(p);
 	size_t count = 0;
 
+	c->ticks = ticks;
 	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
 		want(w, &count, p, p->at + (uint64_t)((const uint8_t *)first[i] - own_text().at), i % 2);
 	for (size_t i = 0; i < count; i++) {
@@ -130,13 +131,14 @@ static size_t collect(struct wanted *w, struct program *p)
 }
 
 /* A cache that has something else before. */
-static struct code_cache *used_cache(void)
+static struct code_cache *used_cache(bool ticks)
 {
 	struct code_cache *c = code_cache_new(&processor);
 	uint8_t *bytes;
 	uint32_t offset;
 
 	assert_non_null(c);
+	c->ticks = ticks;
 	assert_true(code_cache_room(c, 77, &bytes, &offset));
 	memset(bytes, 0, 77);
 	code_cache_add_glue(c, 77);
@@ -203,14 +205,14 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 }
 
 /* Templates are made of the program at one place, and put into a cache of it at another. stays: they stay where they are. */
-static void compare(uint64_t from, uint64_t to, bool stays)
+static void compare(uint64_t from, uint64_t to, bool stays, bool ticks)
 {
 	struct program one = program_at(from), other = program_at(to);
 	struct wanted *w = calloc(CHAINS, sizeof *w);
-	size_t count = collect(w, &one), made = 0;
-	struct template_maker *maker = template_maker_new(&processor);
+	size_t count = collect(w, &one, ticks), made = 0;
+	struct template_maker *maker = template_maker_new(&processor, ticks);
 	struct code_source source = source_of(&one), elsewhere = source_of(&other);
-	struct code_cache *by_template = used_cache(), *by_translator = used_cache();
+	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks);
 	struct buf *all = calloc(CHAINS, sizeof *all);
 
 	assert_true(count > 300);
@@ -244,9 +246,11 @@ static void compare(uint64_t from, uint64_t to, bool stays)
 static void a_template_makes_what_the_translator_makes(void **state)
 {
 	(void)state;
-	compare(HERE, HERE, false);
-	compare(HERE, THERE, true);
-	compare(LOW, LOW, true);
+	for (int ticks = 0; ticks < 2; ticks++) {
+		compare(HERE, HERE, false, ticks);
+		compare(HERE, THERE, true, ticks);
+		compare(LOW, LOW, true, ticks);
+	}
 }
 
 static void assert_refused(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes)
@@ -261,7 +265,7 @@ static void assert_refused(struct code_cache *c, const struct code_source *sourc
 /* Each byte of what the chain at pc was made of, and of its template, is another one once. */
 static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 {
-	struct code_cache *c = used_cache(), *again = used_cache();
+	struct code_cache *c = used_cache(false), *again = used_cache(false), *other = used_cache(true);
 	struct code_source source = source_of(p);
 	bool half;
 
@@ -276,19 +280,21 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 	assert_refused(c, &source, pc, slice_of(bytes->data, bytes->len));
 	p->bytes[pc - p->at] ^= 1;
 	assert_refused(c, &source, pc + p->len, slice_of(bytes->data, bytes->len)); /* nothing is there */
+	assert_refused(other, &source, pc, slice_of(bytes->data, bytes->len));
 	assert_int_not_equal(template_add(again, &source, pc, slice_of(bytes->data, bytes->len), true, &half), CHAIN_NONE);
 	code_cache_put(c);
 	code_cache_put(again);
+	code_cache_put(other);
 }
 
 static void what_is_damaged_or_was_made_of_something_else_is_refused(void **state)
 {
 	struct program p = program_at(HERE), low = program_at(LOW);
 	struct wanted *w = calloc(CHAINS, sizeof *w);
-	size_t count = collect(w, &p);
-	struct template_maker *maker = template_maker_new(&processor), *low_maker = template_maker_new(&processor);
+	size_t count = collect(w, &p, false);
+	struct template_maker *maker = template_maker_new(&processor, false), *low_maker = template_maker_new(&processor, false);
 	struct code_source source = source_of(&p), low_source = source_of(&low);
-	struct code_cache *c = used_cache();
+	struct code_cache *c = used_cache(false);
 
 	(void)state;
 	for (size_t i = 0; i < DAMAGED && i < count; i++) {

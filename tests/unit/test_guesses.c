@@ -241,7 +241,7 @@ static void segments_and_chains_have_them_from_then_on(void **state)
 
 static void templates_have_none(void **state)
 {
-	struct template_maker *maker = template_maker_new(&processor);
+	struct template_maker *maker = template_maker_new(&processor, false);
 	struct world *w = world_new();
 	struct buf bytes = {0};
 	bool half;
