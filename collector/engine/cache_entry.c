@@ -108,15 +108,18 @@ static bool is_ready(const struct source *s, uint64_t pc)
 	       code_cache_find(s->es->cache, pc) != CHAIN_NONE || watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
 }
 
-/* The chain at pc that is there already, its page being watched again if need be. */
+/* The chain at pc that is there already and does for all that wait for it, its page being watched again if need be. */
 static uint32_t chain_there(struct source *s, uint64_t pc)
 {
-	uint32_t chain = code_cache_find(s->es->cache, pc);
+	struct code_cache *c = s->es->cache;
+	uint32_t chain = code_cache_find(c, pc);
 
+	if (chain != CHAIN_NONE && !c->chains[chain].checked && code_cache_supersede(c, pc))
+		return CHAIN_NONE;
 	if (chain != CHAIN_NONE || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE)
 		return chain;
 	is_mutable(s, pc);
-	return code_cache_find(s->es->cache, pc);
+	return code_cache_find(c, pc);
 }
 
 /* The chain at pc as an earlier recording left it, with its hint if that is known; or CHAIN_NONE. */
@@ -125,14 +128,16 @@ static uint32_t chain_kept(struct code_cache *c, const struct code_source *sourc
 	struct source *s = source->arg;
 	size_t i = hint == HINT_UNKNOWN ? cache_hints_find(s->es, s->task->process->space, pc) : hint;
 	struct slice bytes = i == HINT_NONE ? slice_of(NULL, 0) : hints_template(s->es->hints, i);
+	enum template_fault fault;
 	uint32_t chain;
-	bool half;
 
 	if (!bytes.len)
 		return CHAIN_NONE;
-	chain = template_add(c, source, pc, bytes, hints_template_stays(s->es->hints, i), &half);
-	if (half)
+	chain = template_add(c, source, pc, bytes, hints_template_stays(s->es->hints, i), &fault);
+	if (chain == CHAIN_NONE && fault == TEMPLATE_HALF)
 		code_cache_clear(c);
+	if (chain == CHAIN_NONE && fault == TEMPLATE_UNCHECKED)
+		hints_drop_template(s->es->hints, i); /* the next one has a checkpoint */
 	return chain;
 }
 

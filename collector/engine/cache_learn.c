@@ -74,6 +74,14 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return done;
 }
 
+/* What the chain there meets. */
+static struct chain_demand demand_at(const struct code_cache *c, uint64_t pc)
+{
+	uint32_t chain = code_cache_find(c, pc);
+
+	return chain == CHAIN_NONE ? (struct chain_demand){0} : (struct chain_demand){c->chains[chain].checked, c->chains[chain].debt};
+}
+
 static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
 	struct kept kept = {.space = s};
@@ -89,7 +97,7 @@ static void make_templates(const struct backend *b, struct engine_space *es, str
 		if (!maker && !(maker = template_maker_new(&b->processor, hints_are_of_ticks(es->hints))))
 			return;
 		buf_reset(&bytes);
-		template_make(maker, &source, pc, hints_get(es->hints, i).indirect, &bytes);
+		template_make(maker, &source, pc, hints_get(es->hints, i).indirect, demand_at(es->cache, pc), &bytes);
 		hints_put_template(es->hints, i, slice_of(bytes.data, bytes.len));
 	}
 	buf_release(&bytes);

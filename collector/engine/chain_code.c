@@ -26,8 +26,10 @@ void chain_place(struct translation *t, const struct step *s, unsigned state, un
 
 void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
 {
+	const struct chain_demand demand = {target <= t->branch_pc, (uint8_t)(t->chain.debt + t->conditionals)};
+
 	if (t->cold_count < COLD_MAX)
-		t->cold[t->cold_count++] = (struct cold){site, target, kind, t->cache->ticks && kind == EXIT_LINK && t->known && !t->transfers};
+		t->cold[t->cold_count++] = (struct cold){site, target, kind, t->cache->ticks && kind == EXIT_LINK && t->known && !t->transfers, demand};
 	else
 		t->out.overflow = true;
 }
@@ -181,6 +183,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	}
 	t->known = true;
 	t->transfers = 0;
+	t->conditionals++;
 	chain_add_cold(t, site, target_of(s), EXIT_LINK);
 	t->shifted = false;
 	if (!t->cache->ticks) {
@@ -480,6 +483,7 @@ void chain_emit_step(struct translation *t, int i)
 		[BT_INSN_IJMP] = emit_any_indirect, [BT_INSN_ICALL] = emit_any_indirect, [BT_INSN_SYSCALL] = emit_system_call,
 	};
 
+	t->branch_pc = s->pc;
 	if (i == t->check_at)
 		chain_emit_checkpoint(t, s);
 	if (i == 0 && t->mutable)

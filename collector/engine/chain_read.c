@@ -202,12 +202,13 @@ static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
 	return true;
 }
 
-static bool has_conditional(const struct translation *t)
+static int conditionals(const struct translation *t)
 {
+	int n = 0;
+
 	for (int i = 0; i < t->count; i++)
-		if (is_conditional(&t->steps[i]))
-			return true;
-	return false;
+		n += is_conditional(&t->steps[i]);
+	return n;
 }
 
 /* A cycle of direct branches without a conditional leaves no other record; each has a branch that leads back. */
@@ -264,12 +265,29 @@ static bool leads_back(const struct translation *t)
 	return false;
 }
 
+/* Whether it can do without a checkpoint; then with how many conditionals since the last one it may be entered. (A jump that it follows
+ * leads forward.) */
+static bool needs_checkpoint(struct translation *t)
+{
+	struct chain_demand d = t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
+	int n = conditionals(t);
+
+	if (t->cache->ticks) /* they only have to be looked at now and then */
+		return leads_back(t);
+	if (d.back || (t->mutable && n) || d.debt + n > BITS_DEBT)
+		return true;
+	t->chain.debt = d.debt < CHAIN_DEBT && CHAIN_DEBT + n <= BITS_DEBT ? CHAIN_DEBT : d.debt;
+	return false;
+}
+
 void chain_place_checkpoint(struct translation *t)
 {
+	bool needed = needs_checkpoint(t);
+
 	t->loops = closes_silent_cycle(t);
+	t->chain.checked = needed || t->cache->ticks;
 	t->check_at = -1;
-	/* Bits fill up wherever a conditional is; ticks only have to be looked at now and then. */
-	if (t->cache->ticks ? !leads_back(t) : !has_conditional(t))
+	if (!needed)
 		return;
 	if (t->mutable) {
 		t->check_at = 0;

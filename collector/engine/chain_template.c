@@ -44,7 +44,8 @@ struct template_head {
 	uint64_t pc; /* where it must be, 0: anywhere high */
 	uint32_t size;
 	uint16_t code, body, fresh, indirect, ranges, segments, exits, places, numbers;
-	bool has_indirect, has_fresh, ticks;
+	bool has_indirect, has_fresh, ticks, checked;
+	uint8_t debt;
 };
 
 struct template_range {
@@ -57,6 +58,7 @@ struct template_exit {
 	uint16_t trap, site;
 	uint8_t kind;
 	bool flags_lost, fresh;
+	struct chain_demand demand;
 };
 
 /* The beginning of our own image, by the linker. */
@@ -174,9 +176,9 @@ struct template_maker *template_maker_new(const struct processor *processor, boo
 static bool is_low(uint64_t addr) { return addr <= UINT32_MAX; }
 
 /* The chain in the two caches. False where it cannot be made in both in the same way. */
-static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, const struct chain *chains[2])
+static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, struct chain_demand demand, const struct chain *chains[2])
 {
-	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .arg = m};
+	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .arg = m, .demand = &demand};
 	uint32_t clears[2] = {m->caches[0]->clears, m->caches[1]->clears}, made[2];
 
 	m->range_count = 0;
@@ -330,7 +332,7 @@ static bool same_exits(const struct made *a, const struct made *b)
 		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i], *y = &b->cache->exits[b->chain->exit_first + i];
 
 		if (x->trap + MOVE_CODE != y->trap || x->site + (x->site ? MOVE_CODE : 0) != y->site || x->target + b->moved != y->target || x->kind != y->kind ||
-		    x->flags_lost != y->flags_lost || x->fresh != y->fresh)
+		    x->flags_lost != y->flags_lost || x->fresh != y->fresh || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
 			return false;
 	}
 	return true;
@@ -359,7 +361,8 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 
 	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->place_count != y->place_count ||
 	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh || (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect ||
-	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
+	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt ||
+	    !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
 	for (uint32_t i = 0; i < x->place_count; i++)
 		if (!same_place(&code_cache_places(a->cache, x)[i], &code_cache_places(b->cache, y)[i]))
@@ -429,6 +432,7 @@ static void put_exits(const struct made *a, uint64_t pc, struct buf *out)
 		t.kind = x->kind;
 		t.flags_lost = x->flags_lost;
 		t.fresh = x->fresh;
+		t.demand = x->demand;
 		buf_put(out, &t, sizeof t);
 	}
 }
@@ -476,6 +480,8 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 	h.code = (uint16_t)a->len;
 	h.body = (uint16_t)(c->body - c->start);
 	h.ticks = a->cache->ticks;
+	h.checked = c->checked;
+	h.debt = c->debt;
 	h.has_fresh = c->fresh != 0;
 	h.fresh = (uint16_t)(c->fresh ? c->fresh - c->start : 0);
 	h.has_indirect = c->indirect != 0;
@@ -504,7 +510,7 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 	return true;
 }
 
-bool template_make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct buf *out)
+bool template_make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct chain_demand demand, struct buf *out)
 {
 	const struct chain *chains[2];
 	struct number numbers[NUMBERS];
@@ -513,7 +519,7 @@ bool template_make(struct template_maker *m, const struct code_source *source, u
 	bool done;
 
 	m->source = source;
-	if (!translate_both(m, pc, indirect, chains))
+	if (!translate_both(m, pc, indirect, demand, chains))
 		return false;
 	made = malloc(2 * sizeof *made);
 	done = made && take_made(&made[0], m->caches[0], chains[0], 0) && take_made(&made[1], m->caches[1], chains[1], m->moved) && !ends_badly(&made[0], pc) &&
@@ -638,7 +644,8 @@ static bool add_exits(struct code_cache *c, const struct parts *p, uint32_t offs
 {
 	for (size_t i = 0; i < p->head.exits; i++) {
 		const struct template_exit *t = &p->exits[i];
-		struct cache_exit x = {.trap = offset + t->trap, .site = t->site ? offset + t->site : 0, .target = pc + t->target, .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh};
+		struct cache_exit x = {.trap = offset + t->trap, .site = t->site ? offset + t->site : 0, .target = pc + t->target, .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh,
+				       .demand = t->demand};
 
 		if (!code_cache_add_exit(c, &x))
 			return false;
@@ -675,18 +682,26 @@ static bool add_places(struct code_cache *c, const struct parts *p, struct chain
 	return true;
 }
 
-uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays, bool *half)
+uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays, enum template_fault *fault)
 {
 	struct chain chain = {.pc = pc};
 	uint32_t segments[SEGMENTS], number;
 	struct parts p;
 	uint8_t *code;
 
-	*half = false;
+	*fault = TEMPLATE_UNFIT;
 	if (!find_parts(bytes, &p) || c->ticks != p.head.ticks || (p.head.pc ? p.head.pc != pc : is_low(pc)) || !numbers_fit(&p, pc) || has_guess(&p, c, pc) ||
-	    !same_source(&p, source, pc) || !code_cache_room(c, p.head.code, &code, &chain.start))
+	    !same_source(&p, source, pc))
 		return CHAIN_NONE;
-	*half = true;
+	chain.checked = p.head.checked;
+	chain.debt = p.head.debt;
+	if (!chain_meets(&chain, code_cache_demand(c, pc))) {
+		*fault = TEMPLATE_UNCHECKED;
+		return CHAIN_NONE;
+	}
+	if (!code_cache_room(c, p.head.code, &code, &chain.start))
+		return CHAIN_NONE;
+	*fault = TEMPLATE_HALF;
 	chain.end = chain.start + p.head.code;
 	chain.body = chain.start + p.head.body;
 	chain.fresh = p.head.has_fresh ? chain.start + p.head.fresh : 0;
@@ -708,7 +723,6 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 		return CHAIN_NONE;
 	if (chain.indirect)
 		code_cache_publish(c, number);
-	*half = false;
 	return number;
 }
 

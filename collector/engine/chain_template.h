@@ -17,14 +17,21 @@ struct template_maker; /* opaque */
 struct template_maker *template_maker_new(const struct processor *processor, bool ticks);
 void template_maker_free(struct template_maker *m);
 
-/* Appends the template of the chain at pc, made from source->read alone. False, and nothing appended, where there can be none. Chains
+/* Appends the template of the chain at pc that meets the demand, made from source->read alone. False, and nothing appended, where there can be none. Chains
  * that were made before are there: what leads to them ends where they begin. */
-bool template_make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct buf *out);
+bool template_make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct chain_demand demand, struct buf *out);
+
+enum template_fault {
+	TEMPLATE_UNFIT,
+	TEMPLATE_UNCHECKED, /* it would do but for the demands of those that wait for the chain */
+	TEMPLATE_HALF, /* half a chain was made: the cache is to be cleared */
+};
 
 /* Puts the chain at pc into the cache, as translator_translate() does, when all it was made from is the same (source->fixed_page).
- * CHAIN_NONE when not, or the template makes no sense, or there is no room; *half: the cache is to be cleared. stays: the template is where
- * it is as long as the cache, which then need not copy all of it. */
-uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays, bool *half);
+ * CHAIN_NONE, and *fault, when not, or the template makes no sense, or there is no room. stays: the template is where it is as long as the
+ * cache, which then need not copy all of it. */
+uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays,
+		      enum template_fault *fault);
 
 /* A checksum, in less time than others. */
 uint64_t template_check(const uint8_t *bytes, size_t n);

@@ -278,7 +278,7 @@ bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 		return true;
 	assert(x->site % 8 <= 4); /* emit_align_link() */
 	chain = code_cache_find(c, x->target);
-	if (chain == CHAIN_NONE)
+	if (chain == CHAIN_NONE || !chain_meets(&c->chains[chain], x->demand))
 		wait_for_chain(c, exit);
 	else
 		code_cache_link(c, exit, chain);
@@ -292,7 +292,7 @@ static void link_waiting(struct code_cache *c, uint32_t chain)
 	while (*at != EXIT_NONE) {
 		uint32_t exit = *at;
 
-		if (!c->exits[exit].dead && c->exits[exit].target != c->chains[chain].pc) {
+		if (!c->exits[exit].dead && (c->exits[exit].target != c->chains[chain].pc || !chain_meets(&c->chains[chain], c->exits[exit].demand))) {
 			at = &c->exits[exit].next;
 			continue;
 		}
@@ -300,6 +300,41 @@ static void link_waiting(struct code_cache *c, uint32_t chain)
 		if (!c->exits[exit].dead)
 			code_cache_link(c, exit, chain);
 	}
+}
+
+struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
+{
+	struct chain_demand all = {0};
+
+	for (uint32_t i = c->waiting[bucket_of(c, pc)]; i != EXIT_NONE; i = c->exits[i].next) {
+		const struct cache_exit *x = &c->exits[i];
+
+		if (x->dead || x->target != pc)
+			continue;
+		all.back |= x->demand.back;
+		all.debt = x->demand.debt > all.debt ? x->demand.debt : all.debt;
+	}
+	return all;
+}
+
+static void take_from_bucket(struct code_cache *c, uint32_t chain)
+{
+	uint32_t *at = &c->buckets[bucket_of(c, c->chains[chain].pc)];
+
+	while (*at != chain)
+		at = &c->chains[*at].next;
+	*at = c->chains[chain].next;
+}
+
+bool code_cache_supersede(struct code_cache *c, uint64_t pc)
+{
+	uint32_t chain = code_cache_find(c, pc);
+
+	if (chain == CHAIN_NONE || chain_meets(&c->chains[chain], code_cache_demand(c, pc)))
+		return false;
+	take_from_bucket(c, chain);
+	c->chains[chain].superseded = true;
+	return true;
 }
 
 /* More buckets than chains, so that searches are short. Without memory they are as they were. */
@@ -310,7 +345,7 @@ static void grow_buckets(struct code_cache *c)
 	for (uint32_t i = 0; i < c->chain_count; i++) {
 		uint32_t *bucket = &c->buckets[bucket_of(c, c->chains[i].pc)];
 
-		if (c->chains[i].dead || c->chains[i].parked)
+		if (c->chains[i].dead || c->chains[i].parked || c->chains[i].superseded)
 			continue;
 		c->chains[i].next = *bucket;
 		*bucket = i;
@@ -411,11 +446,10 @@ static bool overlaps(const struct code_cache *c, const struct chain *ch, uint64_
 static void unlink_chain(struct code_cache *c, uint32_t number)
 {
 	struct chain *ch = &c->chains[number];
-	uint32_t *at = &c->buckets[bucket_of(c, ch->pc)], exit = ch->incoming;
+	uint32_t exit = ch->incoming, other;
 
-	while (*at != number)
-		at = &c->chains[*at].next;
-	*at = ch->next;
+	if (!ch->superseded)
+		take_from_bucket(c, number);
 	ch->incoming = EXIT_NONE;
 	while (exit != EXIT_NONE) {
 		uint32_t next = c->exits[exit].next;
@@ -426,7 +460,8 @@ static void unlink_chain(struct code_cache *c, uint32_t number)
 		}
 		exit = next;
 	}
-	if (ch->indirect)
+	other = code_cache_find(c, ch->pc);
+	if (ch->indirect && (other == CHAIN_NONE || !c->chains[other].indirect))
 		tables_remove(&c->tables, ch->pc);
 }
 
@@ -563,7 +598,7 @@ static bool unpark_one(void *arg, uint32_t number)
 	if (ch->dead || !ch->parked || is_blocked(w, ch))
 		return !ch->dead;
 	ch->parked = false;
-	if (code_cache_find(c, ch->pc) != CHAIN_NONE) { /* another has taken its place */
+	if (ch->superseded || code_cache_find(c, ch->pc) != CHAIN_NONE) { /* another has taken its place */
 		forget_chain(c, number);
 		return false;
 	}

@@ -42,6 +42,16 @@ struct chain {
 	uint64_t slot;	     /* of the address that its last branch jumps to, where that is at a fixed place, 0: none */
 	bool dead;
 	bool parked; /* nothing leads to it, but its code may still be right: code_cache_park() */
+	bool superseded; /* it is not found any more: code_cache_supersede() */
+	bool checked; /* it has a checkpoint before its first conditional. Else: */
+	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
+};
+
+/* What those that wait for a chain want of it. Every cycle of direct branches has one that leads back, and passes a checkpoint where that
+ * leads to; between two checkpoints, or a record and a checkpoint, there are at most BITS_DEBT conditionals. */
+struct chain_demand {
+	bool back;    /* one leads back: the chain is to have a checkpoint */
+	uint8_t debt; /* the most conditionals since the last one */
 };
 
 /* What the registers are at a place in the code: the state before the application's instruction at pc. */
@@ -85,6 +95,7 @@ struct cache_exit {
 	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
 	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
 	bool dead;	 /* its chain is: it leads nowhere any more, but may still be stopped at */
+	struct chain_demand demand;
 };
 
 struct code_cache {
@@ -158,6 +169,15 @@ static inline uint8_t code_cache_mark(const struct code_cache *c) { return (uint
 
 /* The living chain that begins at pc, or CHAIN_NONE. */
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
+
+/* Of the exits that wait for a chain at pc. */
+struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
+
+static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { return ch->checked || (!d.back && d.debt <= ch->debt); }
+
+/* Where exits wait for a chain at pc because the one there does not meet their demand: it is not found any more, so that another can be
+ * made. What is linked to it stays. Returns whether. */
+bool code_cache_supersede(struct code_cache *c, uint64_t pc);
 
 /* Room for a chain of at most n bytes of code: the address it will run at, and *bytes to write it to. False when the cache is full. */
 bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset);

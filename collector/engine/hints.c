@@ -266,9 +266,10 @@ bool hints_template_stays(const struct hint_program *p, size_t i) { return !p->l
 
 void hints_drop_template(struct hint_program *p, size_t i)
 {
-	if (make_own(&p->list))
-		p->list.templates[i].size = 0;
-	p->changed = true;
+	if (!make_own(&p->list))
+		return;
+	p->list.templates[i] = (struct place_of_template){0};
+	p->added++;
 }
 
 bool hints_wants_template(const struct hint_program *p, size_t i)

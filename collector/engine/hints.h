@@ -59,7 +59,7 @@ struct hint hints_get(const struct hint_program *p, size_t i);
 struct slice hints_template(const struct hint_program *p, size_t i);
 /* Whether it stays where it is as long as the hints. */
 bool hints_template_stays(const struct hint_program *p, size_t i);
-/* It makes no sense. */
+/* Another is to be made. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* What hints_new() was told. */
 bool hints_are_of_ticks(const struct hint_program *p);

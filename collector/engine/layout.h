@@ -92,9 +92,9 @@ enum {
 /* No history bits: branch_log_written(1). */
 #define BITS_EMPTY (~1ull)
 
-/* So many bits a task may have when it passes a checkpoint; between two there are at most CHAIN_CONDITIONALS more. The ones above, which
+/* So many bits a task may have when it passes a checkpoint, or one more; between two there come at most BITS_DEBT. The ones above, which
  * are lost when there are more of them: CTX_LIMIT, and CTX_MASK. */
-enum { BITS_CAPACITY = 46 };
+enum { BITS_CAPACITY = 46, BITS_DEBT = 15 };
 #define BITS_FULL (~0ull << BITS_CAPACITY)
 
 /* The same where only ticks are counted: conditionals in the low half, room for transfers in the high one. From this number of

@@ -12,7 +12,8 @@
 enum {
 	CHAIN_INSNS = 48,
 	MUTABLE_INSNS = 16,
-	CHAIN_CONDITIONALS = 12, /* BITS_CAPACITY and what a word holds leave room for 15 */
+	CHAIN_CONDITIONALS = 12, /* at most BITS_DEBT */
+	CHAIN_DEBT = 4, /* with so many conditionals since the last checkpoint may a chain without one be entered, though nobody asks for that yet */
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,
@@ -33,6 +34,7 @@ struct cold {
 	uint64_t target;
 	uint8_t kind;
 	bool fresh;
+	struct chain_demand demand;
 };
 
 struct translation {
@@ -53,7 +55,7 @@ struct translation {
 	bool marked;	   /* it marks that it has run */
 	bool loops;	   /* its last branch closes a cycle that would leave no record: it writes one */
 	uint32_t last_segment;
-	int check_at;	   /* the step before which the checkpoint stands */
+	int check_at;	   /* the step before which the checkpoint stands, -1: none */
 	bool check_flags;  /* flags are free there */
 	bool check_probe;  /* ... once its operand in memory has been seen not to fault */
 	struct emitter out;
@@ -66,6 +68,8 @@ struct translation {
 	bool r11_in; /* r11 is the application's now */
 	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its guess; 0: none */
 	bool shifted; /* the coming conditional has been counted */
+	int conditionals; /* so far */
+	uint64_t branch_pc; /* of the branch on the way, or the last instruction */
 	/* Where no history is kept: */
 	bool known;    /* a conditional has been executed in the chain; since then */
 	int transfers; /* ... so many transfers */

@@ -17,6 +17,7 @@ struct code_source {
 	 * code_cache_mark(). NULL: none is. */
 	bool (*is_marked)(void *arg, uint64_t pc);
 	void *arg;
+	const struct chain_demand *demand; /* what the chain is to meet, NULL: what the cache's exits want of it */
 	bool threads; /* others may write such code while it runs */
 };
 

@@ -163,6 +163,8 @@ static void assert_same_chain(const struct chain *a, const struct chain *b)
 	assert_int_equal(a->exit_first, b->exit_first);
 	assert_int_equal(a->returns_to, b->returns_to);
 	assert_int_equal(a->slot, b->slot);
+	assert_int_equal(a->checked, b->checked);
+	assert_int_equal(a->debt, b->debt);
 	assert_false(a->dead || b->dead || a->parked || b->parked);
 }
 
@@ -219,12 +221,13 @@ static void compare(uint64_t from, uint64_t to, bool stays, bool ticks)
 	for (size_t i = 0; i < count; i++) {
 		uint64_t pc = to + w[i].offset;
 		struct buf *bytes = &all[stays ? i : 0];
-		bool half, fits;
+		enum template_fault fault;
+		bool fits;
 
 		buf_reset(bytes);
-		fits = template_make(maker, &source, from + w[i].offset, w[i].indirect, bytes);
+		fits = template_make(maker, &source, from + w[i].offset, w[i].indirect, code_cache_demand(by_template, pc), bytes);
 		if (fits)
-			assert_int_not_equal(template_add(by_template, &elsewhere, pc, slice_of(bytes->data, bytes->len), stays, &half), CHAIN_NONE);
+			assert_int_not_equal(template_add(by_template, &elsewhere, pc, slice_of(bytes->data, bytes->len), stays, &fault), CHAIN_NONE);
 		else
 			translator_translate(by_template, &elsewhere, pc, w[i].indirect);
 		translator_translate(by_translator, &elsewhere, pc, w[i].indirect);
@@ -255,10 +258,10 @@ static void a_template_makes_what_the_translator_makes(void **state)
 
 static void assert_refused(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes)
 {
-	bool half;
+	enum template_fault fault;
 
-	assert_int_equal(template_add(c, source, pc, bytes, false, &half), CHAIN_NONE);
-	assert_false(half);
+	assert_int_equal(template_add(c, source, pc, bytes, false, &fault), CHAIN_NONE);
+	assert_int_equal(fault, TEMPLATE_UNFIT);
 	assert_int_equal(c->chain_count, 0);
 }
 
@@ -267,7 +270,7 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 {
 	struct code_cache *c = used_cache(false), *again = used_cache(false), *other = used_cache(true);
 	struct code_source source = source_of(p);
-	bool half;
+	enum template_fault fault;
 
 	for (size_t i = 0; i < bytes->len; i++) {
 		bytes->data[i] ^= 0x10;
@@ -281,7 +284,7 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 	p->bytes[pc - p->at] ^= 1;
 	assert_refused(c, &source, pc + p->len, slice_of(bytes->data, bytes->len)); /* nothing is there */
 	assert_refused(other, &source, pc, slice_of(bytes->data, bytes->len));
-	assert_int_not_equal(template_add(again, &source, pc, slice_of(bytes->data, bytes->len), true, &half), CHAIN_NONE);
+	assert_int_not_equal(template_add(again, &source, pc, slice_of(bytes->data, bytes->len), true, &fault), CHAIN_NONE);
 	code_cache_put(c);
 	code_cache_put(again);
 	code_cache_put(other);
@@ -300,11 +303,11 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	for (size_t i = 0; i < DAMAGED && i < count; i++) {
 		struct buf bytes = {0}, low_bytes = {0};
 
-		if (template_make(maker, &source, HERE + w[i].offset, w[i].indirect, &bytes)) {
+		if (template_make(maker, &source, HERE + w[i].offset, w[i].indirect, (struct chain_demand){0}, &bytes)) {
 			damage(&p, HERE + w[i].offset, &bytes);
 			assert_refused(c, &low_source, LOW + w[i].offset, slice_of(bytes.data, bytes.len)); /* addresses are shorter there */
 		}
-		if (template_make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, &low_bytes))
+		if (template_make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, (struct chain_demand){0}, &low_bytes))
 			assert_refused(c, &source, HERE + w[i].offset, slice_of(low_bytes.data, low_bytes.len));
 		buf_release(&bytes);
 		buf_release(&low_bytes);

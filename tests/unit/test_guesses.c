@@ -244,16 +244,16 @@ static void templates_have_none(void **state)
 	struct template_maker *maker = template_maker_new(&processor, false);
 	struct world *w = world_new();
 	struct buf bytes = {0};
-	bool half;
+	enum template_fault fault;
 
 	(void)state;
 	assert_non_null(maker);
-	assert_true(template_make(maker, &w->source, AT + 0x8, true, &bytes));
+	assert_true(template_make(maker, &w->source, AT + 0x8, true, (struct chain_demand){0}, &bytes));
 	make_guess(w, 0x10, 0x11);
-	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &half), CHAIN_NONE);
-	assert_false(half);
+	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &fault), CHAIN_NONE);
+	assert_int_equal(fault, TEMPLATE_UNFIT);
 	code_cache_drop(w->cache, AT + 0x11, AT + 0x12);
-	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &half), CHAIN_NONE);
+	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &fault), CHAIN_NONE);
 	buf_release(&bytes);
 	template_maker_free(maker);
 	world_free(w);

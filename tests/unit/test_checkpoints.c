@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Where chains have checkpoints: random programs are translated in random order, as they would run; then no cycle of links may be without
+ * one, and no path have more conditionals between two than there is room for. */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "collector/engine/layout.h"
+#include "collector/engine/translator.h"
+
+enum {
+	CODE = 1 << 13,
+	PROGRAMS = 60,
+	STOPS = 4000,
+	LOOKS = 8, /* at the links, while a program runs */
+};
+
+#define AT 0x5555550de000u
+
+struct world {
+	uint64_t seed;
+	uint8_t bytes[CODE];
+	uint16_t starts[CODE]; /* of instructions */
+	size_t count;
+	struct code_source source;
+	struct code_cache *cache;
+	/* By chain, for a look at the links: */
+	uint8_t *seen; /* 1: on the way here, 2: known */
+	uint32_t *most; /* conditionals since the last checkpoint when it is entered */
+	uint32_t superseded; /* so often */
+};
+
+static unsigned below(struct world *w, unsigned n) { return (unsigned)(unit_random(&w->seed) % n); }
+
+static size_t read_program(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	const struct world *w = arg;
+
+	if (addr < AT || addr - AT >= sizeof w->bytes)
+		return 0;
+	n = n < sizeof w->bytes - (addr - AT) ? n : sizeof w->bytes - (addr - AT);
+	memcpy(bytes, w->bytes + (addr - AT), n);
+	return n;
+}
+
+static const uint8_t *fixed_page(void *arg, uint64_t addr)
+{
+	const struct world *w = arg;
+
+	return addr < AT || addr - AT >= sizeof w->bytes ? NULL : w->bytes + ((addr - AT) & ~(uint64_t)4095);
+}
+
+static bool is_mutable(void *arg, uint64_t addr)
+{
+	(void)arg;
+	(void)addr;
+	return false;
+}
+
+/* A branch of this length at `at` gets its displacement in its last four bytes; mostly it leads near. */
+static void aim(struct world *w, size_t at, size_t len, size_t number)
+{
+	size_t near = number > 40 ? number - 40 : 0, to = below(w, 3) ? near + below(w, 80) : below(w, (unsigned)w->count);
+	int32_t d = (int32_t)w->starts[to < w->count ? to : w->count - 1] - (int32_t)(at + len);
+
+	memcpy(w->bytes + at + len - 4, &d, sizeof d);
+}
+
+static void write_program(struct world *w)
+{
+	static const struct {
+		uint8_t bytes[6];
+		uint8_t len;
+		bool aimed;
+		uint8_t share; /* percent, at most, of the programs' instructions */
+	} kinds[] = {
+		{{0x0f, 0x84}, 6, true, 35}, /* je */
+		{{0xe9}, 5, true, 8},	     /* jmp */
+		{{0xe8}, 5, true, 6},	     /* call */
+		{{0xc3}, 1, false, 4},
+		{{0x83, 0xc0, 0x01}, 3, false, 20}, /* add: flags are free before it */
+		{{0x0f, 0x45, 0xc1}, 3, false, 20}, /* cmovne: they are not */
+		{{0x0f, 0xa2}, 2, false, 1},	    /* cpuid: not for the cache */
+		{{0x90}, 1, false, 100},
+	};
+	unsigned conditionals = below(w, 60);
+	uint8_t kind_of[CODE];
+	size_t at = 0;
+
+	w->count = 0;
+	while (at + 6 < CODE) {
+		unsigned r = below(w, 100), kind = 0;
+
+		for (unsigned share = conditionals; r >= share; share += kinds[kind].share)
+			kind++;
+		kind_of[w->count] = (uint8_t)kind;
+		w->starts[w->count++] = (uint16_t)at;
+		memcpy(w->bytes + at, kinds[kind].bytes, kinds[kind].len);
+		at += kinds[kind].len;
+	}
+	memset(w->bytes + at, 0xc3, CODE - at);
+	for (size_t i = 0; i < w->count; i++)
+		if (kinds[kind_of[i]].aimed)
+			aim(w, w->starts[i], kinds[kind_of[i]].len, i);
+}
+
+/* As the recorder does when the task has stopped at pc for want of a chain. */
+static void arrive(struct world *w, uint64_t pc, bool indirect)
+{
+	struct code_cache *c = w->cache;
+	uint32_t chain = code_cache_find(c, pc);
+
+	if (chain != CHAIN_NONE && !c->chains[chain].checked && code_cache_supersede(c, pc)) {
+		w->superseded++;
+		chain = CHAIN_NONE;
+	}
+	if (chain == CHAIN_NONE)
+		translator_translate(c, &w->source, pc, indirect);
+	else if (indirect && !c->chains[chain].indirect)
+		assert_true(translator_add_entry(c, chain));
+}
+
+static uint64_t any_pc(struct world *w) { return AT + w->starts[below(w, (unsigned)w->count)]; }
+
+static void stop_somewhere(struct world *w)
+{
+	struct code_cache *c = w->cache;
+	const struct cache_exit *x = c->exit_count ? &c->exits[below(w, c->exit_count)] : NULL;
+	struct guess guess;
+
+	if (x && !x->dead && x->kind == EXIT_LINK && x->site && x->linked == CHAIN_NONE)
+		arrive(w, x->target, below(w, 10) == 0);
+	else if (below(w, 20) == 0)
+		arrive(w, any_pc(w), true);
+	else if (below(w, 100) == 0 && translator_may_guess(c, &w->source, any_pc(w), any_pc(w), &guess))
+		assert_true(code_cache_guess(c, &guess));
+	else if (below(w, 200) == 0)
+		code_cache_drop(c, any_pc(w), any_pc(w) + 8);
+}
+
+static uint32_t exits_end(const struct code_cache *c, uint32_t chain)
+{
+	return chain + 1 < c->chain_count ? c->chains[chain + 1].exit_first : c->exit_count;
+}
+
+/* Follows the links of a chain that is entered with so many conditionals, up to where there is a checkpoint. */
+static void follow(struct world *w, uint32_t chain, uint32_t most)
+{
+	const struct code_cache *c = w->cache;
+	uint32_t n = c->chains[chain].checked ? 0 : most;
+
+	assert_int_not_equal(w->seen[chain], 1); /* a cycle without one */
+	w->seen[chain] = 1;
+	for (uint32_t i = c->chains[chain].exit_first; i < exits_end(c, chain); i++) {
+		const struct cache_exit *x = &c->exits[i];
+
+		if (x->kind != EXIT_LINK)
+			continue;
+		n += x->fresh; /* its conditional was taken; all of them come before the chain's end */
+		assert_true(n <= BITS_DEBT);
+		if (x->linked == CHAIN_NONE || c->chains[x->linked].checked || (w->seen[x->linked] == 2 && w->most[x->linked] >= n))
+			continue;
+		w->most[x->linked] = n;
+		follow(w, x->linked, n);
+	}
+	w->seen[chain] = 2;
+}
+
+static void look_at_links(struct world *w)
+{
+	const struct code_cache *c = w->cache;
+
+	w->seen = calloc(c->chain_count + 1, sizeof *w->seen);
+	w->most = calloc(c->chain_count + 1, sizeof *w->most);
+	assert_true(w->seen && w->most);
+	for (uint32_t i = 0; i < c->chain_count; i++)
+		if (!c->chains[i].dead && !w->seen[i])
+			follow(w, i, 0);
+	free(w->seen);
+	free(w->most);
+}
+
+static void no_cycle_and_no_long_path_is_without_one(void **state)
+{
+	uint32_t superseded = 0, checked = 0, unchecked = 0;
+
+	(void)state;
+	for (int i = 0; i < PROGRAMS; i++) {
+		const struct processor processor = {.fast_pext = i & 1, .rorx = i & 2};
+		struct world *w = calloc(1, sizeof *w);
+
+		assert_non_null(w);
+		w->seed = (uint64_t)i * 0x9e3779b97f4a7c15u + 1;
+		w->source = (struct code_source){.read = read_program, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = w};
+		w->cache = code_cache_new(&processor);
+		assert_non_null(w->cache);
+		write_program(w);
+		arrive(w, AT, false);
+		for (int k = 1; k <= STOPS; k++) {
+			stop_somewhere(w);
+			if (k % (STOPS / LOOKS) == 0)
+				look_at_links(w);
+		}
+		assert_int_equal(w->cache->clears, 0);
+		for (uint32_t k = 0; k < w->cache->chain_count; k++)
+			*(w->cache->chains[k].checked ? &checked : &unchecked) += 1;
+		superseded += w->superseded;
+		code_cache_put(w->cache);
+		free(w);
+	}
+	assert_true(superseded > PROGRAMS && checked > 10 * PROGRAMS && unchecked > 10 * PROGRAMS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_cycle_and_no_long_path_is_without_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
