@@ -25,11 +25,10 @@ static void learn(struct task *task, struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;
 	size_t n = c->chain_count < MARKS ? c->chain_count : MARKS;
-	uint8_t *marks = malloc(2 * n + 1), *have_run = marks + n;
+	uint8_t *marks = malloc(n + 1), *have_run = calloc(n + 1, 1);
 
-	if (!marks)
-		return;
-	memset(have_run, 0, n);
+	if (!marks || !have_run)
+		goto out;
 	for (uint32_t area = 0; area < AREAS; area++)
 		if (has_area(es, area) && window_read(&es->window, task->tid, area_window(area) + MARKS_AT, marks, n))
 			for (size_t i = 0; i < n; i++)
@@ -39,7 +38,9 @@ static void learn(struct task *task, struct engine_space *es)
 			add(es, task->process->space, &c->chains[i]);
 	if (hints_count(es->hints))
 		hints_set_exact(es->hints);
+out:
 	free(marks);
+	free(have_run);
 }
 
 /* What has been read of the space: the process may be gone. */
