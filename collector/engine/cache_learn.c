@@ -80,7 +80,7 @@ static struct chain_demand demand_at(const struct code_cache *c, uint64_t pc)
 {
 	uint32_t chain = code_cache_find(c, pc);
 
-	return chain == CHAIN_NONE ? (struct chain_demand){0} : (struct chain_demand){c->chains[chain].checked, c->chains[chain].debt};
+	return chain == CHAIN_NONE ? (struct chain_demand){0} : (struct chain_demand){c->chains[chain].debt, c->chains[chain].checked || c->chains[chain].passes};
 }
 
 static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)

@@ -26,7 +26,7 @@ void chain_place(struct translation *t, const struct step *s, unsigned state, un
 
 void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
 {
-	const struct chain_demand demand = {target <= t->branch_pc, (uint8_t)(t->chain.debt + t->conditionals)};
+	const struct chain_demand demand = {(uint8_t)(t->chain.debt + t->conditionals), target <= t->branch_pc || t->chain.passes};
 
 	if (t->cold_count < COLD_MAX)
 		t->cold[t->cold_count++] = (struct cold){site, target, kind, t->cache->ticks && kind == EXIT_LINK && t->known && !t->transfers, demand};

@@ -265,6 +265,14 @@ static bool leads_back(const struct translation *t)
 	return false;
 }
 
+/* Without conditionals: its only way on writes a record. */
+static bool leads_nowhere(const struct translation *t)
+{
+	const struct step *last = &t->steps[t->count - 1];
+
+	return t->ends_outside || ((last->insn.class == BT_INSN_RET || last->insn.class == BT_INSN_IJMP || last->insn.class == BT_INSN_ICALL) && !chain_guess(t, last));
+}
+
 /* Whether it can do without a checkpoint; then with how many conditionals since the last one it may be entered. (A jump that it follows
  * leads forward.) */
 static bool needs_checkpoint(struct translation *t)
@@ -274,9 +282,12 @@ static bool needs_checkpoint(struct translation *t)
 
 	if (t->cache->ticks) /* they only have to be looked at now and then */
 		return leads_back(t);
-	if (d.back || (t->mutable && n) || d.debt + n > BITS_DEBT)
+	if (n && (d.back || t->mutable || d.debt + n > BITS_DEBT))
 		return true;
+	t->chain.passes = d.back;
 	t->chain.debt = d.debt < CHAIN_DEBT && CHAIN_DEBT + n <= BITS_DEBT ? CHAIN_DEBT : d.debt;
+	if (!n && leads_nowhere(t))
+		t->chain.debt = BITS_DEBT;
 	return false;
 }
 

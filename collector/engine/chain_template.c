@@ -44,7 +44,7 @@ struct template_head {
 	uint64_t pc; /* where it must be, 0: anywhere high */
 	uint32_t size;
 	uint16_t code, body, fresh, indirect, ranges, segments, exits, places, numbers;
-	bool has_indirect, has_fresh, ticks, checked;
+	bool has_indirect, has_fresh, ticks, checked, passes;
 	uint8_t debt;
 };
 
@@ -361,7 +361,7 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 
 	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->place_count != y->place_count ||
 	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh || (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect ||
-	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt ||
+	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt || x->passes != y->passes ||
 	    !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
 	for (uint32_t i = 0; i < x->place_count; i++)
@@ -482,6 +482,7 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 	h.ticks = a->cache->ticks;
 	h.checked = c->checked;
 	h.debt = c->debt;
+	h.passes = c->passes;
 	h.has_fresh = c->fresh != 0;
 	h.fresh = (uint16_t)(c->fresh ? c->fresh - c->start : 0);
 	h.has_indirect = c->indirect != 0;
@@ -695,6 +696,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 		return CHAIN_NONE;
 	chain.checked = p.head.checked;
 	chain.debt = p.head.debt;
+	chain.passes = p.head.passes;
 	if (!chain_meets(&chain, code_cache_demand(c, pc))) {
 		*fault = TEMPLATE_UNCHECKED;
 		return CHAIN_NONE;

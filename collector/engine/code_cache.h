@@ -45,13 +45,14 @@ struct chain {
 	bool superseded; /* it is not found any more: code_cache_supersede() */
 	bool checked; /* it has a checkpoint before its first conditional. Else: */
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
+	bool passes;  /* what leads on from it leads back, for that has no conditional where it leads to */
 };
 
-/* What those that wait for a chain want of it. Every cycle of direct branches has one that leads back, and passes a checkpoint where that
- * leads to; between two checkpoints, or a record and a checkpoint, there are at most BITS_DEBT conditionals. */
+/* What those that wait for a chain want of it. Along links between chains without a checkpoint the debt grows with each conditional, up to
+ * BITS_DEBT: so a cycle either passes a checkpoint, or has no conditional (then it writes records). */
 struct chain_demand {
-	bool back;    /* one leads back: the chain is to have a checkpoint */
-	uint8_t debt; /* the most conditionals since the last one */
+	uint8_t debt; /* the most conditionals there may have been since the last checkpoint or record */
+	bool back; /* one leads back: it will come to this, sooner or later, and better have the checkpoint there at once */
 };
 
 /* What the registers are at a place in the code: the state before the application's instruction at pc. */
@@ -173,7 +174,7 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
 /* Of the exits that wait for a chain at pc. */
 struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
 
-static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { return ch->checked || (!d.back && d.debt <= ch->debt); }
+static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { return ch->checked || d.debt <= ch->debt; }
 
 /* Where exits wait for a chain at pc because the one there does not meet their demand: it is not found any more, so that another can be
  * made. What is linked to it stays. Returns whether. */

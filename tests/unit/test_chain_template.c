@@ -165,6 +165,7 @@ static void assert_same_chain(const struct chain *a, const struct chain *b)
 	assert_int_equal(a->slot, b->slot);
 	assert_int_equal(a->checked, b->checked);
 	assert_int_equal(a->debt, b->debt);
+	assert_int_equal(a->passes, b->passes);
 	assert_false(a->dead || b->dead || a->parked || b->parked);
 }
 

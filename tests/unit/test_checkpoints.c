@@ -25,7 +25,7 @@ struct world {
 	struct code_source source;
 	struct code_cache *cache;
 	/* By chain, for a look at the links: */
-	uint8_t *seen; /* 1: on the way here, 2: known */
+	bool *seen;
 	uint32_t *most; /* conditionals since the last checkpoint when it is entered */
 	uint32_t superseded; /* so often */
 };
@@ -143,14 +143,14 @@ static uint32_t exits_end(const struct code_cache *c, uint32_t chain)
 	return chain + 1 < c->chain_count ? c->chains[chain + 1].exit_first : c->exit_count;
 }
 
-/* Follows the links of a chain that is entered with so many conditionals, up to where there is a checkpoint. */
+/* Follows the links of a chain that is entered with so many conditionals, up to where there is a checkpoint. A cycle without one would be
+ * gone around until there are too many conditionals, unless it has none. */
 static void follow(struct world *w, uint32_t chain, uint32_t most)
 {
 	const struct code_cache *c = w->cache;
 	uint32_t n = c->chains[chain].checked ? 0 : most;
 
-	assert_int_not_equal(w->seen[chain], 1); /* a cycle without one */
-	w->seen[chain] = 1;
+	w->seen[chain] = true;
 	for (uint32_t i = c->chains[chain].exit_first; i < exits_end(c, chain); i++) {
 		const struct cache_exit *x = &c->exits[i];
 
@@ -158,12 +158,11 @@ static void follow(struct world *w, uint32_t chain, uint32_t most)
 			continue;
 		n += x->fresh; /* its conditional was taken; all of them come before the chain's end */
 		assert_true(n <= BITS_DEBT);
-		if (x->linked == CHAIN_NONE || c->chains[x->linked].checked || (w->seen[x->linked] == 2 && w->most[x->linked] >= n))
+		if (x->linked == CHAIN_NONE || c->chains[x->linked].checked || (w->seen[x->linked] && w->most[x->linked] >= n))
 			continue;
 		w->most[x->linked] = n;
 		follow(w, x->linked, n);
 	}
-	w->seen[chain] = 2;
 }
 
 static void look_at_links(struct world *w)
