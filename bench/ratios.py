@@ -24,6 +24,7 @@ BTREC = os.path.join(BUILD, "btrec")
 
 
 FIRST_TIME = "engine, first time"
+TRACE = "trace"
 PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
 CACHES, FRESH = ("cache", "cache-starts"), "cache-fresh" # of the loads, of the starts; removed before each run
 LEARNING = 3 # times: where a program went; which chains it needs, and those themselves; what was not seen then
@@ -84,11 +85,9 @@ def start_ups():
 
 def runners(folder):
     """Columns: name, argv in front of the program. qemu runs one program, so a shell pipeline's programs are run by a qemu each, through PATH."""
-    trace = os.path.join(folder, "trace")
-    engine = [BTREC, "run", "-q", "--backend", "engine", "-o", trace]
+    engine = [BTREC, "run", "-q", "--backend", "engine", "-o", TRACE]
     rows = [("native", []), ("engine", [*engine, "--"]), (FIRST_TIME, [*engine, "--"])]
-    probe = subprocess.run([*engine[:-1], trace, "--history", "off", "--", "/bin/true"], stderr=subprocess.PIPE)
-    shutil.rmtree(trace, True)
+    probe = subprocess.run([*engine[:-1], os.path.join(folder, TRACE), "--history", "off", "--", "/bin/true"], stderr=subprocess.PIPE)
     if probe.returncode == 0:
         rows.append(("engine, ticks", [*engine, "--history", "off", "--"]))
     if shutil.which("valgrind"):
@@ -114,8 +113,10 @@ def measure(front, command, folder, column):
     """(CPU seconds, wall seconds, output). wait4 counts the process and all that it and its children have waited for."""
     starts = command.startswith("exec ") # start-up: of that program alone
     cache = os.path.join(folder, FRESH if column == FIRST_TIME else CACHES[starts])
-    for name in ("trace", FRESH):
-        shutil.rmtree(os.path.join(folder, name), True)
+    shutil.rmtree(os.path.join(folder, FRESH), True)
+    # Traces stay: a file system may pass over what has just been deleted, one by one, when it makes new files.
+    there = sum(name.startswith(TRACE) for name in os.listdir(folder))
+    front = [os.path.join(folder, "%s-%d" % (TRACE, there)) if word == TRACE else word for word in front]
     if starts:
         argv = [*(["qemu-x86_64"] if front == ["QEMU"] else front), *command.split()[1:]]
         argv = [shutil.which(word) if word == "ls" else word for word in argv]

@@ -57,6 +57,7 @@ struct run {
 	int *inherited; /* descriptors from 3 on that the program gets */
 	size_t inherited_count;
 	struct control control;
+	timer_t timer;
 	struct front_group group;
 	bool front_due; /* the program goes on, and so must the front */
 	bool ending; /* by a SIGTERM to the recorder of a daemon */
@@ -440,17 +441,27 @@ static void set_tick(int signo)
 	tick = 1;
 }
 
-/* Interrupts the recorder's waiting every RECORDER_SLICE_MS. */
-static void start_timer(void)
+static void set_timer(void *arg, unsigned milliseconds)
+{
+	const struct timespec time = {.tv_nsec = 1000000L * milliseconds};
+	const struct itimerspec each = {.it_interval = time, .it_value = time};
+	const struct run *run = arg;
+
+	timer_settime(run->timer, 0, &each, NULL);
+}
+
+/* Interrupts the recorder's waiting every RECORDER_SLICE_MS, or as the recorder says. */
+static void start_timer(struct run *run, struct recorder *r)
 {
 	struct sigaction a = {.sa_handler = set_tick}; /* no SA_RESTART: waitpid gives EINTR */
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = front_tick_signal()};
-	struct itimerspec each = {.it_interval = {.tv_nsec = RECORDER_SLICE_MS * 1000000}, .it_value = {.tv_nsec = RECORDER_SLICE_MS * 1000000}};
-	timer_t timer;
 
 	sigaction(front_tick_signal(), &a, NULL);
-	if (!timer_create(CLOCK_MONOTONIC, &event, &timer))
-		timer_settime(timer, 0, &each, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &event, &run->timer))
+		return;
+	r->hurried = true;
+	r->on_pace = set_timer;
+	set_timer(run, RECORDER_SLICE_MS);
 }
 
 /* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands there; the program finds them closed
@@ -584,7 +595,7 @@ static int record(struct run *run)
 	r.tick = &tick;
 	r.on_tick = on_tick;
 	r.on_tick_arg = run;
-	start_timer();
+	start_timer(run, &r);
 	recorder_run(&r);
 	control_close(&run->control);
 	if (exec_failed(run, &err)) {

@@ -30,15 +30,34 @@ void recorder_note(struct recorder *r, const struct task *task, const char *fmt,
 	RECORDER_EVENT(r, task && task->unit ? task->unit->number : 0, NOTE, &rec);
 }
 
+static void set_pace(struct recorder *r, bool hurried)
+{
+	r->hurried = hurried;
+	r->calm = 0;
+	r->on_pace(r->on_tick_arg, hurried ? RECORDER_SLICE_MS : RECORDER_SLICE_MS * RECORDER_SLICES);
+}
+
+void recorder_hurry(struct recorder *r)
+{
+	if (!r->hurried && r->on_pace)
+		set_pace(r, true);
+}
+
 void recorder_serve_tick(struct recorder *r)
 {
 	if (!*r->tick)
 		return;
 	*r->tick = 0;
-	recorder_preempt(r);
+	r->slices += r->hurried ? 1 : RECORDER_SLICES;
+	if (recorder_preempt(r))
+		r->calm = 0;
+	else if (r->hurried && ++r->calm >= RECORDER_SLICES)
+		set_pace(r, false);
 	recorder_bound_history(r);
-	if (++r->slices % RECORDER_SLICES == 0)
-		r->on_tick(r->on_tick_arg, r);
+	if (r->slices - r->told < RECORDER_SLICES)
+		return;
+	r->told = r->slices;
+	r->on_tick(r->on_tick_arg, r);
 }
 
 void recorder_serve_snapshot(struct recorder *r, struct task *task)

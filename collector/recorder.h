@@ -66,10 +66,14 @@ struct recorder {
 	uint64_t patience; /* until when that waits for tasks to stop */
 	bool from_reached; /* by any task */
 	bool started;	   /* the initial process is past its execve */
-	/* The caller's timer sets *tick every RECORDER_SLICE_MS; then turns change, and each RECORDER_SLICES times on_tick is called. */
+	/* The caller's timer sets *tick: every RECORDER_SLICE_MS while somebody waits for a turn (hurried; at first, too), else each
+	 * RECORDER_SLICES times that, as on_pace says; then turns change. on_tick is called each RECORDER_SLICES slices. */
 	volatile sig_atomic_t *tick;
-	unsigned slices; /* ticks so far */
+	bool hurried;
+	unsigned slices, told; /* slices so far, when on_tick was called last */
+	unsigned calm; /* ticks since anybody waited */
 	void (*on_tick)(void *arg, struct recorder *r);
+	void (*on_pace)(void *arg, unsigned milliseconds);
 	void *on_tick_arg;
 	/* Tells the front process what its parent must see: the initial process stopped by a signal or goes on (SIGCONT),
 	 * or (0) ended. */

@@ -40,7 +40,7 @@ void recorder_bound_history(struct recorder *r)
 	uint64_t most = r->options.history_memory, used = 0;
 	struct task *task;
 
-	if (r->slices % (1 + r->tasks.count / TASKS_A_TICK))
+	if (r->hurried && r->slices % (1 + r->tasks.count / TASKS_A_TICK))
 		return;
 	for (task = r->tasks.first; task; task = task->next)
 		used += memory_of(task);

@@ -66,7 +66,7 @@ static bool look_at_running(struct recorder *r, const struct unit *u, bool now)
 }
 
 /* What is not replayed: nobody waits for anybody, but where the backend has to change what others are running in. */
-static void schedule_all(struct recorder *r, const struct unit *u)
+static void schedule_all(struct recorder *r, struct unit *u)
 {
 	enum backend_company company = COMPANY_ANY;
 	struct task *task;
@@ -86,15 +86,10 @@ static bool side_by_side(const struct recorder *r)
 	return r->backend.ops->native || r->backend.parallel;
 }
 
-static void schedule(struct recorder *r, struct unit *u)
+static void schedule_one(struct recorder *r, struct unit *u)
 {
 	struct task *task = u->ready_first;
 	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last};
-
-	if (side_by_side(r)) {
-		schedule_all(r, u);
-		return;
-	}
 
 	if (u->current || !task || r->frozen || task->process->leaving)
 		return;
@@ -108,6 +103,13 @@ static void schedule(struct recorder *r, struct unit *u)
 		u->last = task->number;
 	}
 	recorder_resume_task(r, task);
+}
+
+static void schedule(struct recorder *r, struct unit *u)
+{
+	(side_by_side(r) ? schedule_all : schedule_one)(r, u);
+	if (u->ready_first)
+		recorder_hurry(r);
 }
 
 void recorder_give_up_turn(struct recorder *r, struct task *task)
@@ -173,16 +175,20 @@ static void preempt_all(struct recorder *r, const struct unit *u)
 			r->backend.ops->stop_soon(&r->backend, task);
 }
 
-void recorder_preempt(struct recorder *r)
+bool recorder_preempt(struct recorder *r)
 {
+	bool any = false;
+
 	for (struct unit *u = r->tasks.units; u; u = u->next) {
 		if (!u->ready_first)
 			continue;
+		any = true;
 		if (r->backend.parallel)
 			preempt_all(r, u);
 		else if (u->current && u->current->state == TASK_RUNNING)
 			r->backend.ops->stop_soon(&r->backend, u->current);
 	}
+	return any;
 }
 
 /* It has stopped for something that is served later: registers and history are brought there. False when it has been resumed. */

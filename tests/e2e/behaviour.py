@@ -480,6 +480,22 @@ def truncated():
             shutil.rmtree(copy)
 
 
+@case("while nobody waits for a turn the recorder sleeps")
+def sleeps():
+    process = start([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/sleep", "3"], stdin=subprocess.DEVNULL)
+    time.sleep(0.5)
+
+    def wakings():
+        with open("/proc/%d/status" % recorder_of(process)) as file:
+            return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", file.read(), re.M).group(1))
+
+    before = wakings()
+    time.sleep(1.5)
+    woken = wakings() - before # every 5 ms that would be 300
+    equal(process.wait(), 0, "status")
+    check(woken < 60, "the recorder woke up %d times" % woken)
+
+
 @case("no process of btrec is left behind")
 def nothing_left():
     marker = "btrec-left-%d" % os.getpid()
