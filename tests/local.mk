@@ -13,7 +13,7 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}";\
 	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW abs_top_builddir abs_top_srcdir PYTHONDONTWRITEBYTECODE CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
 
-EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h
+EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h tests/unit/program.h
 
 # Unit tests: one program per module, against the real objects.
 UNIT_FORMAT_LIBS = $(FORMAT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)

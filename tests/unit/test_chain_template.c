@@ -8,9 +8,9 @@
 
 #include "collector/engine/chain_template.h"
 #include "collector/engine/x86.h"
+#include "tests/unit/program.h"
 
 enum {
-	PAGE = 4096,
 	CHAINS = 1500,
 	DAMAGED = 40, /* chains of which every byte is damaged once */
 };
@@ -19,45 +19,12 @@ enum {
 #define THERE 0x7f12345b7000u
 #define LOW 0x00412000u
 
-struct program {
-	uint8_t *bytes; /* whole pages */
-	size_t len;
-	uint64_t at;
-};
-
 struct wanted {
 	uint64_t offset;
 	bool indirect;
 };
 
 static const struct processor processor = {.fast_pext = true, .lzcnt = true};
-
-static size_t read_program(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
-{
-	const struct program *p = arg;
-
-	if (addr < p->at || addr - p->at >= p->len)
-		return 0;
-	n = n < p->len - (addr - p->at) ? n : p->len - (addr - p->at);
-	memcpy(bytes, p->bytes + (addr - p->at), n);
-	return n;
-}
-
-static const uint8_t *program_page(void *arg, uint64_t addr)
-{
-	const struct program *p = arg;
-
-	return addr < p->at || addr - p->at >= p->len ? NULL : p->bytes + ((addr - p->at) & ~(uint64_t)(PAGE - 1));
-}
-
-static bool is_mutable(void *arg, uint64_t addr)
-{
-	(void)arg;
-	(void)addr;
-	return false;
-}
-
-static struct code_source source_of(struct program *p) { return (struct code_source){.read = read_program, .fixed_page = program_page, .is_mutable = is_mutable, .arg = p}; }
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -82,7 +49,7 @@ static struct slice own_text(void)
 static struct program program_at(uint64_t at)
 {
 	struct slice text = own_text();
-	struct program p = {.len = (text.len + PAGE - 1) & ~(size_t)(PAGE - 1), .at = at};
+	struct program p = {.len = (text.len + PROGRAM_PAGE - 1) & ~(size_t)(PROGRAM_PAGE - 1), .at = at};
 
 	p.bytes = calloc(1, p.len);
 	assert_non_null(p.bytes);
@@ -109,7 +76,7 @@ static size_t collect(struct wanted *w, struct program *p, bool ticks)
 	const void *const first[] = {(const void *)translator_translate, (const void *)template_make, (const void *)code_cache_add, (const void *)segment_add,
 				     (const void *)x86_decode};
 	struct code_cache *c = code_cache_new(&processor);
-	struct code_source source = source_of(p);
+	struct code_source source = program_source(p);
 	size_t count = 0;
 
 	c->ticks = ticks;
@@ -214,7 +181,7 @@ static void compare(uint64_t from, uint64_t to, bool stays, bool ticks)
 	struct wanted *w = calloc(CHAINS, sizeof *w);
 	size_t count = collect(w, &one, ticks), made = 0;
 	struct template_maker *maker = template_maker_new(&processor, ticks);
-	struct code_source source = source_of(&one), elsewhere = source_of(&other);
+	struct code_source source = program_source(&one), elsewhere = program_source(&other);
 	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks);
 	struct buf *all = calloc(CHAINS, sizeof *all);
 
@@ -270,7 +237,7 @@ static void assert_refused(struct code_cache *c, const struct code_source *sourc
 static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 {
 	struct code_cache *c = used_cache(false), *again = used_cache(false), *other = used_cache(true);
-	struct code_source source = source_of(p);
+	struct code_source source = program_source(p);
 	enum template_fault fault;
 
 	for (size_t i = 0; i < bytes->len; i++) {
@@ -297,7 +264,7 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	struct wanted *w = calloc(CHAINS, sizeof *w);
 	size_t count = collect(w, &p, false);
 	struct template_maker *maker = template_maker_new(&processor, false), *low_maker = template_maker_new(&processor, false);
-	struct code_source source = source_of(&p), low_source = source_of(&low);
+	struct code_source source = program_source(&p), low_source = program_source(&low);
 	struct code_cache *c = used_cache(false);
 
 	(void)state;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collector/engine/layout.h"
-#include "collector/engine/translator.h"
+#include "tests/unit/program.h"
 
 enum {
 	CODE = 1 << 13,
@@ -22,6 +22,7 @@ struct world {
 	uint8_t bytes[CODE];
 	uint16_t starts[CODE]; /* of instructions */
 	size_t count;
+	struct program program; /* of those bytes */
 	struct code_source source;
 	struct code_cache *cache;
 	/* By chain, for a look at the links: */
@@ -31,31 +32,6 @@ struct world {
 };
 
 static unsigned below(struct world *w, unsigned n) { return (unsigned)(unit_random(&w->seed) % n); }
-
-static size_t read_program(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
-{
-	const struct world *w = arg;
-
-	if (addr < AT || addr - AT >= sizeof w->bytes)
-		return 0;
-	n = n < sizeof w->bytes - (addr - AT) ? n : sizeof w->bytes - (addr - AT);
-	memcpy(bytes, w->bytes + (addr - AT), n);
-	return n;
-}
-
-static const uint8_t *fixed_page(void *arg, uint64_t addr)
-{
-	const struct world *w = arg;
-
-	return addr < AT || addr - AT >= sizeof w->bytes ? NULL : w->bytes + ((addr - AT) & ~(uint64_t)4095);
-}
-
-static bool is_mutable(void *arg, uint64_t addr)
-{
-	(void)arg;
-	(void)addr;
-	return false;
-}
 
 /* A branch of this length at `at` gets its displacement in its last four bytes; mostly it leads near. */
 static void aim(struct world *w, size_t at, size_t len, size_t number)
@@ -190,7 +166,8 @@ static void no_cycle_and_no_long_path_is_without_one(void **state)
 
 		assert_non_null(w);
 		w->seed = (uint64_t)i * 0x9e3779b97f4a7c15u + 1;
-		w->source = (struct code_source){.read = read_program, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = w};
+		w->program = (struct program){w->bytes, sizeof w->bytes, AT};
+		w->source = program_source(&w->program);
 		w->cache = code_cache_new(&processor);
 		assert_non_null(w->cache);
 		write_program(w);

@@ -6,6 +6,7 @@
 
 #include "collector/engine/chain_template.h"
 #include "collector/engine/guesses.h"
+#include "tests/unit/program.h"
 
 enum {
 	PAGE = 4096,
@@ -17,26 +18,9 @@ enum {
 
 static const struct processor processor;
 
-struct program {
-	uint8_t bytes[PAGES * PAGE];
-};
-
-static size_t read_program(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
-{
-	const struct program *p = arg;
-
-	if (addr < AT || addr - AT >= sizeof p->bytes)
-		return 0;
-	n = n < sizeof p->bytes - (addr - AT) ? n : sizeof p->bytes - (addr - AT);
-	memcpy(bytes, p->bytes + (addr - AT), n);
-	return n;
-}
-
 static const uint8_t *fixed_page(void *arg, uint64_t addr)
 {
-	const struct program *p = arg;
-
-	return addr < AT || addr - AT >= (PAGES - 1) * PAGE ? NULL : p->bytes + ((addr - AT) & ~(uint64_t)(PAGE - 1));
+	return addr - AT >= (PAGES - 1) * PAGE ? NULL : program_page(arg, addr);
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
@@ -65,13 +49,14 @@ static void write_program(struct program *p)
 		{PAGE * 3 - 8, {0x74, 0x00}, 2},	 /* je: whether it is one what comes behind might say */
 	};
 
-	memset(p->bytes, 0x90, sizeof p->bytes);
+	memset(p->bytes, 0x90, p->len);
 	for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
 		memcpy(p->bytes + pieces[i].at, pieces[i].bytes, pieces[i].len);
 }
 
 struct world {
-	struct program program;
+	uint8_t bytes[PAGES * PAGE];
+	struct program program; /* of those */
 	struct code_source source;
 	struct code_cache *cache;
 };
@@ -81,8 +66,9 @@ static struct world *world_new(void)
 	struct world *w = calloc(1, sizeof *w);
 
 	assert_non_null(w);
+	w->program = (struct program){w->bytes, sizeof w->bytes, AT};
 	write_program(&w->program);
-	w->source = (struct code_source){.read = read_program, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &w->program};
+	w->source = (struct code_source){.read = program_read, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &w->program};
 	w->cache = code_cache_new(&processor);
 	assert_non_null(w->cache);
 	return w;
