@@ -27,7 +27,7 @@ FIRST_TIME = "engine, first time"
 TRACE = "trace"
 PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
 CACHES, FRESH = ("cache", "cache-starts"), "cache-fresh" # of the loads, of the starts; removed before each run
-LEARNING = 3 # times: where a program went; which chains it needs, and those themselves; what was not seen then
+LEARNING = 2 # times: which chains a program runs; those themselves
 
 
 def amount(n):

@@ -13,7 +13,7 @@ enum {
 	CHAIN_INSNS = 48,
 	MUTABLE_INSNS = 16,
 	CHAIN_CONDITIONALS = 12, /* at most BITS_DEBT */
-	CHAIN_DEBT = 4, /* with so many conditionals since the last checkpoint may a chain without one be entered, though nobody asks for that yet */
+	CHAIN_DEBT = 8, /* with so many conditionals since the last checkpoint may a chain without one be entered, though nobody asks for that yet */
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,
