@@ -179,8 +179,9 @@ def main():
         loads, starts = [r for r in workloads(folder) if wanted(r[0])], [r for r in start_ups() if wanted(r[0])]
         columns = runners(folder)
         times = {}
-        for _, command in (loads + starts) * LEARNING:
-            measure(dict(columns)["engine"], command, folder, "engine")
+        for column, front in columns:
+            for _, command in (loads + starts) * LEARNING if column.startswith("engine") and column != FIRST_TIME else []:
+                measure(front, command, folder, column)
         for _ in range(ROUNDS):
             for name, command in loads + starts:
                 right = None
