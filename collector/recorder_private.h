@@ -33,7 +33,7 @@ void recorder_make_call(struct recorder *r, struct task *task);
 /* The task is stopped and can go on when it is its turn. */
 void recorder_make_ready(struct recorder *r, struct task *task);
 
-/* Ends the turns of tasks that others of their unit wait behind, whether there are any. To be called every few milliseconds. */
+/* Ends the turns of tasks that others of their unit wait behind, whether there are any. To be called at each tick. */
 bool recorder_preempt(struct recorder *r);
 
 /* Somebody waits for a turn: from now on ticks come every RECORDER_SLICE_MS, until nobody has waited for a while. */

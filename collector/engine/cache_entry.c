@@ -96,7 +96,7 @@ static bool is_marked(void *arg, uint64_t pc)
 	const struct source *s = arg;
 	const struct address_space *space = s->task->process->space;
 
-	return s->es->learns && address_space_code_kind(space, pc) == CODE_FIXED &&
+	return s->es->learns && s->es->window.bytes && address_space_code_kind(space, pc) == CODE_FIXED &&
 	       (!hints_are_exact(s->es->hints) || cache_hints_find(s->es, space, pc) == HINT_NONE);
 }
 
@@ -137,7 +137,7 @@ static uint32_t chain_kept(struct code_cache *c, const struct code_source *sourc
 	if (chain == CHAIN_NONE && fault == TEMPLATE_HALF)
 		code_cache_clear(c);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_UNCHECKED)
-		hints_drop_template(s->es->hints, i); /* the next one has a checkpoint */
+		hints_drop_template(s->es->hints, i);
 	return chain;
 }
 

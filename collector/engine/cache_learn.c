@@ -5,6 +5,7 @@
 
 #include "collector/engine/chain_template.h"
 #include "collector/engine/engine_private.h"
+#include "collector/engine/layout.h"
 
 #define PAGE 4096
 
@@ -21,22 +22,30 @@ static bool has_area(const struct engine_space *es, uint32_t area) { return !are
 
 /* The chains that have run here become hints, in the order in which they were made: nearly that in which they ran. The process may be
  * gone. */
-static void learn(struct task *task, struct engine_space *es)
+void cache_learn(const struct task *task, struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;
 	size_t n = c->chain_count < MARKS ? c->chain_count : MARKS;
-	uint8_t *marks = malloc(n + 1), *have_run = calloc(n + 1, 1);
+	uint8_t *marks, *have_run;
+	bool known = false; /* else it is as it was: where tasks stopped */
 
+	if (!es->learns || !n)
+		return;
+	marks = malloc(n + 1);
+	have_run = calloc(n + 1, 1);
 	if (!marks || !have_run)
 		goto out;
-	for (uint32_t area = 0; area < AREAS; area++)
-		if (has_area(es, area) && window_read(&es->window, task->tid, area_window(area) + MARKS_AT, marks, n))
-			for (size_t i = 0; i < n; i++)
-				have_run[i] |= marks[i] == code_cache_mark(c);
+	for (uint32_t area = 0; area < AREAS; area++) {
+		if (!has_area(es, area) || !window_read(&es->window, task->tid, area_window(area) + MARKS_AT, marks, n))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			have_run[i] |= marks[i] == code_cache_mark(c);
+		known = true;
+	}
 	for (size_t i = 0; i < n && !hints_are_full(es->hints); i++)
 		if (have_run[i] && !c->chains[i].dead)
 			add(es, task->process->space, &c->chains[i]);
-	if (hints_count(es->hints))
+	if (known && hints_count(es->hints))
 		hints_set_exact(es->hints);
 out:
 	free(marks);
@@ -75,30 +84,44 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return done;
 }
 
-/* What the chain there meets. */
-static struct chain_demand demand_at(const struct code_cache *c, uint64_t pc)
+/* What the template of hint i is to meet: what the chain there does. */
+static struct chain_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
-	uint32_t chain = code_cache_find(c, pc);
+	uint32_t chain = code_cache_find(es->cache, pc);
+	const struct chain *ch = chain == CHAIN_NONE ? NULL : &es->cache->chains[chain];
 
-	return chain == CHAIN_NONE ? (struct chain_demand){0} : (struct chain_demand){c->chains[chain].debt, c->chains[chain].checked || c->chains[chain].passes};
+	if (hints_template_was_weak(es->hints, i))
+		return (struct chain_demand){.debt = BITS_DEBT, .back = true};
+	return ch ? (struct chain_demand){.debt = ch->debt, .back = ch->checked || ch->passes} : (struct chain_demand){0};
+}
+
+/* The address of hint i where it wants a template that can be made here, 0. */
+static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
+{
+	uint64_t pc = hints_wants_template(es->hints, i) ? cache_hints_address(es, kept->space, i) : 0;
+
+	return pc && kept_page(kept, pc) ? pc : 0;
 }
 
 static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
 	struct kept kept = {.space = s};
 	const struct code_source source = {.read = read_kept, .arg = &kept};
-	struct template_maker *maker = NULL;
+	struct template_maker *maker;
 	struct buf bytes = {0};
+	size_t wanted = 0;
+	uint64_t pc;
 
+	for (size_t i = 0; i < hints_count(es->hints); i++)
+		wanted += wanted_at(es, &kept, i) != 0;
+	if (!hints_are_worth(es->hints, wanted) || !(maker = template_maker_new(&b->processor, hints_are_of_ticks(es->hints))))
+		return;
 	for (size_t i = 0; i < hints_count(es->hints); i++) {
-		uint64_t pc = hints_wants_template(es->hints, i) ? cache_hints_address(es, s, i) : 0;
-
-		if (!pc || !kept_page(&kept, pc))
+		pc = wanted_at(es, &kept, i);
+		if (!pc)
 			continue;
-		if (!maker && !(maker = template_maker_new(&b->processor, hints_are_of_ticks(es->hints))))
-			return;
 		buf_reset(&bytes);
-		template_make(maker, &source, pc, hints_get(es->hints, i).indirect, demand_at(es->cache, pc), &bytes);
+		template_make(maker, &source, pc, hints_get(es->hints, i).indirect, demand_of(es, i, pc), &bytes);
 		hints_put_template(es->hints, i, slice_of(bytes.data, bytes.len));
 	}
 	buf_release(&bytes);
@@ -112,8 +135,7 @@ void cache_keep(const struct backend *b, struct task *task)
 
 	if (!es || es->tasks != task->backend || es->tasks->next_in_space)
 		return;
-	if (es->learns && es->cache->chain_count)
-		learn(task, es);
-	if (es->knew && hints_want_templates(es->hints))
+	cache_learn(task, es);
+	if (es->knew)
 		make_templates(b, es, s);
 }

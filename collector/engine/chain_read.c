@@ -286,7 +286,7 @@ static bool needs_checkpoint(struct translation *t)
 		return true;
 	t->chain.passes = d.back;
 	t->chain.debt = d.debt < CHAIN_DEBT && CHAIN_DEBT + n <= BITS_DEBT ? CHAIN_DEBT : d.debt;
-	if (!n && leads_nowhere(t))
+	if (!n && (t->mutable || leads_nowhere(t))) /* what may change is never superseded while it stays */
 		t->chain.debt = BITS_DEBT;
 	return false;
 }

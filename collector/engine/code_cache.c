@@ -442,27 +442,32 @@ static bool overlaps(const struct code_cache *c, const struct chain *ch, uint64_
 	return false;
 }
 
-/* Nothing leads to the chain any more. */
+/* Nothing leads to the chain any more: what did leads to the one that has superseded it, or waits. */
 static void unlink_chain(struct code_cache *c, uint32_t number)
 {
 	struct chain *ch = &c->chains[number];
-	uint32_t exit = ch->incoming, other;
+	uint32_t exit = ch->incoming, next, other;
 
 	if (!ch->superseded)
 		take_from_bucket(c, number);
 	ch->incoming = EXIT_NONE;
-	while (exit != EXIT_NONE) {
-		uint32_t next = c->exits[exit].next;
-
-		if (!c->exits[exit].dead) {
-			patch_site(c, c->exits[exit].site, c->exits[exit].trap);
-			wait_for_chain(c, exit);
-		}
-		exit = next;
-	}
 	other = code_cache_find(c, ch->pc);
-	if (ch->indirect && (other == CHAIN_NONE || !c->chains[other].indirect))
-		tables_remove(&c->tables, ch->pc);
+	for (; exit != EXIT_NONE; exit = next) {
+		next = c->exits[exit].next;
+		if (c->exits[exit].dead)
+			continue;
+		if (other != CHAIN_NONE && chain_meets(&c->chains[other], c->exits[exit].demand)) {
+			code_cache_link(c, exit, other);
+			continue;
+		}
+		patch_site(c, c->exits[exit].site, c->exits[exit].trap);
+		wait_for_chain(c, exit);
+	}
+	if (!ch->indirect)
+		return;
+	tables_remove(&c->tables, ch->pc); /* table 1 may know either */
+	if (other != CHAIN_NONE && c->chains[other].indirect)
+		code_cache_publish(c, other);
 }
 
 static void forget_chain(struct code_cache *c, uint32_t number)

@@ -159,7 +159,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 static void engine_stop_soon(struct backend *b, struct task *task)
 {
 	enum {
-		PATIENCE = 4, /* a checkpoint, or as many records as there is room for, comes within a millisecond */
+		PATIENCE = 4, /* mostly a checkpoint, or the end of the room for records, comes within a millisecond */
 	};
 	struct engine_task *et = task->backend;
 	const uint64_t now[3] = {et->ticks ? 0 : UINT64_MAX, 1, et->ticks ? UINT64_MAX : 0}; /* limit, stop, mask */

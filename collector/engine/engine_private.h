@@ -204,6 +204,9 @@ void engine_space_collect(struct engine_space *es);
 
 /* ---- cache_learn.c ---- */
 
+/* The chains that have run in the cache as it is now become hints: it is about to be cleared, or to go. */
+void cache_learn(const struct task *task, struct engine_space *es);
+
 /* The task will run no more in its address space. With the last one's end the chains that have run there become hints, and are kept for
  * the next process. */
 void cache_keep(const struct backend *b, struct task *task);

@@ -236,6 +236,12 @@ static void leave_region(struct engine_space *es)
 	es->window.inherited = true;
 }
 
+static void forget_chains(struct engine_space *es, const struct task *task)
+{
+	cache_learn(task, es);
+	code_cache_clear(es->cache);
+}
+
 /* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One with too much that is
  * forgotten is emptied. False when that cannot be now. */
 static bool own_cache(const struct backend *b, struct engine_space *es, const struct task *task)
@@ -248,12 +254,12 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 		return true;
 	}
 	if (es->parallel && es->cache->users == 1 && es->cache->full)
-		code_cache_clear(es->cache);
+		forget_chains(es, task);
 	if (es->cache->users == 1 || !(es->leaves || empty)) {
 		if (es->leaves)
 			forget_lost(es);
 		if (code_cache_is_stale(es->cache) && !engine_space_is_busy(es, task))
-			code_cache_clear(es->cache);
+			forget_chains(es, task);
 		return true;
 	}
 	if (engine_space_is_busy(es, task)) /* stopped there: its records are of the old one */
@@ -261,6 +267,10 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	own = empty ? code_cache_new(&b->processor) : code_cache_copy(es->cache);
 	if (!own)
 		return false;
+	if (empty) {
+		cache_learn(task, es);
+		own->clears = es->cache->clears + 1; /* the marks of its chains are others' */
+	}
 	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
 		task_settle(et->task); /* the old one's segments may go with it */
 	code_cache_put(es->cache);

@@ -37,7 +37,7 @@ struct file {
 /* Where the template of a hint is. */
 struct place_of_template {
 	uint32_t at; /* in the file, in the second one (more), or in what was made */
-	uint32_t size : 24, made : 1, tried : 1, more : 1;
+	uint32_t size : 24, made : 1, tried : 1, more : 1, weak : 1; /* weak: one that had no checkpoint did not do */
 };
 
 struct hint_list {
@@ -221,13 +221,12 @@ void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, boo
 	p->added += enter(&p->list, &h, &none);
 }
 
-/* Whether so many new ones will spare more than keeping them costs. */
-static bool are_worth_it(const struct hint_program *p, size_t n)
+bool hints_are_worth(const struct hint_program *p, size_t n)
 {
 	return n > (p->mapped ? WORTH_MIN + p->more_stored / WORTH : 1);
 }
 
-static bool is_worth_keeping(const struct hint_program *p) { return p->changed || are_worth_it(p, p->added); }
+static bool is_worth_keeping(const struct hint_program *p) { return p->changed || hints_are_worth(p, p->added); }
 
 bool hints_are_full(const struct hint_program *p) { return p->list.count >= HINTS_MAX; }
 
@@ -268,7 +267,7 @@ void hints_drop_template(struct hint_program *p, size_t i)
 {
 	if (!make_own(&p->list))
 		return;
-	p->list.templates[i] = (struct place_of_template){0};
+	p->list.templates[i] = (struct place_of_template){.weak = true};
 	p->added++;
 }
 
@@ -279,14 +278,7 @@ bool hints_wants_template(const struct hint_program *p, size_t i)
 
 bool hints_are_of_ticks(const struct hint_program *p) { return p->all->ticks; }
 
-bool hints_want_templates(const struct hint_program *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->list.count; i++)
-		n += hints_wants_template(p, i);
-	return are_worth_it(p, n);
-}
+bool hints_template_was_weak(const struct hint_program *p, size_t i) { return p->list.templates[i].weak; }
 
 void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 {
@@ -510,7 +502,8 @@ static void put_templates(struct hint_program *p, struct hint_list *kept, uint32
 
 		if (out->len + bytes.len > TEMPLATES_MAX)
 			bytes.len = 0;
-		*t = (struct place_of_template){.at = (uint32_t)(at + out->len), .size = (uint32_t)bytes.len & 0xffffff, .tried = t->tried};
+		*t = (struct place_of_template){.at = (uint32_t)(at + out->len), .size = (uint32_t)bytes.len & 0xffffff, .tried = t->tried,
+						   .weak = t->weak};
 		buf_put(out, bytes.at, bytes.len);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where programs went, by program and by file, in the order in which they came there: the chains that they ran (cache_learn.c), or, where
- * that cannot be known, the places at which a task stopped because nothing was translated there. From the second run on also those chains
- * as they were made (chain_template.h). Hints, never more: a wrong one makes a chain that nobody runs.
+ * that cannot be known, the places at which a task stopped because nothing was translated there. From the second process on also those
+ * chains as they were made (chain_template.h). Hints, never more: a wrong one makes a chain that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, and a second one beside it
  * for what came later; what has no build-id is forgotten. A file that is not ours alone to write, or damaged, or another btrec's or
@@ -32,11 +32,11 @@ void hints_free(struct hints *h);
  * long as h. */
 struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s);
 
-/* Whether they are exactly what the program came to. */
+/* Whether they are what the program ran, not only where it stopped. */
 bool hints_are_exact(const struct hint_program *p);
 void hints_set_exact(struct hint_program *p);
 
-/* A task came to pc, in the mapping m of a file; indirect: by an indirect branch. What is known is not entered again. */
+/* A task came to pc, in the mapping m of a file; indirect: its chain needs an indirect entry. What is known is not entered again. */
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect);
 
 /* Whether nothing more can be added. */
@@ -59,12 +59,14 @@ struct hint hints_get(const struct hint_program *p, size_t i);
 struct slice hints_template(const struct hint_program *p, size_t i);
 /* Whether it stays where it is as long as the hints. */
 bool hints_template_stays(const struct hint_program *p, size_t i);
-/* Another is to be made. */
+/* It does not do, for want of a checkpoint: another is to be made. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* What hints_new() was told. */
 bool hints_are_of_ticks(const struct hint_program *p);
-/* Whether so many are to be made that it will spare more than that costs. */
-bool hints_want_templates(const struct hint_program *p);
+/* Whether so many new hints or templates will spare more than keeping them costs. */
+bool hints_are_worth(const struct hint_program *p, size_t n);
+/* Whether one was dropped. */
+bool hints_template_was_weak(const struct hint_program *p, size_t i);
 /* Whether one is to be made; and what was made, empty: none can be. */
 bool hints_wants_template(const struct hint_program *p, size_t i);
 void hints_put_template(struct hint_program *p, size_t i, struct slice bytes);

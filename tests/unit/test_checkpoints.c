@@ -153,6 +153,12 @@ static void look_at_links(struct world *w)
 			follow(w, i, 0);
 	free(w->seen);
 	free(w->most);
+	for (uint32_t i = 0; i < c->exit_count; i++) {
+		const struct cache_exit *x = &c->exits[i];
+		uint32_t there = x->dead || x->kind != EXIT_LINK || !x->site || x->linked != CHAIN_NONE ? CHAIN_NONE : code_cache_find(c, x->target);
+
+		assert_true(there == CHAIN_NONE || !chain_meets(&c->chains[there], x->demand)); /* else it would wait for ever */
+	}
 }
 
 static void no_cycle_and_no_long_path_is_without_one(void **state)
