@@ -270,7 +270,7 @@ static bool leads_nowhere(const struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
-	return t->ends_outside || ((last->insn.class == BT_INSN_RET || last->insn.class == BT_INSN_IJMP || last->insn.class == BT_INSN_ICALL) && !chain_guess(t, last));
+	return t->ends_outside || (is_indirect(last) && !chain_guess(t, last));
 }
 
 /* Whether it can do without a checkpoint; then with how many conditionals since the last one it may be entered. (A jump that it follows
@@ -336,9 +336,7 @@ static void read_on(struct translation *t, struct step *s)
 
 uint64_t chain_guess(const struct translation *t, const struct step *s)
 {
-	bool indirect = s->insn.class == BT_INSN_RET || s->insn.class == BT_INSN_IJMP || s->insn.class == BT_INSN_ICALL;
-
-	return indirect && !t->cache->ticks ? guesses_find(&t->cache->guesses, s->pc) : 0;
+	return is_indirect(s) && !t->cache->ticks ? guesses_find(&t->cache->guesses, s->pc) : 0;
 }
 
 /* The code of s is part of what leads on from a guess. */

@@ -265,7 +265,9 @@ static struct segment made_segment(const struct made *made, uint32_t i)
 {
 	const struct span *span = &made->cache->spans[made->chain->span_first + i];
 
-	return made->cache->ticks ? (struct segment){.pc = span->start, .from = span->start, .end = span->end} : *segment_get(made->cache->segments, made->segments[i]);
+	if (made->cache->ticks)
+		return (struct segment){.pc = span->start, .from = span->start, .end = span->end};
+	return *segment_get(made->cache->segments, made->segments[i]);
 }
 
 static bool find_segment(const struct made *made, uint32_t segment, uint8_t *value)
@@ -360,8 +362,8 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 	const struct chain *x = a->chain, *y = b->chain;
 
 	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->place_count != y->place_count ||
-	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh || (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect ||
-	    (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt || x->passes != y->passes ||
+	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh ||
+	    (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect || (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt || x->passes != y->passes ||
 	    !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
 	for (uint32_t i = 0; i < x->place_count; i++)
@@ -645,8 +647,8 @@ static bool add_exits(struct code_cache *c, const struct parts *p, uint32_t offs
 {
 	for (size_t i = 0; i < p->head.exits; i++) {
 		const struct template_exit *t = &p->exits[i];
-		struct cache_exit x = {.trap = offset + t->trap, .site = t->site ? offset + t->site : 0, .target = pc + t->target, .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh,
-				       .demand = t->demand};
+		struct cache_exit x = {.trap = offset + t->trap, .site = t->site ? offset + t->site : 0, .target = pc + t->target,
+				       .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .demand = t->demand};
 
 		if (!code_cache_add_exit(c, &x))
 			return false;

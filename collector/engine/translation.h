@@ -85,6 +85,11 @@ static inline bool is_conditional(const struct step *s)
 	return s->insn.class == BT_INSN_JCC || s->insn.class == BT_INSN_JRCXZ || s->insn.class == BT_INSN_LOOP;
 }
 
+static inline bool is_indirect(const struct step *s)
+{
+	return s->insn.class == BT_INSN_RET || s->insn.class == BT_INSN_IJMP || s->insn.class == BT_INSN_ICALL;
+}
+
 /* ---- chain_read.c ---- */
 
 /* Reads the chain's instructions, at t->pc: none when the first is not for the cache. */
