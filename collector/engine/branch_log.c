@@ -330,9 +330,10 @@ size_t branch_log_memory(const struct branch_log *log)
 
 bool branch_log_crowded(const struct branch_log *log)
 {
-	uint64_t blocks = log->next - log->oldest;
+	uint64_t full = log->next - log->oldest - 1, entries = block_at(log, log->next - 1)->entries - block_at(log, log->oldest)->entries;
 
-	return blocks + log->max_blocks / 4 + 1 >= log->max_blocks && log->entries - block_at(log, log->oldest)->entries < log->limit;
+	/* With as many entries in each block as there are now in those that are full, would all have enough? */
+	return full + log->max_blocks / 4 + 2 >= log->max_blocks && entries * (log->max_blocks - 1) < log->limit * full;
 }
 
 struct ring_state branch_log_now(const struct branch_log *log)

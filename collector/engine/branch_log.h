@@ -17,8 +17,13 @@
  * The value 1 says none. Only conditionals that count as ticks are there; all of them are. */
 struct branch_log_record {
 	uint64_t bits;
-	uint32_t segment; /* where execution is now: at its pc (of LOOP: at its `to`; of MISS: at its `from`) */
-	uint32_t kind;	  /* enum branch_log_kind */
+	union {
+		uint64_t to; /* of INDIRECT: where execution is now */
+		struct {
+			uint32_t segment; /* of the others: execution is now at its pc (of LOOP: at its `to`; of MISS: at its `from`) */
+			uint32_t kind;	  /* enum branch_log_kind; of INDIRECT less than BRANCH_LOG_LOOP, whatever it is */
+		};
+	};
 };
 
 /* The complement has ones above its bits: code brings in a 1 by a rotation and a 0 by a LEA of two registers, in one cycle each and
@@ -29,16 +34,20 @@ static inline uint64_t branch_log_bits(uint64_t written) { return ~written; }
 static inline bool branch_log_bits_are_wrong(uint64_t bits) { return (int64_t)bits <= 0; }
 
 enum branch_log_kind {
-	BRANCH_LOG_INDIRECT, /* arrived by an indirect jump, an indirect call or a return: the next one on the path */
-	BRANCH_LOG_DIRECT,   /* at a checkpoint of the code: the first visit of segment->pc since the last conditional or record, that place
-			      * itself included; but directly behind another DIRECT, the next visit */
-	BRANCH_LOG_LOOP,     /* executed the direct jump or call that ends the segment: execution is now at its target. A backward one (to <=
+	BRANCH_LOG_INDIRECT, /* arrived by an indirect jump, an indirect call or a return, the next one on the path: at the beginning of a
+			      * segment. It has 57 bits of an address at most (five-level page tables), and what is above is the program's
+			      * half. */
+	BRANCH_LOG_LOOP = 1 << 25, /* executed the direct jump or call that ends the segment: execution is now at its target. A backward one (to <=
 			      * from) from whose target one can come back to it without a conditional writes this whenever it is executed,
 			      * so that no address comes twice between two conditionals or records: a cycle of direct branches is counted,
 			      * and where a stretch ends is plain. */
+	BRANCH_LOG_DIRECT,   /* at a checkpoint of the code: the first visit of segment->pc since the last conditional or record, that place
+			      * itself included; but directly behind another DIRECT, the next visit */
 	BRANCH_LOG_MISS,     /* before the indirect branch that ends the segment, which has a guess: the first visit of that branch since the last
 			      * conditional or record. It leads elsewhere. Without this it leads where the guess says, and writes no record. */
 };
+
+static inline bool branch_log_is_indirect(const struct branch_log_record *r) { return r->kind < BRANCH_LOG_LOOP; }
 
 struct branch_log; /* opaque, of one task */
 

@@ -60,20 +60,25 @@ static const struct segment *segment_of(const struct log_context *c, uint32_t nu
 static bool leg_to(const struct log_context *c, const struct branch_log_record *slot, struct walk_leg *leg)
 {
 	static const enum walk_goal goals[] = {
-		[BRANCH_LOG_INDIRECT] = WALK_INDIRECT,
-		[BRANCH_LOG_DIRECT] = WALK_DIRECT,
-		[BRANCH_LOG_LOOP] = WALK_LOOP,
-		[BRANCH_LOG_MISS] = WALK_MISS,
+		[BRANCH_LOG_LOOP - BRANCH_LOG_LOOP] = WALK_LOOP,
+		[BRANCH_LOG_DIRECT - BRANCH_LOG_LOOP] = WALK_DIRECT,
+		[BRANCH_LOG_MISS - BRANCH_LOG_LOOP] = WALK_MISS,
 	};
 	const struct segment *s;
 
 	*leg = (struct walk_leg){.bits = slot->bits, .pc = slot->bits};
 	if (slot->kind == SLOT_BEGIN)
 		return true;
+	if (branch_log_is_indirect(slot)) {
+		leg->goal = WALK_INDIRECT;
+		leg->pc = slot->to;
+		leg->segment = c->table ? segment_at(c->table, slot->to, c->generation) : NULL;
+		return leg->segment;
+	}
 	s = slot->kind >= SLOT_BAD ? NULL : segment_of(c, slot->segment);
 	if (!s)
 		return false;
-	leg->goal = goals[slot->kind];
+	leg->goal = goals[slot->kind - BRANCH_LOG_LOOP];
 	leg->branch = s->from;
 	leg->pc = leg->goal == WALK_LOOP ? s->to : s->pc;
 	leg->segment = leg->goal == WALK_LOOP ? NULL : s;

@@ -25,6 +25,17 @@ static bool read_context(struct task *task, const struct engine_space *es, struc
 	return window_read(&es->window, task->tid, engine_window_at(task, 0), &s->ctx, sizeof s->ctx);
 }
 
+/* The record that is at ctx.next, or was, as the log has it. False where there is no such place. */
+static bool read_record(struct task *task, const struct engine_space *es, int64_t next, struct branch_log_record *r)
+{
+	uint64_t at = (uint64_t)(next + RECORDS_BYTES);
+
+	if (at >= RECORDS_BYTES || at % RECORD_SIZE || !window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + at), r, sizeof *r))
+		return false;
+	r->bits = branch_log_bits(r->bits);
+	return true;
+}
+
 static uint64_t *register_at(struct bt_regs *r, unsigned reg)
 {
 	uint64_t *const regs[] = {&r->rax, &r->rcx, &r->rdx, &r->rbx, &r->rsp, &r->rbp, &r->rsi, &r->rdi,
@@ -40,10 +51,12 @@ static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
 }
 
 /* The application's state at a stop in the middle of the code. False: in the middle of a sequence. */
-static bool state_at_place(const struct code_cache *c, struct stretch *s)
+static bool state_at_place(struct task *task, const struct engine_space *es, struct stretch *s)
 {
+	const struct code_cache *c = es->cache;
 	const struct chain *chain;
 	const struct place *p;
+	struct branch_log_record noted;
 	struct bt_regs *r = &s->regs;
 
 	if (!in_code(r->rip))
@@ -51,8 +64,13 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &chain);
 	if (!p || (p->state & PLACE_BETWEEN && !(s->fault && p->state & PLACE_PROBED)))
 		return false;
+	if (p->state & PLACE_NOTED && !read_record(task, es, s->ctx.next, &noted))
+		return false;
 	r->rip = chain->pc + (uint64_t)(int64_t)p->pc;
-	if (p->state & PLACE_R11) {
+	if (p->state & PLACE_NOTED) {
+		s->bits = noted.bits;
+		r->r11 = s->ctx.r11;
+	} else if (p->state & PLACE_R11) {
 		s->bits = bits_as(c, s->ctx.bits);
 	} else {
 		s->bits = bits_as(c, r->r11);
@@ -65,28 +83,43 @@ static bool state_at_place(const struct code_cache *c, struct stretch *s)
 	s->called = p->state & PLACE_CALLED;
 	if (p->state & PLACE_SPILLED)
 		*register_at(r, p->reg) = s->ctx.spill;
-	if (p->state & PLACE_R10_RCX) {
-		r->r10 = s->ctx.r10;
+	if (p->state & PLACE_RCX)
 		r->rcx = s->ctx.rcx;
-	}
+	if (p->state & PLACE_RCX && p->reg)
+		r->r10 = s->ctx.r10;
 	s->arrival = ARRIVED_NOWHERE;
 	s->kind = EXIT_STOP;
 	return true;
 }
 
-/* The application's state behind an int3 of ours. */
-static bool state_at_trap(const struct code_cache *c, struct stretch *s)
+/* An indirect branch has led to where there is no chain. Its record is taken back: it goes to the log as the stretch's end. Where there
+ * is none, that is damage. */
+static void state_at_miss(struct task *task, const struct engine_space *es, struct stretch *s)
 {
+	struct branch_log_record made = {0};
+
+	if (es->cache->ticks) {
+		s->bits = s->ctx.bits;
+	} else {
+		s->bits = read_record(task, es, s->ctx.next - RECORD_SIZE, &made) && made.to == s->regs.r11 ? made.bits : 0;
+		s->ctx.next -= RECORD_SIZE;
+	}
+	s->regs.rip = s->regs.r11;
+	s->regs.rcx = s->ctx.rcx;
+	s->arrival = ARRIVED_INDIRECT;
+	s->kind = EXIT_LINK;
+}
+
+/* The application's state behind an int3 of ours. */
+static bool state_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	const struct code_cache *c = es->cache;
 	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
 	const struct cache_exit *x;
 
 	s->bits = bits_as(c, s->regs.r11);
 	if (trap == c->miss_trap) {
-		s->regs.rip = s->regs.rcx;
-		s->regs.rcx = s->ctx.rcx;
-		s->regs.r10 = s->ctx.r10;
-		s->arrival = ARRIVED_INDIRECT;
-		s->kind = EXIT_LINK;
+		state_at_miss(task, es, s);
 	} else {
 		x = code_cache_exit_at(c, trap);
 		if (!x)
@@ -102,6 +135,14 @@ static bool state_at_trap(const struct code_cache *c, struct stretch *s)
 	return true;
 }
 
+/* Of a task that died at p, or (NULL) elsewhere in the code: of a chain, where that is not NULL, or the common parts. */
+static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving)
+{
+	if (arriving || (p && p->state & PLACE_NOTED)) /* r11 says where an indirect branch leads */
+		return c->ticks ? s->ctx.bits : 1;
+	return bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
+}
+
 /* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10 and the one lent to an
  * operand may be the cache's, and where ticks are counted they may be one short. */
 static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
@@ -110,29 +151,30 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
 	const struct chain *chain, *called;
 	const struct place *p = code_cache_place(c, at, &chain), *back;
+	bool searching = !p && !chain && at < c->checkpoint, arriving = searching || (!p && chain); /* in its indirect entry */
 
 	if (!x) /* a checkpoint on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - 1 - region_address(CODE_AT)));
 	s->lost = true;
-	s->bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
+	s->bits = guess_bits(c, s, p, arriving);
+	if (searching) /* for an indirect branch's target */
+		s->regs.rip = s->regs.r11;
 	if (!p || !(p->state & PLACE_R11))
 		s->regs.r11 = s->ctx.r11;
 	if (p)
 		s->regs.rip = chain->pc + (uint64_t)(int64_t)p->pc;
-	else if (chain) /* its indirect entry */
+	else if (chain)
 		s->regs.rip = chain->pc;
-	else if (at < c->checkpoint) /* the search for an indirect branch's target */
-		s->regs.rip = s->regs.rcx;
+	else if (searching)
+		; /* it is that */
 	else if (x)
 		s->regs.rip = x->target;
 	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called))) /* at a system call, or behind it */
 		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
 	else /* nobody knows */
 		s->regs.rip = begin;
-	if (!p && (chain || at < c->checkpoint)) {
-		s->regs.r10 = s->ctx.r10;
+	if (arriving)
 		s->regs.rcx = s->ctx.rcx;
-	}
 	if (!p && !chain && ((at > c->miss && at < c->checkpoint) || (at >= c->call && at < c->called)))
 		s->regs.rax = s->ctx.rax;
 	if (!p && at >= c->call && at < c->called)
@@ -143,7 +185,7 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 {
 	if (!in_code(s->regs.rip) || !read_context(task, es, s))
 		s->lost = true;
-	else if (!state_at_place(es->cache, s) && !state_at_trap(es->cache, s))
+	else if (!state_at_place(task, es, s) && !state_at_trap(task, es, s))
 		guess_state(es->cache, s, ((struct engine_task *)task->backend)->begin);
 	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
 }
@@ -157,7 +199,7 @@ bool stretch_is_own_trap(const siginfo_t *info, const struct bt_regs *raw)
 
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
 {
-	return read_context(task, es, s) && state_at_trap(es->cache, s);
+	return read_context(task, es, s) && state_at_trap(task, es, s);
 }
 
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to)
@@ -165,8 +207,7 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 	if (s->taken < to && es->window.bytes) { /* the log copies before it looks: the program can write to these at any moment */
 		const struct branch_log_record *records = (const void *)(es->window.bytes + engine_window_at(task, RECORDS_AT));
 
-		s->last_segment = records[to - 1].segment;
-		s->last_kind = records[to - 1].kind;
+		s->last = records[to - 1];
 		branch_log_records(task->log, records + s->taken, to - s->taken);
 		s->taken = to;
 	}
@@ -175,8 +216,7 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 		if (!window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + s->taken * RECORD_SIZE), es->records, n * RECORD_SIZE))
 			return -BT_E_GONE;
 		branch_log_records(task->log, es->records, n);
-		s->last_segment = es->records[n - 1].segment;
-		s->last_kind = es->records[n - 1].kind;
+		s->last = es->records[n - 1];
 	}
 	return 0;
 }
@@ -221,10 +261,11 @@ static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
 static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct segment_table *t = es->cache->segments;
-	const struct segment *from = s->records ? segment_get(t, s->last_segment) : NULL;
+	bool arrived = s->records && branch_log_is_indirect(&s->last);
+	const struct segment *from = s->records && !arrived ? segment_get(t, s->last.segment) : NULL;
 	struct engine_task *et = task->backend;
-	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : et->begin, .segment = from,
-				   .missed = from && s->last_kind == BRANCH_LOG_MISS, .steps = UINT16_MAX};
+	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : arrived ? s->last.to : et->begin, .segment = from,
+				   .missed = from && s->last.kind == BRANCH_LOG_MISS, .steps = UINT16_MAX};
 	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
 	struct walk_out out = {0};
 
@@ -311,7 +352,7 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 
 	if (!read_context(task, es, s))
 		return false;
-	if (state_at_place(es->cache, s))
+	if (state_at_place(task, es, s))
 		return true;
 	if (s->fault) /* nothing comes behind it; and raised once more while it is blocked, it would take the program's handler away */
 		return false;
@@ -320,9 +361,9 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {
 		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) && !tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
 		if (alive && stretch_is_own_trap(&info, &s->regs))
-			found = state_at_trap(es->cache, s);
+			found = state_at_trap(task, es, s);
 		else if (alive)
-			found = state_at_place(es->cache, s);
+			found = state_at_place(task, es, s);
 	}
 	(void)!tracee_set_mask(task->tid, mask);
 	s->far = alive && !found;

@@ -195,12 +195,78 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	chain_place(t, NULL, 0, 0);
 }
 
-/* To wherever rcx says; r10 and rcx are in the context. */
+/* To wherever r11 says; the application's rcx is in the context. */
 static void emit_dispatch(struct translation *t)
 {
-	EMIT(&t->out, 0x44, 0x0f, 0xb7, 0xd1); /* movzx r10d, cx */
-	EMIT(&t->out, 0x65, 0x42, 0xff, 0x24, 0xd5); /* jmp gs:[r10*8+table1] */
+	EMIT(&t->out, 0x41, 0x0f, 0xb7, 0xcb);	     /* movzx ecx, r11w */
+	EMIT(&t->out, 0x65, 0xff, 0x24, 0xcd); /* jmp gs:[rcx*8+table1] */
 	emit_u32(&t->out, TABLE1_AT);
+}
+
+/* rcx becomes what CTX_NEXT will be behind the next record. */
+static void emit_load_next(struct emitter *e)
+{
+	emit_load(e, X86_RCX, CTX_NEXT);
+	EMIT(e, 0x48, 0x8d, 0x49, RECORD_BYTES); /* lea rcx, [rcx+record] */
+}
+
+/* mov gs:[rcx+records_end-record+at], r11 */
+static void emit_note_r11(struct emitter *e, uint32_t at)
+{
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99);
+	emit_u32(e, RECORDS_END - RECORD_BYTES + at);
+}
+
+/* An indirect branch begins: rcx goes to the context, and becomes what CTX_NEXT will be; the bits are where the next record will be, which
+ * is none before that. The room for one record stays: the common parts need it, before they stop for want of room. Or (ticks) it is looked
+ * whether the task is to stop. emit_full() is to come behind the branch. */
+static void emit_record_begin(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	chain_place(t, s, PLACE_RCX, 0);
+	if (t->cache->ticks) {
+		chain_emit_stop_test(t, t->full_sites);
+		return;
+	}
+	emit_load_next(e);
+	EMIT(e, 0xe3, 0); /* jrcxz full */
+	t->full_sites[0] = e->len;
+	emit_note_r11(e, 0);
+}
+
+/* The branch has been made: r11 is where it leads, rcx what CTX_NEXT will be. Or (ticks) rcx is that, and r11 what has been counted. */
+static void emit_record_end(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	if (t->cache->ticks) {
+		chain_count_transfer(t, s);
+		emit_store(e, X86_R11, CTX_BITS);
+		EMIT(e, 0x49, 0x89, 0xcb); /* mov r11, rcx */
+		chain_place(t, s, PLACE_BETWEEN | PLACE_NOTED, 0);
+		chain_note_origin(t);
+		return;
+	}
+	emit_note_r11(e, 8);
+	emit_store(e, X86_RCX, CTX_NEXT);
+}
+
+/* Behind the jump of an indirect branch: where it stops when there is no room for its record. */
+static void emit_full(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	if (t->cache->ticks)
+		chain_patch_stop(t, t->full_sites);
+	else if (!e->overflow)
+		e->bytes[t->full_sites[0] - 1] = (uint8_t)(e->len - t->full_sites[0]);
+	chain_place(t, s, PLACE_RCX, 0);
+	emit_load(e, X86_RCX, CTX_RCX);
+	chain_add_cold(t, emit_jump(e), s->pc, EXIT_STOP);
 }
 
 /* By a return, behind its address. */
@@ -214,73 +280,81 @@ static void emit_return(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 	uint32_t more = popped_more(s);
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
-	emit_store(e, X86_RCX, CTX_RCX);
-	emit_store(e, X86_R10, CTX_R10);
-	emit_u8(e, 0x59); /* pop rcx */
+	emit_record_begin(t, s);
+	if (t->cache->ticks)
+		emit_u8(e, 0x59); /* pop rcx */
+	else
+		EMIT(e, 0x41, 0x5b); /* pop r11 */
+	chain_place(t, s, PLACE_BETWEEN | (t->cache->ticks ? 0 : PLACE_NOTED), 0);
 	if (more) {
-		chain_place(t, s, PLACE_BETWEEN, 0);
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+more] */
 		emit_u32(e, more);
 	}
-	chain_place(t, s, PLACE_BETWEEN, 0);
-	chain_count_transfer(t, s);
-	chain_note_origin(t);
+	emit_record_end(t, s);
 	emit_dispatch(t);
+	emit_full(t, s);
 }
 
-/* mov rcx, what the indirect jump or call leads to. */
-static void emit_load_target(struct translation *t, const struct step *s)
+/* mov reg (rcx, r11), what the indirect jump or call leads to. */
+static void emit_load_target(struct translation *t, const struct step *s, unsigned reg)
 {
 	const struct x86_insn *in = &s->insn;
-	uint8_t modrm = s->bytes[in->modrm_at];
+	uint8_t modrm = s->bytes[in->modrm_at], rex = (uint8_t)(0x48 | (reg >> 3) << 2), field = (uint8_t)((reg & 7) << 3);
 
 	if (in->traits & X86_RIP_RELATIVE) {
-		emit_constant(&t->out, X86_RCX, target_of(s));
-		chain_place(t, s, PLACE_R10_RCX, 0);
-		EMIT(&t->out, 0x48, 0x8b, 0x09); /* mov rcx, [rcx] */
+		emit_constant(&t->out, reg, target_of(s));
+		chain_place(t, s, PLACE_RCX | (reg == X86_R11 ? PLACE_NOTED : 0), 0);
+		EMIT(&t->out, (uint8_t)(rex | reg >> 3), 0x8b, (uint8_t)(field | (reg & 7))); /* mov reg, [reg] */
 		return;
 	}
 	/* Prefixes but 3e (notrack) and f2 (bnd) and those without a meaning here; fs and the address size matter. */
 	for (int i = 0; i < in->opcode_at; i++)
 		if (s->bytes[i] == 0x64 || s->bytes[i] == 0x67)
 			emit_u8(&t->out, s->bytes[i]);
-	EMIT(&t->out, (uint8_t)(0x48 | (in->rex & 3)), 0x8b, (uint8_t)((modrm & 0xc7) | X86_RCX << 3));
+	EMIT(&t->out, (uint8_t)(rex | (in->rex & 3)), 0x8b, (uint8_t)((modrm & 0xc7) | field));
 	emit_bytes(&t->out, s->bytes + in->modrm_at + 1, (size_t)(in->len - in->modrm_at - 1));
 }
 
-/* Where the branch leads, in rcx; the application's r10 and rcx are in the context, the bits in r11. */
-static void emit_target(struct translation *t, const struct step *s)
+/* The same with the application's registers: its rcx is in the context, and in rcx unless `lent`. The bits are in r11, which is left
+ * alone, or (where that is reg) where the next record will be. */
+static void emit_target(struct translation *t, const struct step *s, unsigned reg, bool lent)
 {
 	struct emitter *e = &t->out;
 
-	if (s->insn.regs & X86_BIT(X86_R11))
-		bring_r11(t, s);
-	chain_place(t, s, 0, 0);
-	emit_store(e, X86_RCX, CTX_RCX);
-	emit_store(e, X86_R10, CTX_R10);
-	emit_load_target(t, s);
-	chain_place(t, s, PLACE_R10_RCX, 0);
-	if (t->r11_in) {
-		emit_store(e, X86_R11, CTX_R11);
-		emit_load(e, X86_R11, CTX_BITS);
-		t->r11_in = false;
-		chain_place(t, s, PLACE_R10_RCX, 0);
+	if (s->insn.regs & X86_BIT(X86_RCX) && lent)
+		emit_load(e, X86_RCX, CTX_RCX);
+	if (s->insn.regs & X86_BIT(X86_R11)) {
+		chain_place(t, s, PLACE_RCX, 0);
+		emit_store(e, X86_R11, CTX_BITS);
+		emit_load(e, X86_R11, CTX_R11);
+		t->r11_in = true;
 	}
+	chain_place(t, s, PLACE_RCX, 0);
+	emit_load_target(t, s, reg);
+	if (t->r11_in && reg != X86_R11) {
+		chain_place(t, s, PLACE_RCX, 0);
+		emit_load(e, X86_R11, CTX_BITS);
+	}
+	t->r11_in = false;
 }
 
 static void emit_indirect(struct translation *t, const struct step *s)
 {
+	struct emitter *e = &t->out;
+	bool ticks = t->cache->ticks;
 	size_t literal = 0;
 
-	emit_target(t, s);
+	emit_record_begin(t, s);
+	emit_target(t, s, ticks ? X86_RCX : X86_R11, true);
+	chain_place(t, s, PLACE_RCX | (ticks ? 0 : PLACE_NOTED), 0);
 	if (s->insn.class == BT_INSN_ICALL)
 		literal = emit_return_address(t, behind(s));
-	chain_place(t, s, PLACE_BETWEEN, 0);
-	chain_count_transfer(t, s);
-	chain_note_origin(t);
+	chain_place(t, s, PLACE_BETWEEN | (ticks ? 0 : PLACE_NOTED), 0);
+	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
+		emit_load_next(e);
+	emit_record_end(t, s);
 	emit_dispatch(t);
+	emit_full(t, s);
 	emit_literal(t, behind(s), literal);
 }
 
@@ -343,19 +417,18 @@ static void emit_difference(struct emitter *e, uint64_t guess)
 static void emit_guess(struct translation *t, const struct step *s, uint64_t guess)
 {
 	struct emitter *e = &t->out;
-	bool lends = s->insn.class != BT_INSN_RET || guess > INT32_MAX;
+	bool lends = guess > INT32_MAX;
 
-	if (s->insn.class == BT_INSN_RET) {
-		chain_bring_bits(t, s);
-		chain_place(t, s, 0, 0);
-		emit_store(e, X86_RCX, CTX_RCX);
-		if (lends)
-			emit_store(e, X86_R10, CTX_R10);
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	if (lends)
+		emit_store(e, X86_R10, CTX_R10);
+	if (s->insn.class == BT_INSN_RET)
 		EMIT(e, 0x48, 0x8b, 0x0c, 0x24); /* mov rcx, [rsp] */
-		chain_place(t, s, lends ? PLACE_R10_RCX : PLACE_BETWEEN, 0);
-	} else {
-		emit_target(t, s);
-	}
+	else
+		emit_target(t, s, X86_RCX, false);
+	chain_place(t, s, PLACE_RCX, lends ? X86_R10 : 0);
 	emit_difference(e, guess);
 	if (lends)
 		emit_load(e, X86_R10, CTX_R10);
@@ -394,43 +467,22 @@ void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	emit_align_link(&t->out, 1);
 	chain_add_cold(t, emit_jump(&t->out), pc, kind);
 }
-/* The indirect entry: is rcx ours, then the record. Ends where the records are full; gives the place of the jump to the body. */
-size_t chain_emit_indirect_entry(struct translation *t)
+
+void chain_emit_indirect_entry(struct translation *t)
 {
 	struct emitter *e = &t->out;
-	size_t wrong, body, stop[STOP_TESTS];
 
-	EMIT(e, 0x49, 0xba); /* mov r10, -pc */
+	EMIT(e, 0x48, 0xb9); /* mov rcx, -pc */
 	emit_u64(e, -t->pc);
-	EMIT(e, 0x4a, 0x8d, 0x0c, 0x11); /* lea rcx, [rcx+r10] */
-	EMIT(e, 0xe3, 5);		 /* jrcxz */
-	wrong = emit_jump(e);
-	emit_patch(e, wrong, region_address(CODE_AT) + t->cache->wrong);
-	if (t->cache->ticks) {
-		emit_load(e, X86_R10, CTX_R10);
-		chain_emit_stop_test(t, stop);
-		emit_load(e, X86_RCX, CTX_RCX);
-		body = emit_jump(e);
-		chain_patch_stop(t, stop);
-		emit_load(e, X86_RCX, CTX_RCX);
-		return body;
-	}
-	emit_load(e, X86_RCX, CTX_NEXT);
-	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
-	emit_u32(e, RECORDS_END);
-	EMIT(e, 0x65, 0x48, 0xc7, 0x81); /* mov qword gs:[rcx+records_end+8], segment: BRANCH_LOG_INDIRECT */
-	emit_u32(e, RECORDS_END + 8);
-	emit_u32(e, t->chain.segment);
-	EMIT(e, 0x48, 0x8d, 0x49, 16); /* lea rcx, [rcx+16] */
-	emit_store(e, X86_RCX, CTX_NEXT);
-	emit_bits_empty(e);
-	emit_load(e, X86_R10, CTX_R10);
-	EMIT(e, 0xe3, 9 + 5); /* jrcxz full */
+	EMIT(e, 0x4a, 0x8d, 0x0c, 0x19, 0xe3, 5); /* lea rcx, [rcx+r11]; jrcxz over the jump */
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
+	if (t->cache->ticks)
+		emit_load(e, X86_R11, CTX_BITS);
+	else
+		emit_bits_empty(e);
 	emit_load(e, X86_RCX, CTX_RCX);
-	body = emit_jump(e);
-	emit_load(e, X86_RCX, CTX_RCX);
-	return body;
 }
+
 /* A system call. The glue decides where it is made: outside, or here. */
 static void emit_system_call(struct translation *t, const struct step *s)
 {

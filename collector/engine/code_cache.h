@@ -24,7 +24,7 @@
 
 #define CHAIN_NONE UINT32_MAX
 
-/* A piece of cache code with one way in (two: the indirect entry checks the address and writes a record first). */
+/* A piece of cache code with one way in (two: the indirect entry checks the address first). */
 struct chain {
 	uint64_t pc;
 	uint32_t body;	   /* offset in the code area */
@@ -60,10 +60,11 @@ enum place_state {
 	PLACE_R11 = 1,	    /* r11 is the application's, the bits are in the context */
 	PLACE_SHIFTED = 2,  /* the coming conditional has been counted */
 	PLACE_SPILLED = 4,  /* a register (place.reg) is in CTX_SPILL */
-	PLACE_R10_RCX = 8,  /* r10 and rcx are in the context */
+	PLACE_RCX = 8,	    /* rcx is in the context; and r10, where place.reg says so */
 	PLACE_BETWEEN = 16, /* in the middle of something: step on */
 	PLACE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand went away since it was probed */
 	PLACE_CALLED = 64,  /* behind a system call that is to be noted; rcx is to be the application's pc */
+	PLACE_NOTED = 128,  /* the bits are where the next record will be, and not in r11 */
 };
 
 struct place {
@@ -131,10 +132,9 @@ struct code_cache {
 	uint32_t *patches; /* offsets of displacements that have changed since */
 	uint32_t patch_count, patch_cap;
 	uint32_t own_call; /* offset of the glue with which system calls of ours are made (tracee_call()) */
-	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to */
+	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to, and an indirect entry that is another's */
 	uint32_t mask_site; /* of the mask of table 2's hash in the glue */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
-	uint32_t wrong; /* of the glue for an indirect entry that is another's */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
 	bool ticks;	/* its code counts ticks and keeps no history (chain_ticks.c) */
 	bool fast_pext, rorx; /* the processor's (processor.h) */

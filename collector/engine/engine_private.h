@@ -14,7 +14,7 @@
 #include "collector/engine/window.h"
 
 enum {
-	RECORD_SIZE = sizeof(struct branch_log_record),
+	RECORD_SIZE = RECORD_BYTES,
 	RECORDS_READ = 4096, /* at once: 64 KiB, which stay in the processor's cache until they are counted */
 };
 
@@ -32,6 +32,7 @@ struct context {
 	uint64_t table;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
+_Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
 
 /* A system call made in the cache, as the cache's code notes it. */
 struct call_note {
@@ -162,7 +163,7 @@ struct stretch {
 	bool wrecked;	/* the cache does not work any more: the program has written over what it needs */
 	size_t records; /* how many there were */
 	size_t taken;	/* of them, into the log */
-	uint32_t last_segment, last_kind; /* of the last one */
+	struct branch_log_record last; /* of them; its bits are as they were written */
 };
 
 /* ---- engine_space.c ---- */

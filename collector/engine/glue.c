@@ -42,29 +42,26 @@ static void jump_through(struct emitter *e, uint32_t at)
 	emit_u32(e, at);
 }
 
-/* rcx: the address jumped to; the application's r10 and rcx are in the context. To its chain's indirect entry, or the trap with the
- * application's flags. Keeps what it found in table 1. */
+/* r11: the address jumped to; the application's rcx is in the context. To its chain's indirect entry, or the trap with the application's
+ * flags. Keeps what it found in table 1. */
 static void emit_search(struct code_cache *c, struct emitter *e)
 {
 	size_t again, found, null, absent, back;
 
-	c->wrong = (uint32_t)e->len; /* r10 = -(address of the chain), rcx = address jumped to - address of the chain */
-	EMIT(e, 0x49, 0xf7, 0xd2);		/* not r10 */
-	EMIT(e, 0x4a, 0x8d, 0x4c, 0x11, 0x01);	/* lea rcx, [rcx+r10+1] */
 	c->miss = (uint32_t)e->len;
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
-	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: 0 is what free entries hold */
+	EMIT(e, 0x4d, 0x85, 0xdb); /* test r11, r11: 0 is what free entries hold */
 	null = short_jump(e, JE);
-	EMIT(e, 0x69, 0xc1); /* imul eax, ecx, multiplier */
+	EMIT(e, 0x41, 0x69, 0xc3); /* imul eax, r11d, multiplier */
 	emit_u32(e, TABLE2_MULTIPLIER);
 	EMIT(e, 0xc1, 0xe8, TABLE2_SHIFT); /* shr eax */
 	again = e->len;
 	EMIT(e, 0x25); /* and eax, mask */
 	c->mask_site = (uint32_t)e->len;
 	emit_u32(e, 0);
-	EMIT(e, 0x65, 0x48, 0x39, 0x88); /* cmp gs:[rax+table2], rcx */
+	EMIT(e, 0x65, 0x4c, 0x39, 0x98); /* cmp gs:[rax+table2], r11 */
 	emit_u32(e, TABLE2_AT);
 	found = short_jump(e, JE);
 	EMIT(e, 0x65, 0x48, 0x83, 0xb8); /* cmp qword gs:[rax+table2], 0 */
@@ -77,11 +74,9 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	land(e, found);
 	EMIT(e, 0x65, 0x48, 0x8b, 0x80); /* mov rax, gs:[rax+table2+8] */
 	emit_u32(e, TABLE2_AT + 8);
-	emit_store(e, X86_RDX, CTX_RDX);
-	EMIT(e, 0x0f, 0xb7, 0xd1);		 /* movzx edx, cx */
-	EMIT(e, 0x65, 0x48, 0x89, 0x04, 0xd5); /* mov gs:[rdx*8+table1], rax */
+	EMIT(e, 0x41, 0x0f, 0xb7, 0xcb);       /* movzx ecx, r11w */
+	EMIT(e, 0x65, 0x48, 0x89, 0x04, 0xcd); /* mov gs:[rcx*8+table1], rax */
 	emit_u32(e, TABLE1_AT);
-	emit_load(e, X86_RDX, CTX_RDX);
 	emit_store(e, X86_RAX, CTX_ENTRY);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);

@@ -57,6 +57,7 @@ enum {
 	NOTE_SIZE = 24,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
+	RECORD_BYTES = 16,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
 	MARKS_AT = RECORDS_END,
 	MARKS = 0x40000, /* chains that can have one; a byte each */

@@ -66,6 +66,7 @@ struct translation {
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
+	size_t full_sites[STOP_TESTS]; /* of the jumps of the indirect branch on the way to where it stops */
 	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its guess; 0: none */
 	bool shifted; /* the coming conditional has been counted */
 	int conditionals; /* so far */
@@ -121,8 +122,8 @@ void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t
 /* Makes the stolen register the history bits again. */
 void chain_bring_bits(struct translation *t, const struct step *s);
 
-/* The indirect entry: is rcx ours, then the record. Ends where the records are full; gives the place of the jump to the body. */
-size_t chain_emit_indirect_entry(struct translation *t);
+/* The indirect entry: is r11, where the branch leads, the chain's address? Then the registers are the application's behind it. */
+void chain_emit_indirect_entry(struct translation *t);
 
 void chain_emit_step(struct translation *t, int i);
 

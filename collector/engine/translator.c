@@ -19,6 +19,13 @@ static void emit_exits(struct translation *t)
 
 	if (t->loop_trap && !t->out.overflow)
 		t->out.overflow = !code_cache_add_exit(t->cache, &loop);
+	if (t->miss_site) {
+		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc};
+
+		x.trap = chain_emit_miss(t) + t->chain.start;
+		if (!t->out.overflow)
+			t->out.overflow = !code_cache_add_exit(t->cache, &x);
+	}
 	for (int i = 0; i < t->cold_count; i++) {
 		const struct cold *c = &t->cold[i];
 		struct cache_exit x = {.trap = t->chain.start + (uint32_t)t->out.len, .site = t->chain.start + (uint32_t)c->site,
@@ -26,13 +33,6 @@ static void emit_exits(struct translation *t)
 
 		emit_patch(&t->out, c->site, t->out.base + t->out.len);
 		emit_u8(&t->out, 0xcc);
-		if (!t->out.overflow)
-			t->out.overflow = !code_cache_add_exit(t->cache, &x);
-	}
-	if (t->miss_site) {
-		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc};
-
-		x.trap = chain_emit_miss(t) + t->chain.start;
 		if (!t->out.overflow)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
@@ -49,12 +49,13 @@ static void emit_exits(struct translation *t)
 static void emit_chain(struct translation *t, bool indirect)
 {
 	struct emitter *e = &t->out;
-	size_t to_body = 0;
+	size_t behind_jump = 0;
 
 	if (indirect) {
-		to_body = chain_emit_indirect_entry(t);
+		chain_emit_indirect_entry(t);
 		t->chain.indirect = t->chain.start;
-		chain_add_cold(t, emit_jump(e), t->pc, EXIT_STOP); /* the records are full */
+		EMIT(e, 0xeb, 0); /* jmp to the body */
+		behind_jump = e->len;
 	}
 	if (!t->cache->ticks || chain_needs_slot(t)) {
 		t->chain.fresh = t->chain.start + (uint32_t)e->len;
@@ -69,10 +70,9 @@ static void emit_chain(struct translation *t, bool indirect)
 		chain_emit_mark(t);
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
-	/* The entry has just written a record: a checkpoint at the beginning would find nothing to do. */
-	if (indirect)
-		emit_patch(e, to_body, t->check_site && t->check_at == 0 && !t->cache->ticks && !t->marked ? e->base + t->check_back
-													   : region_address(CODE_AT + t->chain.body));
+	/* The branch that has led here has just written a record: a checkpoint at the beginning would find nothing to do. */
+	if (indirect && !e->overflow)
+		e->bytes[behind_jump - 1] = (uint8_t)((t->check_site && t->check_at == 0 && !t->marked ? t->check_back : t->chain.body - t->chain.start) - behind_jump);
 	if (t->ends_outside)
 		chain_emit_end(t, t->next, EXIT_OUTSIDE);
 	else if (goes_on(&t->steps[t->count - 1]))
@@ -180,23 +180,18 @@ bool translator_may_guess(struct code_cache *c, const struct code_source *source
 bool translator_add_entry(struct code_cache *c, uint32_t chain)
 {
 	struct translation *t = new_translation(c, c->chains[chain].pc);
-	struct cache_exit x = {.kind = EXIT_STOP, .target = c->chains[chain].pc};
 	bool done = false;
-	size_t to_body;
+	uint32_t start;
 
-	if (!t || !code_cache_room(c, ENTRY_BYTES, &t->out.bytes, &x.trap))
+	if (!t || !code_cache_room(c, ENTRY_BYTES, &t->out.bytes, &start))
 		goto out;
 	t->out.room = ENTRY_BYTES;
-	t->out.base = region_address(CODE_AT + x.trap);
-	t->chain = c->chains[chain];
-	t->chain.indirect = x.trap;
-	to_body = chain_emit_indirect_entry(t);
-	emit_patch(&t->out, to_body, region_address(CODE_AT + t->chain.body));
-	x.trap += (uint32_t)t->out.len;
-	emit_u8(&t->out, 0xcc); /* the records are full */
-	if (t->out.overflow || !code_cache_add_exit(c, &x))
+	t->out.base = region_address(CODE_AT + start);
+	chain_emit_indirect_entry(t);
+	emit_patch(&t->out, emit_jump(&t->out), region_address(CODE_AT + c->chains[chain].body));
+	if (t->out.overflow)
 		goto out;
-	c->chains[chain].indirect = t->chain.indirect;
+	c->chains[chain].indirect = start;
 	code_cache_add_glue(c, t->out.len);
 	code_cache_publish(c, chain);
 	done = true;

@@ -10,6 +10,7 @@ from e2e import *
 import engine_compare
 from engine_seeds import kept, made
 
+CHECK = os.path.join(os.environ["abs_top_builddir"], "tests/tools/check_history")
 FIRST = int(os.environ.get("BTREC_SEED", "1"))
 SEEDS = int(os.environ.get("BTREC_HISTORY_SEEDS", "6"))
 WHOLE = ["--deterministic", "--snap-exit", "always"]
@@ -103,6 +104,18 @@ def many_ticks():
     off, full = fatal_point(program, OFF[1]), fatal_point(program, FULL[1])
     equal(off, full, "where it crashes")
     check(off[0] > 18 << 20, "only %d ticks" % off[0])
+
+
+@case("records of all kinds where their room ends")
+def full_room():
+    program = build("full_room.c", "-O1")
+    for options in ([], ["--guess-eagerly"], ["--plain-processor"]):
+        first, _ = same_points([program, "300000"], (OFF, ("other", ["--backend", "engine", *options])))
+        equal(first.out, native([program, "300000"]).out, "stdout")
+        result = record([program, "300000"], ["--snap-exit", "always", *options])
+        done = execute([CHECK, result.trace])
+        equal(done.status, 0, "check_history: %s" % done.out.decode(errors="replace")[:400])
+        shutil.rmtree(result.trace)
 
 
 @case("ticks do not depend on where alarms interrupt")

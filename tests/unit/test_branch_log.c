@@ -158,7 +158,7 @@ static void damage(struct machine *m, struct branch_log_record *r)
 		r->bits = branch_log_written(unit_random(&m->seed) >> below(m, 64));
 		break;
 	default:
-		*r = (struct branch_log_record){unit_random(&m->seed), (uint32_t)unit_random(&m->seed), (uint32_t)unit_random(&m->seed)};
+		*r = (struct branch_log_record){.bits = unit_random(&m->seed), .to = unit_random(&m->seed) >> below(m, 64)};
 	}
 }
 
@@ -184,7 +184,11 @@ static void flush(struct machine *m)
 
 static void record(struct machine *m, enum branch_log_kind kind, uint32_t segment)
 {
-	m->buffer[m->buffered++] = (struct branch_log_record){branch_log_written(m->bits), segment, kind};
+	struct branch_log_record r = {.bits = branch_log_written(m->bits), .segment = segment, .kind = kind};
+
+	if (kind == BRANCH_LOG_INDIRECT)
+		r.to = segment_get(m->segments, segment)->pc;
+	m->buffer[m->buffered++] = r;
 	m->bits = 1;
 	if (m->buffered == 512)
 		flush(m);

@@ -52,10 +52,14 @@ static void hand_begin(struct hand *h, uint64_t pc)
 	branch_log_begin(h->log, h->t, pc, 1, 0);
 }
 
+/* An indirect one leads to the segment, or to where nothing is. */
 static void hand_record(struct hand *h, uint64_t bits, uint32_t segment, uint32_t kind)
 {
-	struct branch_log_record r = {branch_log_written(bits), segment, kind};
+	struct branch_log_record r = {.bits = branch_log_written(bits), .segment = segment, .kind = kind};
+	const struct segment *to = segment_get(h->t, segment);
 
+	if (kind == BRANCH_LOG_INDIRECT)
+		r.to = to ? to->pc : 0x123456;
 	branch_log_records(h->log, &r, 1);
 }
 
@@ -414,13 +418,14 @@ static void a_cycle_that_leaves_no_record_ends(void **state)
 static void a_record_that_cannot_be_is_a_gap(void **state)
 {
 	static const struct {
-		struct branch_log_record r;
+		uint64_t bits;
+		uint32_t segment, kind;
 		unsigned ticks;
 	} rows[] = {
-		{{0, 1, BRANCH_LOG_INDIRECT}, 0},      {{4, 1, 3}, 2},			  {{4, 1, UINT32_MAX}, 2},
-		{{1, 99, BRANCH_LOG_INDIRECT}, 0},     {{1, SEGMENT_NONE, BRANCH_LOG_LOOP}, 0}, {{8, 1, BRANCH_LOG_INDIRECT}, 3},
-		{{1, 1, BRANCH_LOG_LOOP}, 0},	       {{1, 1, BRANCH_LOG_DIRECT}, 0},	  {{UINT64_MAX, 1, BRANCH_LOG_DIRECT}, 63},
-		{{1, 2, BRANCH_LOG_INDIRECT}, 0}, /* dead */
+		{0, 1, BRANCH_LOG_INDIRECT, 0},	 {4, 1, BRANCH_LOG_MISS, 2},	      {4, 1, BRANCH_LOG_MISS + 1, 2},
+		{4, 1, UINT32_MAX, 2},		 {1, 99, BRANCH_LOG_INDIRECT, 0},     {1, SEGMENT_NONE, BRANCH_LOG_LOOP, 0},
+		{8, 1, BRANCH_LOG_INDIRECT, 3},	 {1, 1, BRANCH_LOG_LOOP, 0},	      {1, 1, BRANCH_LOG_DIRECT, 0},
+		{4, 0, BRANCH_LOG_LOOP - 1, 2},	 {UINT64_MAX, 1, BRANCH_LOG_DIRECT, 63}, {1, 2, BRANCH_LOG_INDIRECT, 0}, /* dead */
 	};
 
 	(void)state;
@@ -437,7 +442,7 @@ static void a_record_that_cannot_be_is_a_gap(void **state)
 		segment_kill(h.t, 0x3000, 0x3001);
 		hand_begin(&h, 0x1000);
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
-		hand_record(&h, rows[i].r.bits, rows[i].r.segment, rows[i].r.kind);
+		hand_record(&h, rows[i].bits, rows[i].segment, rows[i].kind);
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT); /* perhaps part of the gap */
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
 		hand_record(&h, 1, jcc, BRANCH_LOG_INDIRECT);
@@ -626,6 +631,26 @@ static void many_short_stretches_crowd_the_log_before_it_loses_any(void **state)
 	hand_release(&h);
 }
 
+/* A record each is what there is room for. */
+static void arrivals_alone_do_not_crowd_the_log(void **state)
+{
+	struct hand h;
+	uint32_t ret;
+
+	(void)state;
+	hand_init(&h, 1000);
+	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	hand_begin(&h, 0x1000);
+	for (int i = 0; i < 5000; i++) {
+		assert_false(branch_log_crowded(h.log));
+		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+	}
+	branch_log_end(h.log, 1, 0x1000);
+	branch_log_settle(h.log, &h.ring);
+	assert_in_range(h.ring.next - h.ring.oldest, 1000, 5000);
+	hand_release(&h);
+}
+
 /* The program of what follows: a conditional at 1000; then a jump to a return, which is guessed to lead to 3000, and a jump from there to
  * another. */
 static uint32_t guessed_returns(struct hand *h, uint64_t first, uint64_t second)
@@ -792,6 +817,7 @@ int main(void)
 		cmocka_unit_test(ticks_that_are_not_known_stay_so),
 		cmocka_unit_test(the_oldest_generation_is_that_of_the_oldest_stretch),
 		cmocka_unit_test(many_short_stretches_crowd_the_log_before_it_loses_any),
+		cmocka_unit_test(arrivals_alone_do_not_crowd_the_log),
 		cmocka_unit_test(a_branch_without_a_record_leads_where_it_is_guessed_to),
 		cmocka_unit_test(a_miss_says_which_branch_led_elsewhere),
 		cmocka_unit_test(behind_a_miss_execution_is_before_the_branch),

@@ -16,7 +16,7 @@ static struct record_sums expected(const struct branch_log_record *records, size
 	for (size_t i = 0; i < n; i++) {
 		for (uint64_t bits = records[i].bits; bits > 1; bits >>= 1)
 			s.ticks++;
-		s.arrivals += !(records[i].kind & 1);
+		s.arrivals += branch_log_is_indirect(&records[i]) || records[i].kind == BRANCH_LOG_LOOP;
 		s.bad |= !records[i].bits || records[i].bits >> 63 || records[i].kind > BRANCH_LOG_MISS;
 	}
 	return s;
@@ -28,7 +28,7 @@ static uint64_t below(uint64_t *state, uint64_t end) { return unit_random(state)
 static void check(record_copy_fn *copy, const struct branch_log_record *records, uint64_t *state)
 {
 	static struct branch_log_record to[RECORDS];
-	static const struct branch_log_record untouched = {0x5555555555555555, 0x55555555, 0x55555555};
+	static const struct branch_log_record untouched = {.bits = 0x5555555555555555, .to = 0x5555555555555555};
 	size_t first = below(state, 20), n = below(state, RECORDS - first);
 	struct branch_log_record written[RECORDS];
 	struct record_sums want = expected(records + first, n), got;
@@ -62,8 +62,8 @@ static void check_all(const struct branch_log_record *records, uint64_t *state)
 static void fill(struct branch_log_record *records, uint64_t *state)
 {
 	for (size_t i = 0; i < RECORDS; i++)
-		records[i] = (struct branch_log_record){(unit_random(state) | 1ull << 63) >> (1 + below(state, 63)), (uint32_t)unit_random(state),
-						     (uint32_t)below(state, BRANCH_LOG_MISS + 1)};
+		records[i] = (struct branch_log_record){.bits = (unit_random(state) | 1ull << 63) >> (1 + below(state, 63)), .segment = (uint32_t)unit_random(state),
+						     .kind = (uint32_t)(below(state, 2) ? below(state, BRANCH_LOG_LOOP) : BRANCH_LOG_LOOP + below(state, 3))};
 }
 
 static void every_way_copies_and_counts_the_same(void **state)
