@@ -152,6 +152,14 @@ static int set_parallel(void *target, const char *value, struct bt_error *err)
 	return 0;
 }
 
+static int set_unbound(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct run *)target)->recorder.unbound = true;
+	return 0;
+}
+
 static int set_quiet(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -229,6 +237,7 @@ static const struct option_row rows[] = {
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none", set_source},
 	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)", set_no_replay},
 	{"parallel", 0, NULL, "let threads of a process run side by side (implies --no-replay)", set_parallel},
+	{"unbound", 0, NULL, "leave it to the kernel which processors are used", set_unbound},
 	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
 	{"alarm-each", 0, "N", NULL, set_alarm_each},

@@ -26,6 +26,7 @@ collector_libcollector_a_SOURCES = \
 	collector/say.c collector/say.h \
 	collector/snapshot.c collector/snapshot.h \
 	collector/address_space.c collector/address_space.h \
+	collector/affinity.c collector/affinity.h \
 	collector/stepper.c collector/stepper.h \
 	collector/task.c collector/task.h \
 	collector/tracee.c collector/tracee.h \

@@ -54,6 +54,7 @@ void recorder_serve_tick(struct recorder *r)
 	else if (r->hurried && ++r->calm >= RECORDER_SLICES)
 		set_pace(r, false);
 	recorder_bound_history(r);
+	affinity_look(&r->affinity, &r->tasks);
 	if (r->slices - r->told < RECORDER_SLICES)
 		return;
 	r->told = r->slices;
@@ -181,6 +182,8 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 	r->backend = (struct backend){.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .pmu = options->pmu,
 				      .parallel = options->parallel, .processor = options->plain_processor ? plain : processor_probe(), .alarm_each = options->alarm_each,
 				      .guess_eagerly = options->guess_eagerly};
+	if (!ops->native && !options->parallel && !options->unbound)
+		affinity_begin(&r->affinity);
 }
 
 void recorder_run(struct recorder *r)

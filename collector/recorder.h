@@ -4,6 +4,7 @@
 #ifndef BT_RECORDER_H
 #define BT_RECORDER_H
 
+#include "collector/affinity.h"
 #include "collector/backend.h"
 #include "collector/task.h"
 #include "format/trace_writer.h"
@@ -22,6 +23,7 @@ struct recorder_options {
 	const char *from; /* NULL: from the start */
 	struct pmu *pmu; /* opened, of the pmu backend; else NULL */
 	bool parallel; /* the threads of a process run side by side under the engine */
+	bool unbound; /* the recorder and the program may run on any processor (affinity.h) */
 	bool deterministic; /* the tests' start (world.h) */
 	unsigned alarm_each; /* for tests (backend.h) */
 	bool plain_processor; /* for tests: code for processors without what not all have */
@@ -54,6 +56,7 @@ struct recorder {
 	struct backend backend;
 	struct recorder_options options;
 	struct task_table tasks;
+	struct affinity affinity;
 	struct queued_event *queue; /* ring buffer of events taken while looking for others */
 	size_t queue_len, queue_cap;
 	uint32_t snapshots;

@@ -113,6 +113,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 		return;
 	refuse_rseq(r, task);
 	limits_call_entered(&r->tasks, task);
+	affinity_call_entered(&r->affinity, &r->tasks, task);
 	recorder_make_call(r, task);
 }
 
@@ -194,6 +195,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	}
 	task->in_syscall = false;
 	limits_call_left(&r->tasks, task);
+	affinity_call_left(task);
 	memory_lock_call_left(task);
 	if (task->snapshot_call) {
 		task->snapshot_call = false;

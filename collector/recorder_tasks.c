@@ -79,6 +79,7 @@ void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 	r->backend.ops->leave(&r->backend, task);
 	if (task->process->tasks == 1)
 		limits_restore(&task->process->limits, task->process->pid);
+	affinity_leave(&r->affinity, task->tid);
 	tracee_resume(task->tid, PTRACE_DETACH, 0);
 	recorder_forget(r, task);
 }
@@ -101,6 +102,7 @@ int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
 	r->initial_pid = pid;
 	if (!begin_ring(r, task))
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	affinity_join(&r->affinity, pid);
 	return 0;
 }
 
@@ -169,6 +171,7 @@ static void start_new(struct recorder *r, struct task *child)
 	struct address_space *space = child->process->space;
 
 	write_task(r, child);
+	affinity_join(&r->affinity, child->tid);
 	if (tracee_get_regs(child->tid, &child->regs))
 		return;
 	if (space->stale)
@@ -238,6 +241,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 		space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
 		process = space ? process_new(task->tid, space) : NULL;
 		if (!process) {
+			affinity_leave(&r->affinity, task->tid);
 			tracee_resume(task->tid, PTRACE_DETACH, 0);
 			return;
 		}

@@ -97,6 +97,8 @@ struct task {
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	struct tracee_syscall call; /* the one it is in, or made last */
 	struct limits_call limits_call;
+	bool affinity_call;    /* that asks for an affinity, or sets one */
+	uint64_t waited;       /* for a processor, in nanoseconds, when that was last looked at */
 	int pending_signal;    /* to deliver when it is resumed */
 	enum bt_signal_action pending_action;
 

@@ -43,7 +43,6 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_sched_get_priority_max] = PLAIN,
 	[SYS_sched_get_priority_min] = PLAIN,
 	[SYS_sched_getparam] = FILLS,
-	[SYS_sched_getaffinity] = FILLS,
 	[SYS_sched_yield] = WAITS,
 	[SYS_getcpu] = FILLS,
 	[SYS_getrusage] = FILLS,

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/affinity.h"
+
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/task.h"
+
+enum {
+	TASKS_MOST = 32, /* with more there are always some that could run */
+	MUCH = 4, /* waiting: one part in so many of the time */
+	I386_SCHED_SETAFFINITY = 241,
+	I386_SCHED_GETAFFINITY = 242,
+};
+
+#define MILLISECOND 1000000ull
+#define LOOK_EACH (50 * MILLISECOND)
+#define APART_FIRST (100 * MILLISECOND)
+#define APART_MOST (6400 * MILLISECOND)
+#define PROVEN (1000 * MILLISECOND) /* who was together for so long is together again soon */
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 * MILLISECOND + (uint64_t)t.tv_nsec;
+}
+
+/* For how many nanoseconds a task (0: the caller) could have run and had no processor, since it was made: the second number of
+ * /proc/PID/schedstat (Linux, Documentation/scheduler/sched-stats.rst). False when that is not known. */
+static bool read_waited(pid_t tid, uint64_t *waited)
+{
+	char path[64];
+	unsigned long long ran, delay;
+	FILE *f;
+	bool known;
+
+	snprintf(path, sizeof path, "/proc/%d/schedstat", tid ? tid : getpid());
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	known = fscanf(f, "%llu %llu", &ran, &delay) == 2;
+	fclose(f);
+	*waited = delay;
+	return known;
+}
+
+static uint64_t waited_since(pid_t tid, uint64_t *before)
+{
+	uint64_t at = 0, since;
+
+	if (!read_waited(tid, &at))
+		return 0;
+	since = at > *before ? at - *before : 0;
+	*before = at;
+	return since;
+}
+
+/* By all of them together, since the last time. */
+static uint64_t all_waited(struct affinity *a, struct task_table *t)
+{
+	uint64_t sum = waited_since(0, &a->waited);
+
+	for (struct task *task = t->first; task; task = task->next)
+		sum += waited_since(task->tid, &task->waited);
+	return sum;
+}
+
+/* What was set by somebody else stays. */
+static bool move(pid_t tid, const cpu_set_t *from, const cpu_set_t *to)
+{
+	cpu_set_t is;
+
+	return !sched_getaffinity(tid, sizeof is, &is) && CPU_EQUAL(&is, from) && !sched_setaffinity(tid, sizeof *to, to);
+}
+
+static void go_apart(struct affinity *a, struct task_table *t)
+{
+	if (!a->together)
+		return;
+	a->together = false;
+	a->looked = now();
+	(void)move(0, &a->one, &a->own);
+	for (struct task *task = t->first; task; task = task->next)
+		(void)move(task->tid, &a->one, &a->own);
+}
+
+/* Where the recorder is. */
+static bool choose(struct affinity *a)
+{
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &a->own))
+		return false;
+	CPU_ZERO(&a->one);
+	CPU_SET(cpu, &a->one);
+	return move(0, &a->own, &a->one);
+}
+
+static void come_together(struct affinity *a, struct task_table *t)
+{
+	for (struct task *task = t->first; task; task = task->next)
+		if (task->affinity_call)
+			return;
+	a->since = a->looked = now();
+	a->together = a->on = choose(a);
+	for (struct task *task = t->first; task && a->on; task = task->next)
+		(void)move(task->tid, &a->own, &a->one);
+	(void)all_waited(a, t);
+}
+
+void affinity_begin(struct affinity *a)
+{
+	if (sched_getaffinity(0, sizeof a->own, &a->own) || CPU_COUNT(&a->own) < 2 || !read_waited(0, &a->waited))
+		return;
+	a->wait = APART_FIRST;
+	a->since = a->looked = now();
+	a->together = a->on = choose(a);
+}
+
+void affinity_join(const struct affinity *a, pid_t tid)
+{
+	if (a->on)
+		(void)(a->together ? move(tid, &a->own, &a->one) : move(tid, &a->one, &a->own));
+}
+
+void affinity_leave(const struct affinity *a, pid_t tid)
+{
+	if (a->on && a->together)
+		(void)move(tid, &a->one, &a->own);
+}
+
+void affinity_call_entered(struct affinity *a, struct task_table *t, struct task *task)
+{
+	uint64_t nr = task->call.nr;
+	bool sets = nr == (task->call.compat ? I386_SCHED_SETAFFINITY : SYS_sched_setaffinity);
+
+	if (!a->on || !(sets || nr == (task->call.compat ? I386_SCHED_GETAFFINITY : SYS_sched_getaffinity)))
+		return;
+	go_apart(a, t);
+	task->affinity_call = true;
+	a->on = !sets;
+}
+
+void affinity_call_left(struct task *task) { task->affinity_call = false; }
+
+void affinity_look(struct affinity *a, struct task_table *t)
+{
+	uint64_t at = now(), past = at - a->looked;
+
+	if (!a->on || past < (a->together ? LOOK_EACH : a->wait))
+		return;
+	if (!a->together && t->count <= TASKS_MOST) {
+		come_together(a, t);
+	} else if (a->together && (t->count > TASKS_MOST || all_waited(a, t) * MUCH > past)) {
+		a->wait = at - a->since > PROVEN ? APART_FIRST : a->wait < APART_MOST ? 2 * a->wait : a->wait;
+		go_apart(a, t);
+	} else {
+		a->looked = at;
+	}
+}
