@@ -63,8 +63,8 @@ void recorder_serve_tick(struct recorder *r)
 
 void recorder_serve_snapshot(struct recorder *r, struct task *task)
 {
-	while (task->snapshot_wanted && !r->frozen) {
-		task->snapshot_wanted--;
+	while (task->process->snapshots_wanted && !r->frozen) {
+		task->process->snapshots_wanted--;
 		snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
 	}
 }

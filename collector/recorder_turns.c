@@ -260,7 +260,7 @@ void recorder_request_snapshot(struct recorder *r, struct task *task)
 {
 	switch (task->state) {
 	case TASK_RUNNING:
-		task->snapshot_wanted++;
+		task->process->snapshots_wanted++;
 		r->backend.ops->stop_soon(&r->backend, task);
 		break;
 	case TASK_READY:

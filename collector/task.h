@@ -39,6 +39,7 @@ struct process {
 	bool fatal_kept; /* its fatal snapshot has been taken */
 	bool leaving; /* to be let go at the next tick; until then it stays stopped where it is */
 	unsigned request_mark; /* of the last request for a snapshot that was served */
+	unsigned snapshots_wanted; /* at the next stop of any of its tasks */
 	bool files_shared; /* another process has the same descriptors (CLONE_FILES without CLONE_VM) */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 	struct limits limits;
@@ -78,7 +79,6 @@ struct task {
 	unsigned orphan_ticks; /* for how long it has waited for its parent's event */
 	bool native;	      /* runs unrecorded until --from is reached */
 	bool start_pending;   /* its START record is still to be written */
-	unsigned snapshot_wanted; /* so many, at the end of the instruction it is executing */
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	struct branch_ring ring;
 	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h), else NULL: what is newer than the ring */
