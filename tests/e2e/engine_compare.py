@@ -27,6 +27,12 @@ RESUME_FLAG = 0x10000
 OUTSIDE = {110, 111, 121, 124, 100, 201}
 
 
+# Of fault_at_branch.S.
+LEADING_NOWHERE = """
+    JCC_UNMAPPED JMP_UNMAPPED CALL_UNMAPPED ICALL_UNMAPPED IJMP_NULL RET_UNMAPPED ICALL_NON_CANONICAL RET_NON_CANONICAL
+    IJMP_NON_CANONICAL CALL_NO_STACK RET_NO_STACK RET_POPS_NO_STACK ICALL_MEMORY_FAULT ICALL_NO_STACK ICALL_RCX_NO_STACK
+    ICALL_R11_NO_STACK ICALL_RIP_NO_STACK ICALL_RCX_FAULT ICALL_R11_FAULT IJMP_R11_FAULT IJMP_RIP_FAULT IJMP_STACK_FAULT
+""".split()
 # Programs without a library: what they are, source, flags.
 BARE_PROGRAMS = [
     ("every conditional branch, taken and not", "conditionals.S"),
@@ -36,9 +42,7 @@ BARE_PROGRAMS = [
     ("signal handlers", "handlers.S"),
     ("code that changes", "jit.S"),
     ("a small program of everything", "workload.c", "-fno-stack-protector"),
-    *[("a branch that leads nowhere: " + name.lower().replace("_", " "), "fault_at_branch.S", "-D" + name) for name in (
-        "JCC_UNMAPPED", "JMP_UNMAPPED", "CALL_UNMAPPED", "ICALL_UNMAPPED", "IJMP_NULL", "RET_UNMAPPED", "ICALL_NON_CANONICAL",
-        "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "RET_NO_STACK", "RET_POPS_NO_STACK", "ICALL_MEMORY_FAULT")],
+    *[("a branch that leads nowhere: " + name.lower().replace("_", " "), "fault_at_branch.S", "-D" + name) for name in LEADING_NOWHERE],
 ]
 
 

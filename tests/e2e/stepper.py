@@ -7,6 +7,7 @@ import signal
 import struct
 
 from e2e import *
+import engine_compare
 
 os.environ.setdefault("BTREC_TEST_BACKEND", "step")
 
@@ -94,8 +95,7 @@ add_constructed("every conditional branch, taken and not", "conditionals.S")
 add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if has_int80() else []))
 add_constructed("signal handlers", "handlers.S")
 add_constructed("code that changes", "jit.S")
-for define_ in ("JCC_UNMAPPED", "JMP_UNMAPPED", "CALL_UNMAPPED", "ICALL_UNMAPPED", "IJMP_NULL", "RET_UNMAPPED", "ICALL_NON_CANONICAL",
-                "RET_NON_CANONICAL", "IJMP_NON_CANONICAL", "CALL_NO_STACK", "RET_NO_STACK", "RET_POPS_NO_STACK", "ICALL_MEMORY_FAULT"):
+for define_ in engine_compare.LEADING_NOWHERE:
     add_fault(define_)
 
 

@@ -84,5 +84,45 @@ before:
 	jmp from
 from:
 	call *UNMAPPED
+#else
+	/* The operand can be read or cannot, and a call has no stack: with what registers the cache's code may have lent. */
+	movabsq $0x1122334455667788, %r11
+	movabsq $0x99aabbccddeeff00, %r10
+	movl $UNMAPPED, %ecx
+	cmpq %r10, %r11
+bit:
+	je UNMAPPED
+	expect JCC, 0, bit, bit_behind
+bit_behind:
+#if defined(ICALL_NO_STACK)
+	movq $_start, %rax
+	movl $UNMAPPED, %esp
+	call *%rax
+#elif defined(ICALL_RCX_NO_STACK)
+	movq $_start, %rcx
+	movl $UNMAPPED, %esp
+	call *%rcx
+#elif defined(ICALL_R11_NO_STACK)
+	movq $_start, %r11
+	movl $UNMAPPED, %esp
+	call *%r11
+#elif defined(ICALL_RIP_NO_STACK)
+	movl $UNMAPPED, %esp
+	call *place(%rip)
+place:
+	.quad _start
+#elif defined(ICALL_RCX_FAULT)
+	call *8(%rcx)
+#elif defined(ICALL_R11_FAULT)
+	call *(%r11,%rcx,8)
+#elif defined(IJMP_R11_FAULT)
+	movl $UNMAPPED, %r11d
+	jmp *(%r11)
+#elif defined(IJMP_RIP_FAULT)
+	jmp *UNMAPPED(%rip)
+#elif defined(IJMP_STACK_FAULT)
+	movl $UNMAPPED, %esp
+	jmp *16(%rsp)
+#endif
 #endif
 	ud2
