@@ -138,9 +138,11 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 /* Of a task that died at p, or (NULL) elsewhere in the code: of a chain, where that is not NULL, or the common parts. */
 static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving)
 {
+	uint64_t bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
+
 	if (arriving || (p && p->state & PLACE_NOTED)) /* r11 says where an indirect branch leads */
 		return c->ticks ? s->ctx.bits : 1;
-	return bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
+	return c->ticks || !branch_log_bits_are_wrong(bits) ? bits : 1; /* behind an indirect entry */
 }
 
 /* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10 and the one lent to an

@@ -468,7 +468,7 @@ void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	chain_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 
-void chain_emit_indirect_entry(struct translation *t)
+void chain_emit_indirect_entry(struct translation *t, bool before_fresh)
 {
 	struct emitter *e = &t->out;
 
@@ -478,6 +478,8 @@ void chain_emit_indirect_entry(struct translation *t)
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
 	if (t->cache->ticks)
 		emit_load(e, X86_R11, CTX_BITS);
+	else if (before_fresh)
+		emit_constant(e, X86_R11, BITS_EMPTY >> 1 | BITS_EMPTY << 63);
 	else
 		emit_bits_empty(e);
 	emit_load(e, X86_RCX, CTX_RCX);

@@ -122,8 +122,9 @@ void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t
 /* Makes the stolen register the history bits again. */
 void chain_bring_bits(struct translation *t, const struct step *s);
 
-/* The indirect entry: is r11, where the branch leads, the chain's address? Then the registers are the application's behind it. */
-void chain_emit_indirect_entry(struct translation *t);
+/* The indirect entry: is r11, where the branch leads, the chain's address? Then the registers are the application's behind it, and r11 says
+ * that there are no bits; or will, when it has been rotated as for a conditional that is taken (before_fresh). */
+void chain_emit_indirect_entry(struct translation *t, bool before_fresh);
 
 void chain_emit_step(struct translation *t, int i);
 

@@ -50,12 +50,16 @@ static void emit_chain(struct translation *t, bool indirect)
 {
 	struct emitter *e = &t->out;
 	size_t behind_jump = 0;
+	bool skips = t->check_at == 0 && !t->marked; /* a checkpoint: the branch that has led here has just written a record */
 
 	if (indirect) {
-		chain_emit_indirect_entry(t);
+		bool before_fresh = t->cache->rorx && !t->cache->ticks && !skips;
+
+		chain_emit_indirect_entry(t, before_fresh);
 		t->chain.indirect = t->chain.start;
-		EMIT(e, 0xeb, 0); /* jmp to the body */
-		behind_jump = e->len;
+		if (!before_fresh)
+			EMIT(e, 0xeb, 0); /* jmp to the body */
+		behind_jump = before_fresh ? 0 : e->len;
 	}
 	if (!t->cache->ticks || chain_needs_slot(t)) {
 		t->chain.fresh = t->chain.start + (uint32_t)e->len;
@@ -70,9 +74,8 @@ static void emit_chain(struct translation *t, bool indirect)
 		chain_emit_mark(t);
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
-	/* The branch that has led here has just written a record: a checkpoint at the beginning would find nothing to do. */
-	if (indirect && !e->overflow)
-		e->bytes[behind_jump - 1] = (uint8_t)((t->check_site && t->check_at == 0 && !t->marked ? t->check_back : t->chain.body - t->chain.start) - behind_jump);
+	if (behind_jump && !e->overflow)
+		e->bytes[behind_jump - 1] = (uint8_t)((skips ? t->check_back : t->chain.body - t->chain.start) - behind_jump);
 	if (t->ends_outside)
 		chain_emit_end(t, t->next, EXIT_OUTSIDE);
 	else if (goes_on(&t->steps[t->count - 1]))
@@ -187,7 +190,7 @@ bool translator_add_entry(struct code_cache *c, uint32_t chain)
 		goto out;
 	t->out.room = ENTRY_BYTES;
 	t->out.base = region_address(CODE_AT + start);
-	chain_emit_indirect_entry(t);
+	chain_emit_indirect_entry(t, false);
 	emit_patch(&t->out, emit_jump(&t->out), region_address(CODE_AT + c->chains[chain].body));
 	if (t->out.overflow)
 		goto out;
