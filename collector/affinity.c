@@ -7,12 +7,27 @@
 #include <unistd.h>
 
 #include "collector/task.h"
+#include "collector/tracee.h"
 
 enum {
 	TASKS_MOST = 32, /* with more there are always some that could run */
 	MUCH = 4, /* waiting: one part in so many of the time */
-	I386_SCHED_SETAFFINITY = 241,
-	I386_SCHED_GETAFFINITY = 242,
+};
+
+enum affinity_call {
+	CALL_OTHER,
+	CALL_ASKS,   /* for an affinity */
+	CALL_SETS,   /* one, or a policy that wants all processors or keeps others from them: nothing is bound from then on */
+	CALL_CLONES, /* a child that nobody hears of if it is CLONE_UNTRACED */
+};
+
+static const struct {
+	uint64_t nr, compat;
+	enum affinity_call call;
+} calls[] = {
+	{SYS_sched_getaffinity, 242, CALL_ASKS}, {SYS_sched_setaffinity, 241, CALL_SETS}, {SYS_sched_setscheduler, 156, CALL_SETS},
+	{SYS_sched_setparam, 154, CALL_SETS},	 {SYS_sched_setattr, 351, CALL_SETS},	  {SYS_clone, 120, CALL_CLONES},
+	{SYS_clone3, 435, CALL_CLONES},
 };
 
 #define MILLISECOND 1000000ull
@@ -116,15 +131,25 @@ void affinity_begin(struct affinity *a)
 {
 	if (sched_getaffinity(0, sizeof a->own, &a->own) || CPU_COUNT(&a->own) < 2 || !read_waited(0, &a->waited))
 		return;
+	a->begun = true;
 	a->wait = APART_FIRST;
 	a->since = a->looked = now();
 	a->together = a->on = choose(a);
 }
 
-void affinity_join(const struct affinity *a, pid_t tid)
+static bool is_on_one(const struct affinity *a, pid_t tid)
 {
-	if (a->on)
-		(void)(a->together ? move(tid, &a->own, &a->one) : move(tid, &a->one, &a->own));
+	cpu_set_t is;
+
+	return !sched_getaffinity(tid, sizeof is, &is) && CPU_EQUAL(&is, &a->one);
+}
+
+void affinity_join(const struct affinity *a, pid_t tid, const struct task *parent)
+{
+	if (a->on && a->together)
+		(void)move(tid, &a->own, &a->one);
+	else if (a->begun && !(parent && is_on_one(a, parent->tid))) /* else it is what the program has set */
+		(void)move(tid, &a->one, &a->own);
 }
 
 void affinity_leave(const struct affinity *a, pid_t tid)
@@ -133,16 +158,32 @@ void affinity_leave(const struct affinity *a, pid_t tid)
 		(void)move(tid, &a->one, &a->own);
 }
 
+static bool is_untraced(const struct task *task)
+{
+	uint64_t flags = task->call.args[0];
+
+	if (task->call.nr == SYS_clone3 && tracee_read(task->tid, task->call.args[0], &flags, sizeof flags) != sizeof flags)
+		return false;
+	return flags & CLONE_UNTRACED;
+}
+
+static enum affinity_call call_of(const struct task *task)
+{
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		if (task->call.nr == (task->call.compat ? calls[i].compat : calls[i].nr))
+			return calls[i].call == CALL_CLONES && !is_untraced(task) ? CALL_OTHER : calls[i].call;
+	return CALL_OTHER;
+}
+
 void affinity_call_entered(struct affinity *a, struct task_table *t, struct task *task)
 {
-	uint64_t nr = task->call.nr;
-	bool sets = nr == (task->call.compat ? I386_SCHED_SETAFFINITY : SYS_sched_setaffinity);
+	enum affinity_call call = a->on ? call_of(task) : CALL_OTHER;
 
-	if (!a->on || !(sets || nr == (task->call.compat ? I386_SCHED_GETAFFINITY : SYS_sched_getaffinity)))
+	if (call == CALL_OTHER)
 		return;
 	go_apart(a, t);
 	task->affinity_call = true;
-	a->on = !sets;
+	a->on = call != CALL_SETS;
 }
 
 void affinity_call_left(struct task *task) { task->affinity_call = false; }

@@ -18,6 +18,7 @@ struct task_table;
 
 /* Of a recording. All zero: nothing is done. */
 struct affinity {
+	bool begun; /* tasks may have been on one processor */
 	bool on;
 	bool together; /* all are on one processor */
 	cpu_set_t own, one; /* the processors that all may use without us; that one */
@@ -30,8 +31,8 @@ struct affinity {
  * kernel does not tell who waits (CONFIG_SCHED_INFO). */
 void affinity_begin(struct affinity *a);
 
-/* A task has come, stopped: a child has what its parent had when it was made. */
-void affinity_join(const struct affinity *a, pid_t tid);
+/* A task has come, stopped: a child has what its parent (NULL: gone) had when it was made. */
+void affinity_join(const struct affinity *a, pid_t tid, const struct task *parent);
 
 /* A task is about to be let go. */
 void affinity_leave(const struct affinity *a, pid_t tid);

@@ -102,7 +102,7 @@ int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
 	r->initial_pid = pid;
 	if (!begin_ring(r, task))
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
-	affinity_join(&r->affinity, pid);
+	affinity_join(&r->affinity, pid, NULL);
 	return 0;
 }
 
@@ -166,12 +166,21 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 	return begin_ring(r, child);
 }
 
+static const struct task *parent_of(const struct recorder *r, const struct task *child)
+{
+	const struct task *task = r->tasks.first;
+
+	while (task && task->number != child->parent)
+		task = task->next;
+	return task;
+}
+
 static void start_new(struct recorder *r, struct task *child)
 {
 	struct address_space *space = child->process->space;
 
 	write_task(r, child);
-	affinity_join(&r->affinity, child->tid);
+	affinity_join(&r->affinity, child->tid, parent_of(r, child));
 	if (tracee_get_regs(child->tid, &child->regs))
 		return;
 	if (space->stale)

@@ -4,7 +4,7 @@
  * instructions). Circular: the oldest give way, whole; what is lost shows as a gap.
  *
  * A stretch: branch_log_begin(pc), any number of records, branch_log_end(bits, pc). Each record says which conditional branches
- * were executed since the one before (or since the stretch began), and at which segment execution then was. */
+ * were executed since the one before (or since the stretch began), and where execution then was. */
 #ifndef BT_BRANCH_LOG_H
 #define BT_BRANCH_LOG_H
 

@@ -135,6 +135,11 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	return true;
 }
 
+static bool is_canonical(uint64_t addr)
+{
+	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
+}
+
 /* Of a task that died at p, or (NULL) elsewhere in the code: of a chain, where that is not NULL, or the common parts. */
 static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving)
 {
@@ -153,22 +158,22 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
 	const struct chain *chain, *called;
 	const struct place *p = code_cache_place(c, at, &chain), *back;
-	bool searching = !p && !chain && at < c->checkpoint, arriving = searching || (!p && chain); /* in its indirect entry */
+	uint64_t leads;
+	bool entry = !p && (chain || at >= GLUE_SIZE), searching = !p && !chain && at < c->checkpoint, arriving = searching || entry;
 
 	if (!x) /* a checkpoint on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - 1 - region_address(CODE_AT)));
 	s->lost = true;
 	s->bits = guess_bits(c, s, p, arriving);
-	if (searching) /* for an indirect branch's target */
-		s->regs.rip = s->regs.r11;
+	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
 	if (!p || !(p->state & PLACE_R11))
 		s->regs.r11 = s->ctx.r11;
 	if (p)
 		s->regs.rip = chain->pc + (uint64_t)(int64_t)p->pc;
 	else if (chain)
 		s->regs.rip = chain->pc;
-	else if (searching)
-		; /* it is that */
+	else if (arriving)
+		s->regs.rip = is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
 		s->regs.rip = x->target;
 	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called))) /* at a system call, or behind it */
@@ -232,11 +237,6 @@ static int take_records(struct task *task, struct engine_space *es, struct stret
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
-}
-
-static bool is_canonical(uint64_t addr)
-{
-	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
 }
 
 /* A branch to an address that no page can have faults itself, before it has done anything (Intel SDM volume 1, 3.3.7.1): it is undone, and

@@ -262,8 +262,8 @@ static void emit_full(struct translation *t, const struct step *s)
 
 	if (t->cache->ticks)
 		chain_patch_stop(t, t->full_sites);
-	else if (!e->overflow)
-		e->bytes[t->full_sites[0] - 1] = (uint8_t)(e->len - t->full_sites[0]);
+	else
+		emit_short(e, t->full_sites[0], e->len);
 	chain_place(t, s, PLACE_RCX, 0);
 	emit_load(e, X86_RCX, CTX_RCX);
 	chain_add_cold(t, emit_jump(e), s->pc, EXIT_STOP);

@@ -86,7 +86,7 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	c->miss_trap = (uint32_t)e->len;
-	EMIT(e, 0xcc);
+	EMIT(e, 0xcc, 0xcc); /* who is behind the first one was stopped by it, and is nowhere else */
 }
 
 /* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a

@@ -34,7 +34,7 @@ enum {
 	CTX_SLOTS = 0x78, /* r11 as it was at the transfer of this number since the last conditional */
 	CTX_SLOT_COUNT = 8,
 	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
-	CTX_R10 = 0xc0,	  /* the application's inside an indirect branch: nothing waits for it there, as it would for a result in rax, or for an argument */
+	CTX_R10 = 0xc0,	  /* the application's while an indirect branch's target is compared with its guess */
 	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
 	CTX_TABLE = 0xd0, /* where the table of descriptors begins: it is one of the address space, in the first data area */
 	CTX_SIZE = 0xd8,

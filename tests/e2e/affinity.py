@@ -36,6 +36,12 @@ def alike_after_computing():
         same_as_native([program(), "compute", "0.5", "2", mode])
 
 
+@case("--from: nothing is bound, before the place is reached and behind it")
+def from_main():
+    same_as_native([program(), "status"], ["--from", "main"])
+    same_as_native([program(), "set"], ["--from", "main"])
+
+
 @case("--unbound: what /proc says, too")
 def unbound():
     for mode in ("status", "see", "set"):
