@@ -84,12 +84,17 @@ static uint64_t all_waited(struct affinity *a, struct task_table *t)
 	return sum;
 }
 
-/* What was set by somebody else stays. */
-static bool move(pid_t tid, const cpu_set_t *from, const cpu_set_t *to)
+static bool may_use(pid_t tid, const cpu_set_t *set)
 {
 	cpu_set_t is;
 
-	return !sched_getaffinity(tid, sizeof is, &is) && CPU_EQUAL(&is, from) && !sched_setaffinity(tid, sizeof *to, to);
+	return !sched_getaffinity(tid, sizeof is, &is) && CPU_EQUAL(&is, set);
+}
+
+/* What was set by somebody else stays. */
+static bool move(pid_t tid, const cpu_set_t *from, const cpu_set_t *to)
+{
+	return may_use(tid, from) && !sched_setaffinity(tid, sizeof *to, to);
 }
 
 static void go_apart(struct affinity *a, struct task_table *t)
@@ -137,18 +142,11 @@ void affinity_begin(struct affinity *a)
 	a->together = a->on = choose(a);
 }
 
-static bool is_on_one(const struct affinity *a, pid_t tid)
-{
-	cpu_set_t is;
-
-	return !sched_getaffinity(tid, sizeof is, &is) && CPU_EQUAL(&is, &a->one);
-}
-
 void affinity_join(const struct affinity *a, pid_t tid, const struct task *parent)
 {
 	if (a->on && a->together)
 		(void)move(tid, &a->own, &a->one);
-	else if (a->begun && !(parent && is_on_one(a, parent->tid))) /* else it is what the program has set */
+	else if (a->begun && !(parent && may_use(parent->tid, &a->one))) /* else it is what the program has set */
 		(void)move(tid, &a->one, &a->own);
 }
 

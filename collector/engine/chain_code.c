@@ -36,11 +36,12 @@ void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t
 
 /* ---- The stolen register ---- */
 
-static void bring_r11(struct translation *t, const struct step *s)
+/* state: beside that of r11, as in chain_place(). */
+static void bring_r11(struct translation *t, const struct step *s, unsigned state)
 {
 	if (t->r11_in)
 		return;
-	chain_place(t, s, 0, 0);
+	chain_place(t, s, state, 0);
 	emit_store(&t->out, X86_R11, CTX_BITS);
 	emit_load(&t->out, X86_R11, CTX_R11);
 	t->r11_in = true;
@@ -119,7 +120,7 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 void chain_emit_plain(struct translation *t, const struct step *s)
 {
 	if (s->insn.regs & X86_BIT(X86_R11))
-		bring_r11(t, s);
+		bring_r11(t, s, 0);
 	chain_place(t, s, 0, 0);
 	if (s->insn.traits & X86_RIP_RELATIVE)
 		emit_rip_relative(t, s);
@@ -323,12 +324,8 @@ static void emit_target(struct translation *t, const struct step *s, unsigned re
 
 	if (s->insn.regs & X86_BIT(X86_RCX) && lent)
 		emit_load(e, X86_RCX, CTX_RCX);
-	if (s->insn.regs & X86_BIT(X86_R11)) {
-		chain_place(t, s, PLACE_RCX, 0);
-		emit_store(e, X86_R11, CTX_BITS);
-		emit_load(e, X86_R11, CTX_R11);
-		t->r11_in = true;
-	}
+	if (s->insn.regs & X86_BIT(X86_R11))
+		bring_r11(t, s, PLACE_RCX);
 	chain_place(t, s, PLACE_RCX, 0);
 	emit_load_target(t, s, reg);
 	if (t->r11_in && reg != X86_R11) {

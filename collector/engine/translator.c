@@ -74,7 +74,7 @@ static void emit_chain(struct translation *t, bool indirect)
 		chain_emit_mark(t);
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
-	if (behind_jump && !e->overflow)
+	if (behind_jump)
 		emit_short(e, behind_jump, skips ? t->check_back : t->chain.body - t->chain.start);
 	if (t->ends_outside)
 		chain_emit_end(t, t->next, EXIT_OUTSIDE);

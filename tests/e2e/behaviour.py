@@ -90,7 +90,12 @@ def signals():
 
 @case("ids, capabilities, niceness, auxiliary vector")
 def attributes():
-    same("attributes")
+    same("attributes", options=["--unbound"])
+    # It is on its recorder's processor else; what it asks for is in affinity.py.
+    alone, recorded = (run([world(), "attributes"]).out.splitlines() for run in (native, record))
+    bound = [line.startswith(b"Cpus_allowed_list:") for line in alone]
+    equal(sum(bound), 1, "lines about processors")
+    equal([line for line, b in zip(recorded, bound) if not b], [line for line, b in zip(alone, bound) if not b], "attributes")
 
 
 @case("process group and session are those of btrec's parent")

@@ -116,6 +116,7 @@ static int attributes(char **argv)
 	status_lines("Cap");
 	status_lines("NoNewPrivs");
 	status_lines("Seccomp");
+	status_lines("Cpus_allowed_list");
 	printf("nice %d\n", getpriority(PRIO_PROCESS, 0));
 	printf("death signal %d\n", ({ int s = -1; prctl(PR_GET_PDEATHSIG, &s); s; }));
 	printf("dumpable %d\n", prctl(PR_GET_DUMPABLE));
