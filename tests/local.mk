@@ -13,7 +13,7 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}";\
 	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW abs_top_builddir abs_top_srcdir PYTHONDONTWRITEBYTECODE CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
 
-EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h tests/unit/program.h
+EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h tests/unit/program.h tests/unit/hand_log.h
 
 # Unit tests: one program per module, against the real objects.
 UNIT_FORMAT_LIBS = $(FORMAT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
@@ -72,7 +72,7 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_chain_index tests/unit/test_chain_template tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_guesses tests/unit/test_checkpoints tests/unit/test_branch_ring tests/unit/test_engine_calls
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_chain_index tests/unit/test_chain_template tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_guesses tests/unit/test_guesses tests/unit/test_checkpoints tests/unit/test_branch_ring tests/unit/test_engine_calls
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_watched_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_code_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -83,6 +83,7 @@ tests_unit_test_checkpoints_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_record_copy_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_cases_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_branch_log_guesses_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_engine_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
