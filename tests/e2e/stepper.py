@@ -156,6 +156,23 @@ def rseq():
     equal(result.out, b"refused\n", "output")
 
 
+def forgetful():
+    """The environment of a btrec that is not told of every trap why it came."""
+    return {**os.environ, "LD_PRELOAD": build("lost_cause.c", "-shared", "-fPIC", name="liblost_cause.so"),
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
+@case("steps of which nobody knows why they ended are steps")
+def lost_cause():
+    for source in ("conditionals.S", "handlers.S"):
+        program = build(source, *BARE)
+        result = record([program], WHOLE, env=forgetful())
+        equal(result.status, 0, "end")
+        compare(recorded_branches(result), expected_of(program))
+    for name in ("popf", "own-trap-flag", "string-instructions", "pushf-in-thread", "pushf-in-child", "flags-after-handler", "one-shot"):
+        same_as_native([build("trap_flag.c", *STATIC, "-pthread"), name], ["--from", "main"], env=forgetful())
+
+
 @case("every case of trap_flag is tried")
 def all_tried():
     equal(sorted(native([build("trap_flag.c", *STATIC, "-pthread")]).out.decode().split()), sorted(TRAP_FLAG), "cases")
