@@ -259,6 +259,7 @@ PYTHON_TESTS = \
 	tests/e2e/behaviour.py \
 	tests/e2e/signals.py \
 	tests/e2e/limits.py \
+	tests/e2e/memory.py \
 	tests/e2e/engine.py \
 	tests/e2e/engine_signals.py \
 	tests/e2e/engine_history.py \
