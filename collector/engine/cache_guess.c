@@ -6,7 +6,7 @@
 
 /* How sure one is to be. */
 struct caution {
-	uint64_t ticks, ticks_most; /* from one look to the next: at first; each time twice that, up to */
+	uint64_t ticks, ticks_most; /* from one look to the next: at first; each time twice that (four times where the look was in vain), up to */
 	size_t entries; /* of the history, at each look */
 	size_t visits;	/* of a branch among them, at least */
 	uint64_t pays;	/* a guess does after so many */
@@ -135,6 +135,15 @@ static bool look_at(struct code_cache *c, const struct code_source *source, cons
 	return code_cache_guess(c, &guess);
 }
 
+/* A look costs a millisecond or two. */
+static void wait_longer(struct engine_space *es, const struct caution *caution, bool worth_it)
+{
+	if (!es->guess_wait)
+		es->guess_wait = caution->ticks;
+	else if (es->guess_wait < caution->ticks_most)
+		es->guess_wait *= worth_it ? 2 : 4;
+}
+
 bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es)
 {
 	const struct engine_task *et = task->backend;
@@ -153,7 +162,6 @@ void cache_guess(const struct backend *b, struct task *task, struct engine_space
 	bool worth_it;
 
 	et->guessed_tick = branch_log_tick(task->log);
-	es->guess_wait = !es->guess_wait ? caution->ticks : es->guess_wait < caution->ticks_most ? 2 * es->guess_wait : es->guess_wait;
 	if (!s.list)
 		return;
 	s.visits = caution->pays * caution->entries / (et->guessed_tick | 1);
@@ -162,6 +170,7 @@ void cache_guess(const struct backend *b, struct task *task, struct engine_space
 	branch_log_look(task->log, caution->entries, add_visits, &s);
 	qsort(s.list, s.count, sizeof *s.list, by_branch);
 	worth_it = is_worth_it(&s);
+	wait_longer(es, caution, worth_it);
 	for (size_t i = 0; i < s.count && made < GUESSES_AT_ONCE;) {
 		struct site site = site_at(&s, i);
 
