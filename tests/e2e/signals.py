@@ -100,6 +100,34 @@ def passed_on():
     equal(report(trace)["exit"]["signal"], "SIGTERM", "exit signal")
 
 
+COUNTS = """
+import signal, sys, time
+n = 0
+def handler(*_):
+    global n
+    n += 1
+if sys.argv[1] == "handled":
+    signal.signal(signal.SIGINT, handler)
+else:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+print("waits", flush=True)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    n += signal.sigtimedwait([signal.SIGINT], 0.1) is not None if sys.argv[1] == "waited" else time.sleep(0.1) is not None
+print(n)
+"""
+
+
+@case("what the whole process group is sent reaches the program once")
+def group_sent():
+    for how in ("handled", "waited"):
+        process = start([BTREC, "run", "-o", fresh("trace"), "--", "/usr/bin/python3", "-c", COUNTS, how], cwd=TMP)
+        check(process.stdout.readline(), "the program said nothing")
+        os.killpg(process.pid, signal.SIGINT)
+        equal(process.stdout.read(), b"1\n", "signals (%s)" % how)
+        equal(process.wait(30), 0, "end of btrec")
+
+
 def is_gone(pid):
     try:
         return state(pid) in "ZX"
