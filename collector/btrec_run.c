@@ -79,13 +79,13 @@ static int set_history(void *target, const char *value, struct bt_error *err)
 	unsigned long long n = !strcmp(value, "full") ? HISTORY : 0;
 	int rc = n || !strcmp(value, "off") ? 0 : options_number("--history", value, 1, &n, err);
 
-	if (!rc && n > 1ull << 32)
-		rc = bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
-	if (!rc) {
-		((struct run *)target)->recorder.history = n;
-		((struct run *)target)->wish.history_off = !n;
-	}
-	return rc;
+	if (rc)
+		return bt_fail(err, BT_E_MISUSE, 0, "--history: %s is neither a number of at least 1 nor full nor off", value);
+	if (n > 1ull << 32)
+		return bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
+	((struct run *)target)->recorder.history = n;
+	((struct run *)target)->wish.history_off = !n;
+	return 0;
 }
 
 static int set_history_memory(void *target, const char *value, struct bt_error *err)

@@ -507,16 +507,14 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 	task->regs = *regs;
 }
 
-/* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's.
- * QUIRK(step-dr6-lost): of a trap whose cause the hypervisor has lost the kernel says TRAP_BRKPT. */
+/* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's. QUIRK(step-dr6-lost) */
 static bool own_trap(const struct step_task *st, const siginfo_t *info)
 {
 	if (st->errand == ERRAND_OVER)
 		return info->si_code == TRAP_HWBKPT || info->si_code == TRAP_BRKPT || (st->program_tf && info->si_code == TRAP_TRACE);
 	if (st->errand == ERRAND_DELIVER) /* the signal came to nothing, and the step went on */
-		return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT;
-	return st->errand == ERRAND_STEP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT) &&
-	       !(st->readable && st->insn.traits & BT_TRAIT_BREAKPOINT);
+		return tracee_may_have_stepped(info);
+	return st->errand == ERRAND_STEP && tracee_may_have_stepped(info) && !(st->readable && st->insn.traits & BT_TRAIT_BREAKPOINT);
 }
 
 /* Whether a trap of unknown cause came before the instruction.

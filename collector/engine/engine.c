@@ -357,8 +357,8 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 		return swept < 0 ? BACKEND_GONE : BACKEND_RUNS;
 	if (stretch_is_own_trap(info, &s.regs))
 		return on_trap(b, task, es, &s, info);
-	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up; QUIRK(step-dr6-lost). */
-	if (info->si_signo == SIGTRAP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT) && stretch_is_in_code(&s.regs))
+	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
+	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) && stretch_is_in_code(&s.regs))
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	return on_signal(b, task, es, &s, info);
 }

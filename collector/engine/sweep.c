@@ -75,7 +75,7 @@ static bool is_step(const struct engine_task *et, const siginfo_t *info)
 {
 	if (info->si_signo != SIGTRAP)
 		return false;
-	return info->si_code == TRAP_BRKPT || info->si_code == (et->sweep.over ? TRAP_HARDWARE : TRAP_TRACE); /* QUIRK(step-dr6-lost) */
+	return et->sweep.over ? info->si_code == TRAP_BRKPT || info->si_code == TRAP_HARDWARE : tracee_may_have_stepped(info); /* QUIRK(step-dr6-lost) */
 }
 
 int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *info, struct bt_regs *regs)

@@ -152,8 +152,8 @@ static enum backend_stop native_stopped(struct backend *b, struct task *task, co
 		return handler_entered(b, task, nt);
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	if (nt->delivering && ev->value == SIGTRAP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT) && !nt->program_tf) {
-		/* The signal came to nothing (its handler had just gone), and an instruction was stepped. QUIRK(step-dr6-lost) */
+	if (nt->delivering && ev->value == SIGTRAP && tracee_may_have_stepped(info) && !nt->program_tf) {
+		/* The signal came to nothing (its handler had just gone), and an instruction was stepped. */
 		nt->delivering = false;
 		return tracee_resume(task->tid, PTRACE_SYSCALL, 0) ? BACKEND_GONE : BACKEND_RUNS;
 	}
