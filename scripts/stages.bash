@@ -144,23 +144,39 @@ stages_ci() {
 	stage_distcheck
 }
 
-# once STEP COMMAND...: a step of --full that is done for this commit is not done again.
-once() {
-	local step=$1 done_file
+full_done() { echo "$out/full/done-$(git rev-parse --short HEAD 2>/dev/null || echo nogit)"; }
+
+# step NAME COMMAND...: a step of --full, beside as many others as there are processors; finish_steps counts it. One that is done for this
+# commit is not done again.
+full_steps=()
+step() {
+	local name=$1 done_file
 	shift
-	done_file="$out/full/done-$(git rev-parse --short HEAD 2>/dev/null || echo nogit)"
-	if grep -Fxq "$step" "$done_file" 2>/dev/null; then
-		say "full: $step was done before"
-		passed=$((passed + 1))
+	done_file=$(full_done)
+	full_steps+=("$name")
+	if grep -Fxq "$name" "$done_file" 2>/dev/null; then
+		say "full: $name was done before"
 		return
 	fi
-	say "full: $step"
-	if "$@"; then
-		passed=$((passed + 1))
-		echo "$step" >>"$done_file"
-	else
-		stage_failed "full: $step"
-	fi
+	while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do wait -n; done
+	say "full: $name"
+	{
+		local before=$SECONDS
+		"$@" && echo "$name" >>"$done_file" && say "full: $name: passed, $((SECONDS - before)) s"
+	} &
+}
+
+finish_steps() {
+	local name
+	wait
+	for name in "${full_steps[@]}"; do
+		if grep -Fxq "$name" "$(full_done)" 2>/dev/null; then
+			passed=$((passed + 1))
+		else
+			stage_failed "full: $name"
+		fi
+	done
+	full_steps=()
 }
 
 fuzz_target() {
@@ -184,53 +200,56 @@ engine_test() {
 	local log="$out/full/engine-$1.log" test=$2
 	shift 2
 	run_quietly "$log" env abs_top_builddir="$out/gcc-werror" CC=gcc CXX=g++ python3 "$source_dir/tests/e2e/$test.py" "$@" || return 1
-	sed -n 's/^     \(.*branches are equal\)/  \1/p' "$log"
+	sed -n 's/^     \(.*branches are equal\)/  \1/p; s/^     \(seed .*left out\)/  \1/p' "$log"
 }
 
-# The engine is the stepper's equal: generated programs, programs of the system, and signals at any instruction. Counts follow from the
-# seconds for a fuzz target: at 3600, 1800 generated programs and a million signals.
+# The engine is the stepper's equal: generated programs, programs of the system, and signals at any instruction.
 stages_engine() {
-	local seconds=$1 seed=$2 i programs=50 rounds=5 alarms=5000 torture=2000 tortures=12 seeds signals branches=${BTREC_BRANCHES:-1000000} name
+	local seed=$1 i programs=50 rounds=5 alarms=5000 torture=2000 tortures=12 name
+	local generated=${BTREC_PROGRAMS:-1800} signals=${BTREC_SIGNALS:-1000000} branches=${BTREC_BRANCHES:-1000000}
 	if ! run_quietly "$out/full/engine-make.log" make -C "$out/gcc-werror" all tests/tools/branches; then
 		stage_failed "full: engine: does not build"
 		return
 	fi
-	seeds=$((seconds / 2 / programs + 1))
-	signals=$((seconds * 300))
-	for ((i = 0; i < seeds; i++)); do
-		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \
-			once "engine: generated programs, seeds $((seed + i * programs)) to $((seed + (i + 1) * programs - 1))" engine_test generated engine generated
+	for name in python3 ls perl awk sort bzip2 gzip sed; do # the longest first
+		BTREC_SEED=$seed BTREC_BRANCHES=$branches \
+			step "engine: $name as stepped, $branches branches or more, seed $seed" engine_test "$name" engine_programs "stepped: $name"
 	done
-	for ((i = 0; i * 2 * rounds * alarms < signals; i++)); do
+	# As timers allow, and as many again while the cache is stepped.
+	for ((i = 0; i * 4 * rounds * alarms < signals; i++)); do
 		BTREC_SEED=$((seed + i * rounds)) BTREC_SEEDS=$rounds BTREC_ALARMS=$alarms \
-			once "engine: $alarms alarms in each of the seeds $((seed + i * rounds)) to $((seed + (i + 1) * rounds - 1))" engine_test alarms engine_alarms
+			step "engine: 2 times $alarms alarms in each of the seeds $((seed + i * rounds)) to $((seed + (i + 1) * rounds - 1))" \
+			engine_test "alarms-$i" engine_alarms
 	done
 	for ((i = 0; i * 2 * tortures * torture < signals; i++)); do
-		BTREC_ALARMS=$torture once "engine: $torture signals in each of $tortures programs that check themselves, run $((i + 1))" \
-			engine_test signals engine_signals signals:
+		BTREC_ALARMS=$torture step "engine: $torture signals in each of $tortures programs that check themselves, run $((i + 1))" \
+			engine_test "signals-$i" engine_signals signals:
 	done
-	for name in gzip bzip2 sort awk sed perl python3 ls; do
-		BTREC_SEED=$seed BTREC_BRANCHES=$branches \
-			once "engine: $name as stepped, $branches branches or more, seed $seed" engine_test "$name" engine_programs "stepped: $name"
+	for ((i = 0; i * programs < generated; i++)); do
+		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \
+			step "engine: generated programs, seeds $((seed + i * programs)) to $((seed + (i + 1) * programs - 1))" \
+			engine_test "generated-$i" engine generated
 	done
 }
 
 stages_full() {
-	local target i seconds=${BTREC_FUZZ_SECONDS:-3600} seed=${BTREC_SEED:-1}
+	local target i seconds=${BTREC_FUZZ_SECONDS:-300} seed=${BTREC_SEED:-1} repeat=${BTREC_REPEAT:-5}
 	mkdir -p "$out/full"
-	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, ${BTREC_REPEAT:-20} runs"
+	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, $repeat runs"
+	stages_engine "$seed"
 	if stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
 		run_quietly fuzz.log make -j"$jobs" fuzz-targets; then
 		cd "$source_dir" || exit 99
 		for target in $(sed -n 's/^FUZZ_TARGETS = //p' "$out/fuzz/Makefile"); do
-			once "fuzz $target, seed $seed, $seconds s" fuzz_target "$target" "$seconds" "$seed"
+			step "fuzz $target, seed $seed, $seconds s" fuzz_target "$target" "$seconds" "$seed"
 		done
 	else
 		cd "$source_dir" || exit 99
 		stage_failed "full: fuzz targets do not build"
 	fi
-	stages_engine "$seconds" "$seed"
-	for ((i = 1; i <= ${BTREC_REPEAT:-20}; i++)); do
-		once "tests once more, run $i" repeat_tests
+	finish_steps
+	for ((i = 1; i <= repeat; i++)); do
+		step "tests once more, run $i" repeat_tests
+		finish_steps
 	done
 }
