@@ -74,21 +74,8 @@ bool recorder_signal_waits(const struct task *task, bool *any)
 	return false;
 }
 
-/* Raised by the instruction at rip, not sent (rr's rule too: si_code of these signals is positive only then). */
-static bool is_synchronous(const siginfo_t *info)
-{
-	switch (info->si_signo) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGILL:
-	case SIGFPE:
-	case SIGTRAP:
-	case SIGSYS:
-		return info->si_code > 0;
-	default:
-		return false;
-	}
-}
+/* Raised by the instruction at rip, not sent. */
+static bool is_synchronous(const siginfo_t *info) { return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0); }
 
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
 {

@@ -71,7 +71,7 @@ struct step_task {
 /* Sends the task on its errand. */
 static int send_off(struct task *task, enum errand errand, int request, int signo)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 
 	st->errand = errand;
 	st->request = request;
@@ -81,15 +81,15 @@ static int send_off(struct task *task, enum errand errand, int request, int sign
 static int step_task_init(struct backend *b, struct task *task)
 {
 	(void)b;
-	task->backend = calloc(1, sizeof(struct step_task));
-	return task->backend ? 0 : -BT_E_NO_MEMORY;
+	task->step = calloc(1, sizeof(struct step_task));
+	return task->step ? 0 : -BT_E_NO_MEMORY;
 }
 
 static void step_task_release(struct backend *b, struct task *task)
 {
 	(void)b;
-	free(task->backend);
-	task->backend = NULL;
+	free(task->step);
+	task->step = NULL;
 }
 
 static const int hidden_signals[HIDDEN_SIGNALS] = {[HIDDEN_TRAP] = SIGTRAP, [HIDDEN_SEGV] = SIGSEGV};
@@ -118,7 +118,7 @@ static int hide_trap_mask(struct task *task, struct step_task *st)
 
 int stepper_hide_trap(struct task *task)
 {
-	return hide_trap_mask(task, task->backend);
+	return hide_trap_mask(task, task->step);
 }
 
 static int restore_trap_mask(struct task *task, struct step_task *st)
@@ -165,19 +165,19 @@ static bool keep_back(struct task *task, struct step_task *st, siginfo_t *info)
 
 bool stepper_keep_trap(struct task *task, siginfo_t *info)
 {
-	return keep_back(task, task->backend, info);
+	return keep_back(task, task->step, info);
 }
 
 bool stepper_hides_fault(const struct task *task)
 {
-	const struct step_task *st = task->backend;
+	const struct step_task *st = task->step;
 
 	return st->hidden & MASK_OF(SIGSEGV);
 }
 
 bool stepper_hides_signals(const struct task *task)
 {
-	const struct step_task *st = task->backend;
+	const struct step_task *st = task->step;
 
 	return st->hidden || task->process->trap_ignored;
 }
@@ -250,7 +250,7 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 /* Looks at the instruction the task is about to execute. task->regs is up to date. */
 static void look_ahead(const struct backend *b, struct task *task)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 	struct address_space *space = task->process->space;
 
 	st->addr = task->regs.rip;
@@ -277,7 +277,7 @@ static void look_ahead(const struct backend *b, struct task *task)
 /* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0 for a step. */
 static uint64_t stop_behind(const struct task *task)
 {
-	const struct step_task *st = task->backend;
+	const struct step_task *st = task->step;
 	uint64_t target = 0;
 
 	/* QUIRK(step-popf): stepped over popf or iret, the kernel takes TF for the program's from then on (enable_single_step, Linux
@@ -296,7 +296,7 @@ static uint64_t stop_behind(const struct task *task)
  * QUIRK(step-syscall-r11): stepped over, syscall would leave TF in r11. */
 static bool syscall_is_next(const struct task *task)
 {
-	const struct step_task *st = task->backend;
+	const struct step_task *st = task->step;
 
 	return task->syscall_restarts || (st->second.len ? st->second.class : st->insn.class) == BT_INSN_SYSCALL;
 }
@@ -317,7 +317,7 @@ static int step(struct backend *b, struct task *task)
 
 static int deliver(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 	int request = PTRACE_SINGLESTEP;
 
 	look_ahead(b, task);
@@ -332,7 +332,7 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 
 void stepper_prepare(const struct backend *b, struct task *task)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 
 	look_ahead(b, task);
 	st->budget = 1;
@@ -341,7 +341,7 @@ void stepper_prepare(const struct backend *b, struct task *task)
 
 int stepper_fault_again(struct backend *b, struct task *task)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 
 	st->budget = 1;
 	return restore_trap_mask(task, st) ? -BT_E_GONE : step(b, task);
@@ -349,7 +349,7 @@ int stepper_fault_again(struct backend *b, struct task *task)
 
 static int step_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 	int hidden;
 
 	st->budget = SLICE;
@@ -366,7 +366,7 @@ static int step_resume(struct backend *b, struct task *task, int signo, enum bt_
 /* One step has been made: task->regs are the registers behind it. */
 static enum backend_stop stepped(struct backend *b, struct task *task, const struct bt_regs *before, const siginfo_t *info)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 	uint64_t next = task->regs.rip;
 
 	task->stepped++;
@@ -425,7 +425,7 @@ void stepper_repair_frame(const struct task *task, bool program_tf)
 
 static enum backend_stop handler_entered(struct task *task)
 {
-	const struct step_task *st = task->backend;
+	const struct step_task *st = task->step;
 	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
 
 	if (tracee_get_regs(task->tid, &task->regs))
@@ -441,7 +441,7 @@ static enum backend_stop handler_entered(struct task *task)
 
 static enum backend_stop syscall_stop(struct task *task)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN};
 
 	switch (tracee_syscall_stop(task->tid, &task->call)) {
@@ -467,7 +467,7 @@ static enum backend_stop syscall_stop(struct task *task)
 
 static int step_proceed(struct backend *b, struct task *task)
 {
-	const struct step_task *st = task->backend;
+	const struct step_task *st = task->step;
 
 	if (st->errand == ERRAND_DELIVER) /* a stop signal, delivered: nothing of the program's has run */
 		return step_resume(b, task, 0, BT_ACTION_STOP);
@@ -477,7 +477,7 @@ static int step_proceed(struct backend *b, struct task *task)
 
 static void step_stop_soon(struct backend *b, struct task *task)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 
 	(void)b;
 	st->budget = 1;
@@ -487,12 +487,12 @@ static void step_leave(struct backend *b, struct task *task)
 {
 	(void)b;
 	/* Gone: nothing is left to put back. */
-	(void)!restore_trap_mask(task, task->backend);
+	(void)!restore_trap_mask(task, task->step);
 }
 
 static void step_execed(struct backend *b, struct task *task)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 	struct bt_branch entry = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = st->syscall_rip, .to = task->regs.rip};
 
 	(void)b;
@@ -526,7 +526,7 @@ static bool nothing_ran(const struct step_task *st, const struct bt_regs *now)
 
 static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
-	struct step_task *st = task->backend;
+	struct step_task *st = task->step;
 	bool ours = false;
 
 	if (ev->type == WAIT_INTERRUPT)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What other backends use of the stepper, beside its operations: they hand it the instructions that they do not run themselves.
- * task->backend is the stepper's own state in all of this. */
+/* What other backends use of the stepper, beside its operations: they hand it the instructions that they do not run themselves. */
 #ifndef BT_STEPPER_H
 #define BT_STEPPER_H
 
@@ -29,7 +28,6 @@ int stepper_fault_again(struct backend *b, struct task *task);
 
 /* As if one step had been begun when another stop of the task came, which is still to be waited for. task->regs are set in the task. */
 void stepper_prepare(const struct backend *b, struct task *task);
-
 
 /* Of a task at the first instruction of a handler: the address its frame will return to, and the flags there without a TF that is not
  * the program's. Need no state of the stepper's. */

@@ -86,7 +86,10 @@ struct task {
 	unsigned ran;	  /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
 	struct task_calls calls; /* system calls made without a stop that are not in the trace yet */
-	void *backend; /* the backend's own */
+	/* Of the backends, which may be built on one another: */
+	void *backend; /* the engine's, the pmu's */
+	void *runner;  /* of what runs code for the pmu */
+	struct step_task *step; /* the stepper's */
 
 	bool in_syscall;
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */

@@ -88,6 +88,20 @@ int tracee_get_siginfo(pid_t tid, siginfo_t *info)
 	return !rc && info->si_signo == SIGTRAP && info->si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8) ? -BT_E_GONE : rc;
 }
 
+bool tracee_is_fault(const siginfo_t *info)
+{
+	switch (info->si_signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+		return info->si_code > 0;
+	default:
+		return false;
+	}
+}
+
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 {
 	return result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));

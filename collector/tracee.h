@@ -27,6 +27,10 @@ bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n);
 int tracee_get_siginfo(pid_t tid, siginfo_t *info);
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info);
 
+/* Whether the signal was raised by an instruction, and not sent (rr's rule, too: si_code of these is positive only then). System calls
+ * that a filter turns into SIGSYS are left out. */
+bool tracee_is_fault(const siginfo_t *info);
+
 /* Whether a SIGTRAP may say that a single step is over: it has that cause, or none that is known.
  * QUIRK(step-dr6-lost): of a trap whose cause the hypervisor has lost the kernel says TRAP_BRKPT. */
 static inline bool tracee_may_have_stepped(const siginfo_t *info) { return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT; }

@@ -64,7 +64,7 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 		grant &= ~(uint64_t)CALLS_CLOSE;
 	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system may be served by another of the unit */
 		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
-	if (engine_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
+	if (stepper_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
 		grant &= ~(uint64_t)CALLS_WAIT;
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
 		grant &= ~(uint64_t)CALLS_WRITE;

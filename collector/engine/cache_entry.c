@@ -330,7 +330,7 @@ static int hide_signals(struct task *task, bool straight)
 	if (straight && et->hid_faults == faults)
 		return 0;
 	et->hid_faults = faults;
-	return engine_hide_trap(task);
+	return stepper_hide_trap(task);
 }
 
 int cache_enter(struct backend *b, struct task *task, bool indirect)

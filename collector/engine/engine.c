@@ -10,7 +10,6 @@
 
 #include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
-#include "collector/stepper.h"
 #include "collector/tracee.h"
 
 /* ---- The stepper, for what the cache does not do ---- */
@@ -22,88 +21,17 @@ int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_
 
 	et->in_cache = false;
 	et->opened = et->space ? et->space->opened : 0;
-	task->backend = et->step;
 	rc = stepper_ops.resume(b, task, signo, action);
 	stepper_ops.stop_soon(b, task); /* one instruction */
-	task->backend = et;
 	return rc;
 }
 
 static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
-	struct engine_task *et = task->backend;
-	enum backend_stop stop;
+	enum backend_stop stop = stepper_ops.stopped(b, task, ev, info);
 
-	task->backend = et->step;
-	stop = stepper_ops.stopped(b, task, ev, info);
 	stepper_ops.stop_soon(b, task);
-	task->backend = et;
 	return stop;
-}
-
-int engine_hide_trap(struct task *task)
-{
-	struct engine_task *et = task->backend;
-	int rc;
-
-	task->backend = et->step;
-	rc = stepper_hide_trap(task);
-	task->backend = et;
-	return rc;
-}
-
-void engine_prepare(const struct backend *b, struct task *task)
-{
-	struct engine_task *et = task->backend;
-
-	task->backend = et->step;
-	stepper_prepare(b, task);
-	task->backend = et;
-}
-
-/* The program blocks SIGSEGV and has made it: the kernel is to see both. */
-static int fault_again(struct backend *b, struct task *task)
-{
-	struct engine_task *et = task->backend;
-	int rc;
-
-	task->backend = et->step;
-	rc = stepper_fault_again(b, task);
-	task->backend = et;
-	return rc;
-}
-
-static bool hides_fault(struct task *task)
-{
-	struct engine_task *et = task->backend;
-	bool hides;
-
-	task->backend = et->step;
-	hides = stepper_hides_fault(task);
-	task->backend = et;
-	return hides;
-}
-
-bool engine_hides_signals(struct task *task)
-{
-	struct engine_task *et = task->backend;
-	bool hides;
-
-	task->backend = et->step;
-	hides = stepper_hides_signals(task);
-	task->backend = et;
-	return hides;
-}
-
-static bool step_keeps(struct task *task, siginfo_t *info)
-{
-	struct engine_task *et = task->backend;
-	bool kept;
-
-	task->backend = et->step;
-	kept = stepper_keep_trap(task, info);
-	task->backend = et;
-	return kept;
 }
 
 /* ---- Stops ---- */
@@ -181,20 +109,6 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	if (et->asked >= PATIENCE ||
 	    (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling))
 		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
-}
-
-static bool is_fault(const siginfo_t *info)
-{
-	switch (info->si_signo) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGILL:
-	case SIGFPE:
-	case SIGTRAP:
-		return info->si_code > 0;
-	default:
-		return false;
-	}
 }
 
 /* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes
@@ -291,9 +205,9 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 
 	if (recognize_posted(task, info))
 		return BACKEND_GONE;
-	s->fault = is_fault(info) && info->si_signo != SIGTRAP;
+	s->fault = tracee_is_fault(info) && info->si_signo != SIGTRAP;
 	if (!stretch_find_state(task, es, s)) {
-		if (is_fault(info))
+		if (tracee_is_fault(info))
 			return wrecked(b, task, es, s);
 		/* Another stop comes first, or the place is far: the signal waits for the next trap of the cache's own. */
 		et->holds = true;
@@ -305,9 +219,9 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (watch_is_fault(es, info))
 		return written(b, task, es, info);
 	calls_interrupted(task, s);
-	if ((info->si_signo == SIGTRAP || info->si_signo == SIGSEGV) && step_keeps(task, info))
+	if ((info->si_signo == SIGTRAP || info->si_signo == SIGSEGV) && stepper_keep_trap(task, info))
 		return engine_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
-	if (is_fault(info))
+	if (tracee_is_fault(info))
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	calls_signalled(task, info);
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
@@ -377,7 +291,6 @@ static int engine_task_init(struct backend *b, struct task *task)
 		free(et);
 		return -BT_E_NO_MEMORY;
 	}
-	et->step = task->backend;
 	task->backend = et;
 	return 0;
 }
@@ -392,9 +305,9 @@ static void engine_task_release(struct backend *b, struct task *task)
 	calls_forget_task(task);
 	watch_forget_task(task);
 	engine_space_leave(task);
-	task->backend = et->step;
 	stepper_ops.task_release(b, task);
 	free(et);
+	task->backend = NULL;
 }
 
 static int engine_proceed(struct backend *b, struct task *task)
@@ -404,25 +317,20 @@ static int engine_proceed(struct backend *b, struct task *task)
 
 	if (et->in_cache)
 		return engine_run(b, task);
-	task->backend = et->step;
 	rc = stepper_ops.proceed(b, task);
 	stepper_ops.stop_soon(b, task);
-	task->backend = et;
 	return rc;
 }
 
 static void engine_leave(struct backend *b, struct task *task)
 {
-	struct engine_task *et = task->backend;
 	struct engine_space *es = task->process->space->extension;
 
 	watch_forget_task(task);
 	/* What cannot be given back stays protected: the task is gone. */
 	if (es && es->mapped)
 		(void)!watch_open(b, task, es, 0, UINT64_MAX, tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_ENTRY);
-	task->backend = et->step;
 	stepper_ops.leave(b, task);
-	task->backend = et;
 }
 
 static void engine_execed(struct backend *b, struct task *task)
@@ -432,9 +340,7 @@ static void engine_execed(struct backend *b, struct task *task)
 	cache_keep(b, task);
 	watch_forget_task(task);
 	engine_space_leave(task);
-	task->backend = et->step;
 	stepper_ops.execed(b, task);
-	task->backend = et;
 	et->in_cache = false;
 	task_settle(task); /* the old space's segments go with it */
 }
@@ -450,8 +356,8 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 		return written(b, task, es, info);
 	if (es && es->parallel && info->si_signo == SIGSEGV && info->si_code > 0 && ((struct engine_task *)task->backend)->opened != es->opened)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS; /* the page may have been given back meanwhile */
-	if (info->si_signo == SIGSEGV && info->si_code > 0 && hides_fault(task))
-		return fault_again(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))
+		return stepper_fault_again(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	return BACKEND_SIGNAL;
 }
 

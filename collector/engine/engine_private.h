@@ -12,6 +12,7 @@
 #include "collector/engine/translator.h"
 #include "collector/engine/watched_pages.h"
 #include "collector/engine/window.h"
+#include "collector/stepper.h"
 
 enum {
 	RECORD_SIZE = RECORD_BYTES,
@@ -106,7 +107,6 @@ enum sweep_shows {
 };
 
 struct engine_task {
-	void *step; /* the stepper's own */
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
 	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
@@ -120,7 +120,7 @@ struct engine_task {
 	uint64_t guessed_tick; /* when its branches were last looked at for guesses */
 	bool looked_at; /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
-	bool straight; /* out of the cache and into it again: signals are hidden as they were (engine_hide_trap()), */
+	bool straight; /* out of the cache and into it again: signals are hidden as they were (stepper_hide_trap()), */
 	bool hid_faults; /* those of watched pages, too */
 	bool holds; /* a signal that came where it could not be reported */
 	bool posted; /* sent again, when something else came before it could be reported */
@@ -297,14 +297,5 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 
 /* One step by the stepper, which delivers signo first. Returns 0 or -BT_E_GONE. */
 int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
-
-/* Another stop of the task, whose registers are task->regs, is still to be waited for, and nothing has been begun. */
-void engine_prepare(const struct backend *b, struct task *task);
-
-/* Puts away what stepping has changed in the task: the cache's code does not know of it. Returns as stepper_hide_trap() does. */
-int engine_hide_trap(struct task *task);
-
-/* Whether the kernel has other masks or dispositions of the task's signals than the program made. */
-bool engine_hides_signals(struct task *task);
 
 #endif

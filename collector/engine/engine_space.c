@@ -410,7 +410,7 @@ static int map_tables(const struct backend *b, struct task *task, struct engine_
 	if (!rc)
 		rc = map_again(task, es, TABLE2_AT, AREA_SIZE - TABLE2_AT, area);
 	if (rc > 0)
-		engine_prepare(b, task);
+		stepper_prepare(b, task);
 	if (!rc)
 		es->area_tables[area] = es->regions;
 	return rc;
@@ -436,7 +436,7 @@ int engine_space_prepare_area(const struct backend *b, struct task *task, struct
 	et->runs_in = et->area;
 	if (es->area_tables[et->area] == es->regions)
 		return 0;
-	if (engine_hide_trap(task)) /* a signal comes first */
+	if (stepper_hide_trap(task)) /* a signal comes first */
 		return -BT_E_UNSUPPORTED;
 	rc = map_tables(b, task, es, et->area);
 	if (rc == -BT_E_NO_MEMORY) {

@@ -30,7 +30,7 @@ static enum watch_result protect(const struct backend *b, struct task *task, con
 	if (at_entry)
 		rc = tracee_call_at_entry(task->tid, &task->regs, SYS_mprotect, args, &result);
 	else
-		rc = engine_hide_trap(task);
+		rc = stepper_hide_trap(task);
 	if (rc > 0) /* a signal comes first */
 		return WATCH_NOT;
 	if (!rc && !at_entry)
@@ -39,7 +39,7 @@ static enum watch_result protect(const struct backend *b, struct task *task, con
 	if (rc < 0)
 		return WATCH_GONE;
 	if (rc > 0) {
-		engine_prepare(b, task);
+		stepper_prepare(b, task);
 		return WATCH_INTERRUPTED;
 	}
 	return result ? WATCH_NOT : WATCH_DONE;

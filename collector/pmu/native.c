@@ -34,20 +34,20 @@ static void enter(const struct backend *b, struct task *task, const struct bt_br
 static int native_task_init(struct backend *b, struct task *task)
 {
 	(void)b;
-	task->backend = calloc(1, sizeof(struct native_task));
-	return task->backend ? 0 : -BT_E_NO_MEMORY;
+	task->runner = calloc(1, sizeof(struct native_task));
+	return task->runner ? 0 : -BT_E_NO_MEMORY;
 }
 
 static void native_task_release(struct backend *b, struct task *task)
 {
 	(void)b;
-	free(task->backend);
-	task->backend = NULL;
+	free(task->runner);
+	task->runner = NULL;
 }
 
 static int native_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
-	struct native_task *nt = task->backend;
+	struct native_task *nt = task->runner;
 
 	(void)b;
 	nt->delivering = signo && action == BT_ACTION_HANDLER;
@@ -65,7 +65,7 @@ static int native_proceed(struct backend *b, struct task *task)
 
 static void native_stop_soon(struct backend *b, struct task *task)
 {
-	struct native_task *nt = task->backend;
+	struct native_task *nt = task->runner;
 
 	(void)b;
 	/* Again, where the last one was met by the recorder itself, in a system call; two at once are one. */
@@ -80,7 +80,7 @@ static void native_leave(struct backend *b, struct task *task)
 
 static void native_execed(struct backend *b, struct task *task)
 {
-	struct native_task *nt = task->backend;
+	struct native_task *nt = task->runner;
 	struct bt_branch entry = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = nt->syscall_rip, .to = task->regs.rip};
 
 	if (nt->syscall_rip)
@@ -137,7 +137,7 @@ static enum backend_stop handler_entered(const struct backend *b, struct task *t
 
 static enum backend_stop native_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
-	struct native_task *nt = task->backend;
+	struct native_task *nt = task->runner;
 
 	(void)b;
 	if (ev->type == WAIT_SYSCALL)

@@ -8,19 +8,9 @@
 #include <string.h>
 
 struct pmu_task {
-	void *run;    /* the runner's own */
 	void *source; /* the source's own */
 	bool attached, failed;
 };
-
-/* The runner works on its own part of the task. */
-#define WITH_RUNNER(task, pt, call)                \
-	do {                                       \
-		(task)->backend = (pt)->run;       \
-		call;                              \
-		(pt)->run = (task)->backend;       \
-		(task)->backend = (pt);            \
-	} while (0)
 
 static void detach(struct pmu *p, struct task *task)
 {
@@ -74,7 +64,6 @@ static int pmu_task_init(struct backend *b, struct task *task)
 		free(pt);
 		return -BT_E_NO_MEMORY;
 	}
-	pt->run = task->backend;
 	task->backend = pt;
 	return 0;
 }
@@ -86,59 +75,45 @@ static void pmu_task_release(struct backend *b, struct task *task)
 	if (!pt)
 		return;
 	detach(b->pmu, task);
-	task->backend = pt->run;
 	b->pmu->runner->task_release(b, task);
 	free(pt);
+	task->backend = NULL;
 }
 
 static int pmu_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
-	struct pmu_task *pt = task->backend;
-	int rc;
-
 	attach(b, task);
-	WITH_RUNNER(task, pt, rc = b->pmu->runner->resume(b, task, signo, action));
-	return rc;
+	return b->pmu->runner->resume(b, task, signo, action);
 }
 
 static int pmu_proceed(struct backend *b, struct task *task)
 {
-	struct pmu_task *pt = task->backend;
-	int rc;
-
-	WITH_RUNNER(task, pt, rc = b->pmu->runner->proceed(b, task));
-	return rc;
+	return b->pmu->runner->proceed(b, task);
 }
 
 static void pmu_stop_soon(struct backend *b, struct task *task)
 {
-	struct pmu_task *pt = task->backend;
-
-	WITH_RUNNER(task, pt, b->pmu->runner->stop_soon(b, task));
+	b->pmu->runner->stop_soon(b, task);
 }
 
 static void pmu_leave(struct backend *b, struct task *task)
 {
-	struct pmu_task *pt = task->backend;
-
 	detach(b->pmu, task);
-	WITH_RUNNER(task, pt, b->pmu->runner->leave(b, task));
+	b->pmu->runner->leave(b, task);
 }
 
 static void pmu_execed(struct backend *b, struct task *task)
 {
 	struct pmu_task *pt = task->backend;
 
-	WITH_RUNNER(task, pt, b->pmu->runner->execed(b, task));
+	b->pmu->runner->execed(b, task);
 	if (pt->attached && b->pmu->source->execed)
 		b->pmu->source->execed(b->pmu, task, pt->source);
 }
 
 static void pmu_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
-	struct pmu_task *pt = task->backend;
-
-	WITH_RUNNER(task, pt, b->pmu->runner->exiting(b, task, regs));
+	b->pmu->runner->exiting(b, task, regs);
 	capture(b, task, CAPTURE_EXIT, NULL);
 }
 
@@ -149,10 +124,8 @@ static void pmu_settle(struct backend *b, struct task *task)
 
 static enum backend_stop pmu_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
-	struct pmu_task *pt = task->backend;
-	enum backend_stop stop;
+	enum backend_stop stop = b->pmu->runner->stopped(b, task, ev, info);
 
-	WITH_RUNNER(task, pt, stop = b->pmu->runner->stopped(b, task, ev, info));
 	/* Branches that the runner knows of are entered at stops before which no code of the program's ran since the last one:
 	 * nothing is out of order. */
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE)

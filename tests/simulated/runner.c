@@ -12,7 +12,6 @@ enum {
 };
 
 struct run_task {
-	void *step; /* the stepper's own */
 	bool stop_wanted;
 	struct sim_task *sim;
 };
@@ -48,15 +47,12 @@ static void tell_devices(const struct backend *backend, struct task *task, struc
 	t->time++;
 }
 
-/* The stepper works on its own part of the task and on another ring. */
+/* The stepper works on another ring. */
 #define WITH_STEPPER(b, task, rt, call)                       \
 	do {                                                  \
 		struct branch_ring own_ring = (task)->ring;   \
 		(task)->ring = (rt)->sim->ring;               \
-		(task)->backend = (rt)->step;                 \
 		call;                                         \
-		(rt)->step = (task)->backend;                 \
-		(task)->backend = (rt);                       \
 		(rt)->sim->ring = (task)->ring;               \
 		(task)->ring = own_ring;                      \
 		tell_devices(b, task, (rt)->sim);             \
@@ -71,26 +67,25 @@ static int sim_task_init(struct backend *b, struct task *task)
 		free(rt);
 		return -BT_E_NO_MEMORY;
 	}
-	rt->step = task->backend;
 	rt->sim = sim_task(machine(b), task->tid);
 	branch_ring_init(&rt->sim->ring, RING, &start);
-	task->backend = rt;
+	task->runner = rt;
 	return 0;
 }
 
 static void sim_task_release(struct backend *b, struct task *task)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 
-	task->backend = rt->step;
 	stepper_ops.task_release(b, task);
 	sim_task_gone(machine(b), rt->sim->tid);
 	free(rt);
+	task->runner = NULL;
 }
 
 static int sim_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 	int rc;
 
 	rt->sim->rip = task->regs.rip;
@@ -101,7 +96,7 @@ static int sim_resume(struct backend *b, struct task *task, int signo, enum bt_s
 
 static int sim_proceed(struct backend *b, struct task *task)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 	int rc;
 
 	sim_switch_in(machine(b), rt->sim);
@@ -111,7 +106,7 @@ static int sim_proceed(struct backend *b, struct task *task)
 
 static void sim_stop_soon(struct backend *b, struct task *task)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 
 	rt->stop_wanted = true;
 	WITH_STEPPER(b, task, rt, stepper_ops.stop_soon(b, task));
@@ -119,14 +114,14 @@ static void sim_stop_soon(struct backend *b, struct task *task)
 
 static void sim_leave(struct backend *b, struct task *task)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 
 	WITH_STEPPER(b, task, rt, stepper_ops.leave(b, task));
 }
 
 static void sim_execed(struct backend *b, struct task *task)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 
 	rt->sim->calls = false;
 	sim_switch_out(machine(b), rt->sim);
@@ -136,7 +131,7 @@ static void sim_execed(struct backend *b, struct task *task)
 
 static void sim_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 
 	rt->sim->calls = false;
 	sim_switch_out(machine(b), rt->sim);
@@ -151,7 +146,7 @@ static bool is_raised(const siginfo_t *info)
 
 static enum backend_stop sim_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
-	struct run_task *rt = task->backend;
+	struct run_task *rt = task->runner;
 	struct sim *s = machine(b);
 	enum backend_stop stop;
 
