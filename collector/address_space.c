@@ -92,7 +92,9 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 	s->users = 1;
 	s->epoch = s->code_epoch = 1;
 	s->next_same = s;
+	s->files = mapped_files_new();
 	if (parent) {
+		mapped_files_copy(&s->files, &parent->files);
 		s->epoch = parent->epoch;
 		rec.parent = parent->number;
 		rec.parent_epoch = parent->epoch;
@@ -136,6 +138,7 @@ void address_space_put(struct address_space *s)
 	if (s->extension)
 		s->extension_ops->release(s->extension);
 	mappings_release(&s->mappings);
+	mapped_files_release(&s->files);
 	leave_same(s);
 	code_pages_put(s->pages);
 	free(s);
@@ -686,6 +689,24 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
 		done += here;
 	}
 	return done;
+}
+
+void address_space_look_at_files(struct address_space *s, pid_t pid, void (*written)(void *arg, const struct mapping *m), void *arg)
+{
+	for (size_t i = 0; i < s->mappings.count; i++) {
+		const struct mapping *m = &s->mappings.maps[i];
+
+		if (runs(m) && !m->shared && mapped_files_look(&s->files, pid, m))
+			written(arg, m);
+	}
+}
+
+void address_space_reread(struct address_space *s)
+{
+	for (size_t i = 0; i < s->mappings.count; i++)
+		if (runs(&s->mappings.maps[i]) && mapped_files_is_written(&s->files, &s->mappings.maps[i]))
+			address_space_forget(s, s->mappings.maps[i].start, s->mappings.maps[i].end);
+	mapped_files_clear(&s->files);
 }
 
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr)

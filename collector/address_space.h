@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "collector/mapped_files.h"
 #include "collector/mappings.h"
 #include "format/trace_writer.h"
 #include "lib/insn.h"
@@ -37,6 +38,8 @@ struct address_space {
 	bool watched; /* the backend has write-protected pages of it: a SIGSEGV may be the backend's */
 	unsigned users;
 	struct mapping_list mappings;
+	struct mapped_files files; /* that code is mapped from */
+	unsigned files_looked; /* when the recorder looked at them last */
 	uint64_t heap_end; /* what brk() gave last; 0: not known */
 	uint32_t code_epoch; /* changes with the mappings that code can run in */
 	bool unsure; /* its mappings may have changed elsewhere than system calls said: all are to be read next */
@@ -101,6 +104,13 @@ void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t
 /* Memory of [start, end) may have other contents now, though its mappings look the same: copies of its pages go, and the extension hears
  * of it. */
 void address_space_forget(struct address_space *s, uint64_t start, uint64_t end);
+
+/* Looks whether files that code is privately mapped from have been written to; tells of each that has been since it was last looked at.
+ * Code of those is as it was known before until address_space_reread(). */
+void address_space_look_at_files(struct address_space *s, pid_t pid, void (*written)(void *arg, const struct mapping *m), void *arg);
+
+/* Forgets what is known of code in files that have been written to: it will be read again. */
+void address_space_reread(struct address_space *s);
 
 /* The mapping at addr, or NULL. */
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr);

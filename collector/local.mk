@@ -8,6 +8,7 @@ collector_libcollector_a_SOURCES = \
 	collector/front.c collector/front.h \
 	collector/launch.c collector/launch.h \
 	collector/limits.c collector/limits.h \
+	collector/mapped_files.c collector/mapped_files.h \
 	collector/mappings.c collector/mappings.h \
 	collector/map_calls.c collector/map_calls.h \
 	collector/mode.c collector/mode.h \
@@ -16,6 +17,7 @@ collector_libcollector_a_SOURCES = \
 	collector/processor.c collector/processor.h \
 	collector/program.c collector/program.h \
 	collector/recorder.c collector/recorder.h collector/recorder_private.h \
+	collector/recorder_files.c \
 	collector/recorder_from.c \
 	collector/recorder_history.c \
 	collector/recorder_queue.c \

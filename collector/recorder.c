@@ -55,6 +55,7 @@ void recorder_serve_tick(struct recorder *r)
 		set_pace(r, false);
 	recorder_bound_history(r);
 	affinity_look(&r->affinity, &r->tasks);
+	recorder_look_at_files(r);
 	if (r->slices - r->told < RECORDER_SLICES)
 		return;
 	r->told = r->slices;
@@ -82,6 +83,9 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 
 	if (stop != BACKEND_RUNS || task->calls.count >= CALLS_PER_RECORD)
 		recorder_write_calls(r, task);
+	/* Not before a signal: what it comes from was made of what is known. */
+	if (stop != BACKEND_RUNS && stop != BACKEND_GONE && stop != BACKEND_SIGNAL)
+		recorder_reread_files(r, task);
 	switch (stop) {
 	case BACKEND_RUNS:
 	case BACKEND_GONE:

@@ -82,6 +82,7 @@ struct recorder {
 	 * or (0) ended. */
 	void (*notify)(void *arg, const struct recorder *r, int stop_signal);
 	void *notify_arg;
+	unsigned files_looked; /* slices when files were last looked at */
 	uint64_t last_flush;
 };
 

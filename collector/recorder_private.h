@@ -96,6 +96,16 @@ bool recorder_signal_waits(const struct task *task, bool *any);
 /* The task is at the first instruction of a signal handler. */
 void recorder_handler_entered(struct recorder *r, struct task *task);
 
+/* ---- recorder_files.c ---- */
+
+/* Files that code is mapped from and that have been written to since the last look get a note, and are to be read again: of the task's
+ * process now; of all each second, to be called at each tick. */
+void recorder_look_at_files_of(struct recorder *r, struct task *task);
+void recorder_look_at_files(struct recorder *r);
+
+/* The task has stopped: code that is to be read again is forgotten. With --parallel only when no other of its unit runs. */
+void recorder_reread_files(struct recorder *r, const struct task *task);
+
 /* ---- recorder_from.c ---- */
 
 /* Looks for the place of --from in the task's program and sets the breakpoint there. */

@@ -101,6 +101,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		address_space_refresh(task->process->space, r->writer, task->tid);
 	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
 	if (fatal) {
+		recorder_look_at_files_of(r, task);
 		if (!task->process->fatal_kept)
 			snapshot_take(r, task, BT_SNAPSHOT_FATAL, rec.seq, NULL);
 		task->process->fatal_kept = true;

@@ -312,16 +312,33 @@ static struct bt_regs call_regs(const struct bt_regs *from, long nr, const uint6
 
 static const uint8_t syscall_insn[2] = {0x0f, 0x05};
 
-void tracee_lend_syscall(pid_t tid, struct tracee_lent *l)
+static bool is_behind_syscall(pid_t tid, uint64_t rip)
+{
+	uint8_t code[sizeof syscall_insn];
+
+	return tracee_read(tid, rip - sizeof code, code, sizeof code) == sizeof code && !memcmp(code, syscall_insn, sizeof code);
+}
+
+static bool write_syscall(pid_t tid, struct tracee_lent *l)
+{
+	l->written = tracee_read(tid, l->regs.rip, l->code, sizeof l->code) == sizeof l->code &&
+		     tracee_write(tid, l->regs.rip, syscall_insn, sizeof syscall_insn);
+	return l->written;
+}
+
+void tracee_lend_syscall(pid_t tid, uint64_t elsewhere, struct tracee_lent *l)
 {
 	struct bt_regs regs;
 
-	l->lent = !tracee_get_regs(tid, &l->regs) && tracee_read(tid, l->regs.rip, l->code, sizeof l->code) == sizeof l->code &&
-		  tracee_write(tid, l->regs.rip, syscall_insn, sizeof syscall_insn);
-	if (!l->lent)
+	*l = (struct tracee_lent){0};
+	if (tracee_get_regs(tid, &l->regs))
 		return;
 	regs = l->regs;
-	regs.rip += sizeof syscall_insn;
+	if (elsewhere)
+		regs.rip = elsewhere + sizeof syscall_insn;
+	else if (!is_behind_syscall(tid, regs.rip) && write_syscall(tid, l))
+		regs.rip += sizeof syscall_insn;
+	l->lent = true;
 	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
 	(void)!tracee_set_regs(tid, &regs);
 }
@@ -330,7 +347,8 @@ int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l)
 {
 	if (!l->lent)
 		return 0;
-	tracee_write(tid, l->regs.rip, l->code, sizeof l->code);
+	if (l->written)
+		tracee_write(tid, l->regs.rip, l->code, sizeof l->code);
 	return tracee_set_regs(tid, &l->regs);
 }
 
@@ -342,7 +360,7 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 
 	if (tracee_get_regs(tid, &saved))
 		return rc;
-	if (tracee_read(tid, saved.rip - sizeof code, code, sizeof code) == sizeof code && !memcmp(code, syscall_insn, sizeof code))
+	if (is_behind_syscall(tid, saved.rip))
 		return tracee_syscall_again(tid, &saved, nr, args);
 	if (tracee_read(tid, saved.rip, code, sizeof code) != sizeof code ||
 	    !tracee_write(tid, saved.rip, syscall_insn, sizeof syscall_insn))

@@ -80,13 +80,15 @@ void tracee_restart(struct bt_regs *regs);
  * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
-/* Several of them cost less between these two: the instruction is written once, and the task stands behind it. */
+/* Several of them cost less between these two: the task stands behind a system call instruction. That is its own where it has just made a
+ * call; or one that is known to be at `elsewhere`; or (elsewhere 0) it is written, once: the program has a page of its own then where it had
+ * that of a file. */
 struct tracee_lent {
-	bool lent;
+	bool lent, written;
 	struct bt_regs regs;
 	uint8_t code[2];
 };
-void tracee_lend_syscall(pid_t tid, struct tracee_lent *l);
+void tracee_lend_syscall(pid_t tid, uint64_t elsewhere, struct tracee_lent *l);
 /* Puts code and registers back. Returns 0 or -BT_E_GONE. */
 int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l);
 

@@ -14,6 +14,7 @@
 enum {
 	DEAD_MIN = 8192,
 	DEAD_SHARE = 4,
+	VDSO_MOST = 1 << 14,
 	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
@@ -161,8 +162,28 @@ static void leave_out_of_cores(pid_t tid, bool areas)
 
 static bool has_region(const struct engine_space *es) { return es->mapped && !es->window.inherited && es->cache->placed; }
 
+/* Where a system call instruction is in the kernel's own code, 0: there is none. */
+static uint64_t syscall_of_kernel(const struct address_space *s, pid_t tid)
+{
+	static const uint8_t insn[] = {0x0f, 0x05};
+	uint8_t code[VDSO_MOST];
+
+	for (size_t i = s->mappings.count; i--;) { /* it is one of the last */
+		const struct mapping *m = &s->mappings.maps[i];
+		const uint8_t *at;
+		size_t n;
+
+		if (strcmp(m->path, "[vdso]"))
+			continue;
+		n = tracee_read(tid, m->start, code, m->end - m->start < sizeof code ? m->end - m->start : sizeof code);
+		at = memmem(code, n, insn, sizeof insn);
+		return at ? m->start + (uint64_t)(at - code) : 0;
+	}
+	return 0;
+}
+
 /* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh; signals wait meanwhile. */
-static bool make_region(struct engine_space *es, pid_t tid, bool over)
+static bool make_region(struct engine_space *es, const struct address_space *s, pid_t tid, bool over)
 {
 	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
@@ -171,7 +192,7 @@ static bool make_region(struct engine_space *es, pid_t tid, bool over)
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
-	tracee_lend_syscall(tid, &lent);
+	tracee_lend_syscall(tid, syscall_of_kernel(s, tid), &lent);
 	cache = es->cache->placed || !code_cache_map(es->cache, tid, over, no_file);
 	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, no_file, es->parallel));
 	es->window.filtered = filtered;
@@ -315,7 +336,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	if (!es->mapped && there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
 		es->refused = true;
 	else
-		es->refused = !make_region(es, task->tid, es->mapped || there != NULL);
+		es->refused = !make_region(es, s, task->tid, es->mapped || there != NULL);
 	s->unsure = true; /* what is ours is among its mappings, too */
 	if (es->refused && es->mapped && ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an instruction on */
 		es->refused = false;

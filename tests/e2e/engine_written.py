@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Code in pages that the program can write, run and written by turns (programs/written_code.c): the same output as natively, a history that
+# Code in pages that the program can write, run and written by turns (programs/written_code.c), or in a file that is written to
+# (programs/rewritten_file.c): the same output as natively, a history that
 # the code bytes bear out, and, where one thread decides what happens, the very branches and events that the stepper records.
 import os
 import re
 import resource
+import signal
 import subprocess
 
 from e2e import *
@@ -106,6 +108,32 @@ def core_file():
     record([program(), "dies-protected"], ["--backend", BACKEND], core=resource.RLIM_INFINITY, cwd=places[1])
     cores = [os.path.join(place, os.listdir(place)[0]) for place in places]
     equal(segments(cores[1]).get("RWE"), segments(cores[0]).get("RWE"), "writable and executable segments")
+
+
+def rewritten(who, end):
+    """Code in a file that is written to while it is mapped. It is seen to change within a second or two."""
+    argv = [build("rewritten_file.c"), who, fresh("code")]
+    alone = native(argv)
+    recorded = record(argv, ["--backend", BACKEND, "--snap-exit", "always"])
+    equal((alone.status, recorded.status), (end, end), "status, natively and recorded")
+    equal(recorded.out, alone.out, "stdout")
+    check("%s, whose code is mapped at 0x" % argv[2] in text(recorded.trace) or who == "itself", "no note: %s" % text(recorded.trace)[:2000])
+    history_holds(recorded.trace)
+
+
+@case("code in a file that a child writes to while it is mapped")
+def by_a_child():
+    rewritten("child", 0)
+
+
+@case("... that the program itself writes to")
+def by_itself():
+    rewritten("itself", 0)
+
+
+@case("... so that it ends the program")
+def deadly():
+    rewritten("crash", -signal.SIGILL)
 
 
 @case("code that is made without end: memory of the recorder")
