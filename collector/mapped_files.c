@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 struct mapped_files mapped_files_new(void)
 {
@@ -43,6 +44,45 @@ static struct mapped_file *find(const struct mapped_files *f, const struct mappi
 	return NULL;
 }
 
+/* Whether the filesystem of a mount is served by the kernel (proc_pid_mountinfo(5): 36 35 98:0 ... - type source options). */
+static bool is_of_kernel(const char *mount)
+{
+	const char *type = strstr(mount, " - ");
+
+	return type && strncmp(type + 3, "fuse", 4) != 0;
+}
+
+/* Whether that is so of all mounts of the device where the process can see them. */
+static bool answers(pid_t pid, uint64_t dev)
+{
+	char path[32], *line = NULL;
+	size_t room = 0;
+	unsigned major_, minor_;
+	bool found = false, all = true;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
+	f = fopen(path, "re");
+	while (f && getline(&line, &room, f) > 0)
+		if (sscanf(line, "%*u %*u %u:%u", &major_, &minor_) == 2 && makedev(major_, minor_) == dev) {
+			found = true;
+			all &= is_of_kernel(line);
+		}
+	free(line);
+	if (f)
+		fclose(f);
+	return found && all;
+}
+
+/* Files of the same device are asked alike. */
+static bool file_answers(const struct mapped_files *f, pid_t pid, uint64_t dev)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->list[i].dev == dev)
+			return f->list[i].answers;
+	return answers(pid, dev);
+}
+
 static bool is_file_of(const struct mapping *m, const char *path, struct stat *st)
 {
 	return !stat(path, st) && st->st_ino == m->ino && st->st_dev == m->dev;
@@ -63,7 +103,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
 
-static struct mapped_file *add(struct mapped_files *f, const struct mapping *m)
+static struct mapped_file *add(struct mapped_files *f, const struct mapping *m, bool answering)
 {
 	size_t cap = f->cap ? 2 * f->cap : 8;
 	struct mapped_file *list = f->count < f->cap ? f->list : realloc(f->list, cap * sizeof *list);
@@ -72,25 +112,28 @@ static struct mapped_file *add(struct mapped_files *f, const struct mapping *m)
 		return NULL;
 	f->cap = f->count < f->cap ? f->cap : cap;
 	f->list = list;
-	f->list[f->count] = (struct mapped_file){.dev = m->dev, .ino = m->ino, .modified = f->since};
+	f->list[f->count] = (struct mapped_file){.dev = m->dev, .ino = m->ino, .modified = f->since, .answers = answering};
 	return &f->list[f->count++];
 }
 
 bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *m)
 {
 	struct mapped_file *file = find(f, m);
-	bool known = file;
+	bool known = file, answering, written;
 	struct stat st;
 
-	if (!m->ino || !stat_file_of(pid, m, &st) || (!known && !(file = add(f, m))))
+	if (!m->ino)
 		return false;
-	if (known ? !memcmp(&st.st_mtim, &file->modified, sizeof st.st_mtim) : !is_later(&st.st_mtim, &f->since)) {
-		file->modified = st.st_mtim;
+	answering = known ? file->answers : file_answers(f, pid, m->dev);
+	if (answering && !stat_file_of(pid, m, &st))
 		return false;
-	}
+	if ((!known && !(file = add(f, m, answering))) || !answering)
+		return false;
+	written = known ? memcmp(&st.st_mtim, &file->modified, sizeof st.st_mtim) != 0 : is_later(&st.st_mtim, &f->since);
 	file->modified = st.st_mtim;
-	file->written = f->written = true;
-	return known;
+	file->written |= written;
+	f->written |= written;
+	return known && written;
 }
 
 bool mapped_files_is_written(const struct mapped_files *f, const struct mapping *m)

@@ -15,6 +15,7 @@
 struct mapped_file {
 	uint64_t dev, ino;
 	struct timespec modified; /* when it was last looked at */
+	bool answers; /* it can be looked at without waiting for a process, which may be one that is recorded and stopped (FUSE) */
 	bool written; /* since the code was read that is known */
 };
 
@@ -32,7 +33,8 @@ struct mapped_files mapped_files_new(void);
 bool mapped_files_copy(struct mapped_files *to, const struct mapped_files *from);
 void mapped_files_release(struct mapped_files *f);
 
-/* Looks at the file of the mapping m of pid, found by its path: not at one that cannot be found there any more. Marks it as written to where
+/* Looks at the file of the mapping m of pid, found by its path: not at one that cannot be found there any more, nor at one that a process
+ * would have to tell of (FUSE). Marks it as written to where
  * it has been modified since the last time, or, the first time, since the space began. Returns whether it has been modified since it was
  * last looked at. */
 bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *m);

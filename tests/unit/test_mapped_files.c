@@ -106,6 +106,9 @@ static void another_file_under_its_name_is_none_of_it(void **state)
 	assert_false(look(f) || is_written(f));
 	assert_int_equal(unlink(f->path), 0);
 	assert_false(look(f) || is_written(f));
+	make_file(f->path, SOON);
+	f->map.dev = 0xabcde; /* of no mount that the process can see */
+	assert_false(look(f) || is_written(f));
 	f->map.ino = 0; /* no file */
 	assert_false(look(f) || is_written(f));
 }
