@@ -46,6 +46,20 @@ static void calls_that_may_wait_say_so(void **state)
 			fail_msg("system call %u would keep the turn", wait[i]);
 }
 
+/* ... and what servers with threads do for each connection does not. */
+static void calls_that_return_at_once_keep_the_turn(void **state)
+{
+	static const uint16_t at_once[] = {
+		SYS_epoll_ctl, SYS_timerfd_settime, SYS_listen, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt,
+		SYS_gettid, SYS_clock_gettime, SYS_getrandom,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof at_once / sizeof at_once[0]; i++)
+		if (calls_class(at_once[i]) & (CALLS_WAIT | CALLS_STOP | CALLS_DESCRIPTORS))
+			fail_msg("system call %u would stop where others wait for the turn", at_once[i]);
+}
+
 static void what_a_call_needs_is_granted_as_one(void **state)
 {
 	(void)state;
@@ -289,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_that_are_kept_track_of_stop),
 		cmocka_unit_test(calls_that_may_wait_say_so),
+		cmocka_unit_test(calls_that_return_at_once_keep_the_turn),
 		cmocka_unit_test(what_a_call_needs_is_granted_as_one),
 		cmocka_unit_test(operations_belong_to_calls),
 		cmocka_unit_test(calls_roundtrip),
