@@ -117,7 +117,7 @@ static void each_file_has_its_own(void **state)
 {
 	struct fixture *f = *state;
 	struct mapping more[20];
-	char paths[20][SCRATCH_PATH + 8];
+	char paths[20][SCRATCH_PATH + 12];
 	struct stat st;
 
 	assert_false(look(f));
