@@ -49,4 +49,4 @@ btrec_SOURCES = \
 	collector/btrec_main.c \
 	collector/btrec_run.c \
 	collector/btrec_snap.c
-btrec_LDADD = collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+btrec_LDADD = collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)

@@ -5,4 +5,4 @@ hardware_libhardware_a_SOURCES = \
 	hardware/pt_flow.c hardware/pt_flow.h
 EXTRA_DIST += hardware/README.md
 HARDWARE_LIBS = hardware/libhardware.a lib/libbt.a
-HARDWARE_SYSTEM_LIBS = $(IPT_LIBS) $(ZYDIS_LIBS)
+HARDWARE_SYSTEM_LIBS = $(ZYDIS_LIBS)

@@ -4,7 +4,9 @@
 #include <intel-pt.h>
 #include <stdlib.h>
 
+#include "config.h"
 #include "lib/insn.h"
+#include "lib/late_library.h"
 
 enum {
 	QUEUE = 8, /* items that one step can make, and more */
@@ -16,8 +18,20 @@ enum {
 	BUDGET_PER_BYTE = 1024,
 };
 
+#define LIBIPT_FUNCTIONS(F) \
+	F(pt_cpu_errata) F(pt_errstr) F(pt_image_set_callback) F(pt_insn_alloc_decoder) F(pt_insn_event) F(pt_insn_free_decoder) \
+	F(pt_insn_get_image) F(pt_insn_get_sync_offset) F(pt_insn_next) F(pt_insn_sync_forward) F(pt_insn_time)
+#define LIBIPT_SYMBOL(name) LATE_SYMBOL(struct libipt, name)
+
+struct libipt {
+	LIBIPT_FUNCTIONS(LATE_FUNCTION)
+};
+
+static const struct late_symbol libipt_symbols[] = {LIBIPT_FUNCTIONS(LIBIPT_SYMBOL)};
+
 struct pt_flow {
 	struct pt_flow_config config;
+	struct libipt ipt;
 	struct pt_insn_decoder *decoder; /* NULL: the stream is empty */
 	int status;			 /* of libipt: events and the end */
 	bool synced, ended, user;	 /* user: the flow is in user code */
@@ -44,10 +58,13 @@ static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, u
 	return n ? (int)n : -pte_nomap;
 }
 
-static int make_decoder(struct pt_flow *f)
+static int make_decoder(struct pt_flow *f, struct bt_error *err)
 {
 	struct pt_config c;
+	int rc = late_library_load(IPT_SONAME, libipt_symbols, sizeof libipt_symbols / sizeof *libipt_symbols, &f->ipt, err);
 
+	if (rc)
+		return rc;
 	pt_config_init(&c);
 	c.begin = (uint8_t *)(uintptr_t)f->config.bytes.at;
 	c.end = c.begin + f->config.bytes.len;
@@ -55,29 +72,31 @@ static int make_decoder(struct pt_flow *f)
 		c.cpu = (struct pt_cpu){.vendor = pcv_intel, .family = f->config.family, .model = f->config.model,
 			.stepping = f->config.stepping};
 		/* It fails for processors that it does not know: these are read without errata. */
-		(void)pt_cpu_errata(&c.errata, &c.cpu);
+		(void)f->ipt.pt_cpu_errata(&c.errata, &c.cpu);
 	}
 	c.cpuid_0x15_eax = f->config.ctc_denominator;
 	c.cpuid_0x15_ebx = f->config.ctc_numerator;
 	c.mtc_freq = f->config.mtc_freq;
 	c.nom_freq = f->config.nominal_ratio;
-	f->decoder = pt_insn_alloc_decoder(&c);
-	if (!f->decoder)
-		return -BT_E_NO_MEMORY;
-	return pt_image_set_callback(pt_insn_get_image(f->decoder), read_code, f) < 0 ? -BT_E_NO_MEMORY : 0;
+	f->decoder = f->ipt.pt_insn_alloc_decoder(&c);
+	if (!f->decoder || f->ipt.pt_image_set_callback(f->ipt.pt_insn_get_image(f->decoder), read_code, f) < 0)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
+	return 0;
 }
 
 int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struct bt_error *err)
 {
 	struct pt_flow *f = calloc(1, sizeof *f);
+	int rc;
 
-	if (f) {
-		f->config = *config;
-		f->budget = BUDGET_BASE + BUDGET_PER_BYTE * (uint64_t)config->bytes.len;
-	}
-	if (!f || (config->bytes.len && make_decoder(f) < 0)) {
-		pt_flow_free(f);
+	if (!f)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
+	f->config = *config;
+	f->budget = BUDGET_BASE + BUDGET_PER_BYTE * (uint64_t)config->bytes.len;
+	rc = config->bytes.len ? make_decoder(f, err) : 0;
+	if (rc) {
+		pt_flow_free(f);
+		return rc;
 	}
 	*out = f;
 	return 0;
@@ -86,7 +105,7 @@ int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struc
 void pt_flow_free(struct pt_flow *f)
 {
 	if (f && f->decoder)
-		pt_insn_free_decoder(f->decoder);
+		f->ipt.pt_insn_free_decoder(f->decoder);
 	free(f);
 }
 
@@ -101,7 +120,7 @@ static void put(struct pt_flow *f, enum flow_kind kind, const struct bt_branch *
 	/* Without a TSC packet there is a relative time only. */
 	if (f->event_tsc)
 		item->tsc = f->event_tsc;
-	else if (pt_insn_time(f->decoder, &item->tsc, NULL, NULL) < 0)
+	else if (f->ipt.pt_insn_time(f->decoder, &item->tsc, NULL, NULL) < 0)
 		item->tsc = 0;
 }
 
@@ -232,14 +251,14 @@ static void next_insn(struct pt_flow *f)
 		return;
 	}
 	f->budget--;
-	f->status = pt_insn_next(f->decoder, &insn, sizeof insn);
+	f->status = f->ipt.pt_insn_next(f->decoder, &insn, sizeof insn);
 	/* Where it stands is known even where the instruction there is not. At the end that is all: whether it ran, nothing says. */
 	if ((last || f->status < 0) && f->pending && insn.ip)
 		arrive(f, insn.ip);
 	if (last || f->status == -pte_eos) {
 		f->ended = true;
 	} else if (f->status < 0) {
-		lose_sync(f, insn.ip, pt_errstr(pt_errcode(f->status)));
+		lose_sync(f, insn.ip, f->ipt.pt_errstr(pt_errcode(f->status)));
 	} else {
 		take_insn(f, &insn);
 		if (f->quiet > QUIET_MAX)
@@ -333,9 +352,9 @@ static void next_event(struct pt_flow *f)
 		return;
 	}
 	f->budget--;
-	f->status = pt_insn_event(f->decoder, &ev, sizeof ev);
+	f->status = f->ipt.pt_insn_event(f->decoder, &ev, sizeof ev);
 	if (f->status < 0) {
-		lose_sync(f, 0, pt_errstr(pt_errcode(f->status)));
+		lose_sync(f, 0, f->ipt.pt_errstr(pt_errcode(f->status)));
 		return;
 	}
 	f->quiet = 0;
@@ -352,8 +371,8 @@ static void next_sync(struct pt_flow *f)
 	uint64_t at = 0;
 	bool found;
 
-	f->status = pt_insn_sync_forward(f->decoder);
-	found = pt_insn_get_sync_offset(f->decoder, &at) >= 0;
+	f->status = f->ipt.pt_insn_sync_forward(f->decoder);
+	found = f->ipt.pt_insn_get_sync_offset(f->decoder, &at) >= 0;
 	if (f->status == -pte_eos || !found || at < f->sync) {
 		/* A point with nothing behind it is the end of nothing. */
 		if (!f->sync && (!found || at))
@@ -366,7 +385,7 @@ static void next_sync(struct pt_flow *f)
 	f->sync = at + 1;
 	f->synced = f->status >= 0;
 	if (!f->synced)
-		put_gap(f, BT_GAP_UNDECODED, 0, pt_errstr(pt_errcode(f->status)));
+		put_gap(f, BT_GAP_UNDECODED, 0, f->ipt.pt_errstr(pt_errcode(f->status)));
 }
 
 int pt_flow_next(struct pt_flow *f, struct flow_item *item)

@@ -30,7 +30,7 @@ struct pt_flow_config {
 	void *arg;
 };
 
-/* Begins to read a stream. Errors: BT_E_NO_MEMORY. */
+/* Begins to read a stream. Errors: BT_E_NO_MEMORY; BT_E_UNSUPPORTED, when libipt is not installed. */
 int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struct bt_error *err) BT_MUST_USE;
 void pt_flow_free(struct pt_flow *f);
 

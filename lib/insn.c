@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/insn.h"
 
+#include <string.h>
+
 #include <Zydis/Zydis.h>
 
 #include "lib/error.h"
@@ -109,6 +111,9 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
 	return traits;
 }
 
+/* Recorders come to it most: often it is all that a short program has decoded, and Zydis' tables are large. */
+static const uint8_t syscall_bytes[] = {0x0f, 0x05};
+
 int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
 {
 	ZydisDecoder decoder;
@@ -118,6 +123,10 @@ int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
 	*insn = (struct bt_insn){0};
 	if (!n)
 		return -BT_E_TRUNCATED;
+	if (n >= sizeof syscall_bytes && !memcmp(bytes, syscall_bytes, sizeof syscall_bytes)) {
+		*insn = (struct bt_insn){.len = sizeof syscall_bytes, .class = BT_INSN_SYSCALL};
+		return 0;
+	}
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	status = ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &z);
 	if (status == ZYDIS_STATUS_NO_MORE_DATA)

@@ -50,10 +50,11 @@ tests_unit_test_verdict_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-UNIT_TESTS += tests/unit/test_escape tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
+UNIT_TESTS += tests/unit/test_escape tests/unit/test_late_library tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
 	tests/unit/test_view
 UNIT_TUI_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS) $(TUI_SYSTEM_LIBS)
 tests_unit_test_escape_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_late_library_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_fold_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_calls_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_keys_LDADD = $(UNIT_TUI_LIBS)
@@ -94,8 +95,8 @@ tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_lbr_stack tests/unit/test_lbr_bpf
-tests_unit_test_lbr_stack_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
-tests_unit_test_lbr_bpf_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_unit_test_lbr_stack_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_lbr_bpf_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_import
 tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
@@ -180,11 +181,11 @@ tests_fuzz_libfuzzer_views_SOURCES = tests/fuzz/fuzz_views.c
 tests_fuzz_libfuzzer_views_LDADD = $(TUI_LIBS) $(TUI_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_views_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_replay_import_SOURCES = tests/fuzz/fuzz_import.c $(REPLAY)
-tests_fuzz_replay_import_LDADD = $(IMPORT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
+tests_fuzz_replay_import_LDADD = $(IMPORT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_fuzz_replay_export_SOURCES = tests/fuzz/fuzz_export.c tests/fuzz/trace_bytes.h $(REPLAY)
 tests_fuzz_replay_export_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_import_SOURCES = tests/fuzz/fuzz_import.c
-tests_fuzz_libfuzzer_import_LDADD = $(IMPORT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_import_LDADD = $(IMPORT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_import_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_export_SOURCES = tests/fuzz/fuzz_export.c
 tests_fuzz_libfuzzer_export_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
@@ -195,9 +196,9 @@ tests_fuzz_libfuzzer_pt_SOURCES = tests/fuzz/fuzz_pt.c
 tests_fuzz_libfuzzer_pt_LDADD = $(HARDWARE_LIBS) $(HARDWARE_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_pt_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_replay_ring_SOURCES = tests/fuzz/fuzz_ring.c $(REPLAY)
-tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS) $(IPT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_SOURCES = tests/fuzz/fuzz_ring.c
-tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS) $(IPT_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
@@ -244,7 +245,7 @@ SIMULATED_KERNEL = tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt
 	tests/simulated/doctor.c tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c tests/simulated/options.def \
 	tests/simulated/simulated.h
 tests_tools_simulated_doctor_SOURCES = tests/tools/simulated_doctor.c $(SIMULATED_KERNEL)
-tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
 PYTHON_TESTS = \
@@ -296,7 +297,7 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 check_PROGRAMS += tests/simulated/btrec_simulated
 tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/runner.c $(SIMULATED_KERNEL) \
 	collector/btrec_run.c collector/btrec_commands.h
-tests_simulated_btrec_simulated_LDADD = collector/libcollector.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(JANSSON_LIBS) $(FORMAT_SYSTEM_LIBS) $(COLLECTOR_SYSTEM_LIBS)
+tests_simulated_btrec_simulated_LDADD = collector/libcollector.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_generate.py tests/e2e/engine_seeds.py \

@@ -3,25 +3,38 @@
 #include <string.h>
 
 #include "collector/doctor/doctor_private.h"
+#include "config.h"
 #include "lib/buf.h"
 #include "lib/escape.h"
+#include "lib/late_library.h"
 #include "lib/slice.h"
 
+#define JANSSON_FUNCTIONS(F) \
+	F(json_array) F(json_array_append_new) F(json_array_size) F(json_delete) F(json_dumpf) F(json_null) F(json_pack) F(json_string) \
+	F(json_stringn)
+#define JANSSON_SYMBOL(name) LATE_SYMBOL(struct jansson, name)
+
+struct jansson {
+	JANSSON_FUNCTIONS(LATE_FUNCTION)
+};
+
+static const struct late_symbol jansson_symbols[] = {JANSSON_FUNCTIONS(JANSSON_SYMBOL)};
+
 /* Paths may hold any byte; JSON has only UTF-8. */
-static json_t *text(const char *s)
+static json_t *text(const struct jansson *js, const char *s)
 {
-	json_t *j = *s ? json_string(s) : json_null();
+	json_t *j = *s ? js->json_string(s) : js->json_null();
 	struct buf b = {0};
 
 	if (j)
 		return j;
 	bt_escape(&b, slice_of(s, strlen(s)), true);
-	j = json_stringn((const char *)b.data, b.len);
+	j = js->json_stringn((const char *)b.data, b.len);
 	buf_release(&b);
 	return j;
 }
 
-static json_t *row(struct doctor *d, int i)
+static json_t *row(const struct jansson *js, struct doctor *d, int i)
 {
 	static const char *const answers[] = {
 		[DOCTOR_YES] = "yes",
@@ -37,25 +50,31 @@ static json_t *row(struct doctor *d, int i)
 	};
 	const struct verdict *v = doctor_ask(d, (enum doctor_row)i);
 
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", doctor_rows[i].name, "group", groups[doctor_rows[i].group], "answer",
-			 answers[v->answer], "why", text(v->why), "change", text(v->change), "serves", text(doctor_rows[i].serves));
+	return js->json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", doctor_rows[i].name, "group", groups[doctor_rows[i].group], "answer",
+			 answers[v->answer], "why", text(js, v->why), "change", text(js, v->change), "serves", text(js, doctor_rows[i].serves));
 }
 
 int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
 {
 	struct doctor_choice choice;
-	json_t *rows = json_array(), *all;
-	int rc = -1;
+	struct jansson js;
+	json_t *rows, *all;
+	int rc = late_library_load(JANSSON_SONAME, jansson_symbols, sizeof jansson_symbols / sizeof *jansson_symbols, &js, err);
 
+	if (rc)
+		return rc;
+	rc = -1;
+	rows = js.json_array();
 	doctor_choose(d, &choice);
 	for (int i = 0; i < DOCTOR_ROWS; i++)
-		json_array_append_new(rows, row(d, i));
-	all = json_pack("{s:s, s:{s:s?, s:s?, s:o}, s:o}", "schema", "btrec-doctor/1", "run", "backend", choice.backend, "source", choice.source,
-			"reason", text(choice.reason), "verdicts", rows);
-	if (all && json_array_size(rows) == DOCTOR_ROWS)
-		rc = json_dumpf(all, to, JSON_INDENT(1));
+		js.json_array_append_new(rows, row(&js, d, i));
+	all = js.json_pack("{s:s, s:{s:s?, s:s?, s:o}, s:o}", "schema", "btrec-doctor/1", "run", "backend", choice.backend, "source", choice.source,
+			"reason", text(&js, choice.reason), "verdicts", rows);
+	if (all && js.json_array_size(rows) == DOCTOR_ROWS)
+		rc = js.json_dumpf(all, to, JSON_INDENT(1));
 	fputc('\n', to);
-	json_decref(all);
+	if (all)
+		js.json_delete(all); /* json_decref() calls one that is linked */
 	if (rc)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "doctor: out of memory");
 	return choice.backend != NULL;

@@ -16,6 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/late_library.h"
+
+#define LIBBPF_FUNCTIONS(F) \
+	F(bpf_link__destroy) F(bpf_map__fd) F(bpf_map__set_initial_value) F(bpf_map__value_size) F(bpf_map_delete_elem) F(bpf_map_update_elem) \
+	F(bpf_object__close) F(bpf_object__find_map_by_name) F(bpf_object__find_program_by_name) F(bpf_object__load) F(bpf_object__open_mem) \
+	F(bpf_prog_test_run_opts) F(bpf_program__attach_raw_tracepoint) F(bpf_program__fd) F(bpf_program__set_autoload) F(libbpf_set_print)
+#define LIBBPF_SYMBOL(name) LATE_SYMBOL(struct libbpf, name)
+
+struct libbpf {
+	LIBBPF_FUNCTIONS(LATE_FUNCTION)
+};
+
+static const struct late_symbol libbpf_symbols[] = {LIBBPF_FUNCTIONS(LIBBPF_SYMBOL)};
+
 /* The compiled programs: snapshot.bpf.c. make runs at the top of the build. */
 __asm__(".pushsection .rodata\n"
 	".balign 8\n"
@@ -28,6 +42,7 @@ __asm__(".pushsection .rodata\n"
 extern const char lbr_bpf_image[], lbr_bpf_image_end[];
 
 struct lbr_bpf {
+	struct libbpf bpf;
 	struct bpf_object *object;
 	struct bpf_link *links[2];
 	int slots;
@@ -49,9 +64,9 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list ap)
 	return 0;
 }
 
-static bool set_namespace(struct bpf_object *o)
+static bool set_namespace(const struct libbpf *bpf, struct bpf_object *o)
 {
-	struct bpf_map *m = bpf_object__find_map_by_name(o, ".rodata");
+	struct bpf_map *m = bpf->bpf_object__find_map_by_name(o, ".rodata");
 	uint64_t where[2]; /* pidns_dev, pidns_ino: the only ones there */
 	struct stat st;
 
@@ -59,12 +74,12 @@ static bool set_namespace(struct bpf_object *o)
 		return false;
 	where[0] = st.st_dev;
 	where[1] = st.st_ino;
-	return !bpf_map__set_initial_value(m, where, sizeof where);
+	return !bpf->bpf_map__set_initial_value(m, where, sizeof where);
 }
 
-static struct bpf_object *load(int variant, int *error)
+static struct bpf_object *load(const struct libbpf *bpf, int variant, int *error)
 {
-	struct bpf_object *o = bpf_object__open_mem(lbr_bpf_image, (size_t)(lbr_bpf_image_end - lbr_bpf_image), NULL);
+	struct bpf_object *o = bpf->bpf_object__open_mem(lbr_bpf_image, (size_t)(lbr_bpf_image_end - lbr_bpf_image), NULL);
 	const char *other[2] = {variants[!variant][0], variants[!variant][1]};
 
 	if (!o) {
@@ -72,29 +87,29 @@ static struct bpf_object *load(int variant, int *error)
 		return NULL;
 	}
 	for (int i = 0; i < 2; i++)
-		bpf_program__set_autoload(bpf_object__find_program_by_name(o, other[i]), false);
-	*error = set_namespace(o) ? -bpf_object__load(o) : EINVAL;
+		bpf->bpf_program__set_autoload(bpf->bpf_object__find_program_by_name(o, other[i]), false);
+	*error = set_namespace(bpf, o) ? -bpf->bpf_object__load(o) : EINVAL;
 	if (!*error)
 		return o;
-	bpf_object__close(o);
+	bpf->bpf_object__close(o);
 	return NULL;
 }
 
-static int try_helper(struct bpf_object *o, long *helper)
+static int try_helper(const struct libbpf *bpf, struct bpf_object *o, long *helper)
 {
-	struct bpf_map *m = bpf_object__find_map_by_name(o, ".bss");
-	int prog = bpf_program__fd(bpf_object__find_program_by_name(o, "try_helper"));
+	struct bpf_map *m = bpf->bpf_object__find_map_by_name(o, ".bss");
+	int prog = bpf->bpf_program__fd(bpf->bpf_object__find_program_by_name(o, "try_helper"));
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	long long *at;
 	size_t size;
-	int rc = bpf_prog_test_run_opts(prog, &run);
+	int rc = bpf->bpf_prog_test_run_opts(prog, &run);
 
 	if (rc)
 		return rc;
-	at = mmap(NULL, bpf_map__value_size(m), PROT_READ, MAP_SHARED, bpf_map__fd(m), 0);
+	at = mmap(NULL, bpf->bpf_map__value_size(m), PROT_READ, MAP_SHARED, bpf->bpf_map__fd(m), 0);
 	if (at == MAP_FAILED)
 		return -errno;
-	size = bpf_map__value_size(m);
+	size = bpf->bpf_map__value_size(m);
 	*helper = (long)at[0];
 	munmap(at, size);
 	return 0;
@@ -105,9 +120,9 @@ static int attach(struct lbr_bpf *l, int variant)
 	static const char *const points[2] = {"signal_generate", "sched_switch"};
 
 	for (int i = 0; i < 2; i++) {
-		const struct bpf_program *p = bpf_object__find_program_by_name(l->object, variants[variant][i]);
+		const struct bpf_program *p = l->bpf.bpf_object__find_program_by_name(l->object, variants[variant][i]);
 
-		l->links[i] = bpf_program__attach_raw_tracepoint(p, points[i]);
+		l->links[i] = l->bpf.bpf_program__attach_raw_tracepoint(p, points[i]);
 		if (!l->links[i])
 			return -errno;
 	}
@@ -116,13 +131,13 @@ static int attach(struct lbr_bpf *l, int variant)
 
 static int map_tasks(struct lbr_bpf *l)
 {
-	struct bpf_map *m = bpf_object__find_map_by_name(l->object, "tasks");
+	struct bpf_map *m = l->bpf.bpf_object__find_map_by_name(l->object, "tasks");
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *at;
 
-	l->slots = bpf_map__fd(bpf_object__find_map_by_name(l->object, "slots"));
+	l->slots = l->bpf.bpf_map__fd(l->bpf.bpf_object__find_map_by_name(l->object, "slots"));
 	l->mapped = (sizeof(struct lbr_task) * LBR_TASKS + page - 1) & ~(page - 1);
-	at = mmap(NULL, l->mapped, PROT_READ, MAP_SHARED, bpf_map__fd(m), 0);
+	at = mmap(NULL, l->mapped, PROT_READ, MAP_SHARED, l->bpf.bpf_map__fd(m), 0);
 	if (at == MAP_FAILED)
 		return -errno;
 	l->tasks = at;
@@ -150,23 +165,28 @@ static int why_not(int error, struct bt_error *err)
 int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error *err)
 {
 	struct lbr_bpf *l = calloc(1, sizeof *l);
-	int error = ENOMEM, variant = 0;
+	int error = ENOMEM, variant = 0, rc;
 	struct rlimit memlock;
 
 	(void)arg;
 	*snap = NULL;
 	if (!l)
 		return why_not(error, err);
-	libbpf_set_print(quiet);
+	rc = late_library_load(BPF_SONAME, libbpf_symbols, sizeof libbpf_symbols / sizeof *libbpf_symbols, &l->bpf, err);
+	if (rc) {
+		free(l);
+		return rc;
+	}
+	l->bpf.libbpf_set_print(quiet);
 	/* libbpf raises it where a try of its own fails, and the program would inherit that (libbpf_set_memlock_rlim() is missing in
 	 * Debian 12). */
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
-	l->object = load(variant, &error);
+	l->object = load(&l->bpf, variant, &error);
 	if (!l->object && error != EPERM)
-		l->object = load(++variant, &error);
+		l->object = load(&l->bpf, ++variant, &error);
 	setrlimit(RLIMIT_MEMLOCK, &memlock);
 	if (l->object)
-		error = -try_helper(l->object, &info->helper);
+		error = -try_helper(&l->bpf, l->object, &info->helper);
 	if (!error)
 		error = -map_tasks(l);
 	if (!error)
@@ -199,7 +219,7 @@ int lbr_bpf_watch(void *arg, void *snap, pid_t tid)
 		return -ENOSPC;
 	l->read[slot] = l->tasks[slot].kept;
 	l->forgotten[slot] = l->tasks[slot].fault.number;
-	rc = bpf_map_update_elem(l->slots, &key, &value, BPF_ANY);
+	rc = l->bpf.bpf_map_update_elem(l->slots, &key, &value, BPF_ANY);
 	if (!rc)
 		l->tid[slot] = tid;
 	return rc;
@@ -214,7 +234,7 @@ void lbr_bpf_forget(void *arg, void *snap, pid_t tid)
 	(void)arg;
 	if (slot < 0)
 		return;
-	bpf_map_delete_elem(l->slots, &key);
+	l->bpf.bpf_map_delete_elem(l->slots, &key);
 	l->tid[slot] = 0;
 }
 
@@ -240,10 +260,10 @@ void lbr_bpf_close(void *arg, void *snap)
 	if (!l)
 		return;
 	for (int i = 0; i < 2; i++)
-		bpf_link__destroy(l->links[i]);
+		l->bpf.bpf_link__destroy(l->links[i]);
 	if (l->tasks)
 		munmap(l->tasks, l->mapped);
-	bpf_object__close(l->object);
+	l->bpf.bpf_object__close(l->object);
 	free(l);
 }
 

@@ -16,7 +16,6 @@ collector_libcollector_a_SOURCES += \
 EXTRA_DIST += collector/pmu/README.md
 
 # The programs for the kernel, part of lbr_bpf.o.
-COLLECTOR_SYSTEM_LIBS = $(LIBBPF_LIBS)
 EXTRA_DIST += collector/pmu/snapshot.bpf.c
 if HAVE_BPF
 CLEANFILES += collector/pmu/snapshot.bpf.o
