@@ -10,13 +10,14 @@ struct caution {
 	size_t entries; /* of the history, at each look */
 	size_t visits;	/* of a branch among them, at least */
 	uint64_t pays;	/* a guess does after so many */
+	uint64_t chain; /* the first guess does after so many for each chain: to forget some, all are looked through (code_cache.h) */
 	size_t worth;	/* percent of all branches that could be guessed: with fewer there is no guess */
 	size_t share;	/* percent of the branch's visits that lead where it will be guessed to */
 	size_t share_left; /* fewer, and the guess goes */
 	uint32_t wrong; /* ... so often at most: then the branch has no guess any more */
 };
 
-static const struct caution cautious = {1 << 20, 1 << 25, 1 << 15, 16, 1 << 14, 6, 70, 50, 2}, eager = {16, 16, 256, 1, 0, 0, 1, 50, 8};
+static const struct caution cautious = {1 << 20, 1 << 25, 1 << 15, 16, 1 << 14, 16, 6, 70, 50, 2}, eager = {16, 16, 256, 1, 0, 0, 0, 1, 50, 8};
 
 enum {
 	GUESSES_AT_ONCE = 512,
@@ -30,6 +31,7 @@ struct visit {
 
 struct sample {
 	const struct caution *caution;
+	uint64_t ticks; /* until now */
 	size_t visits; /* of a branch, from which on a guess pays, if all goes on for as long as it went */
 	struct visit *list;
 	size_t count;
@@ -94,18 +96,22 @@ static bool is_promising(const struct sample *s, const struct site *site)
 	return site->visits >= s->visits && site->most * 100 >= site->visits * s->caution->share;
 }
 
-/* Whether so much could be guessed that it is worth the trouble. */
-static bool is_worth_it(const struct sample *s)
+/* Whether so much could be guessed that it is worth the trouble: of all branches, and of those that are not guessed yet, if all goes on
+ * for as long as it went. */
+static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 {
-	size_t promising = 0;
+	uint64_t promising = 0, new = 0;
 
 	for (size_t i = 0; i < s->count;) {
 		struct site site = site_at(s, i);
 
-		promising += is_promising(s, &site) ? site.most : 0;
+		if (is_promising(s, &site)) {
+			promising += site.most;
+			new += guesses_find(&c->guesses, site.from) ? 0 : site.most;
+		}
 		i += site.visits;
 	}
-	return promising * 100 >= s->seen * s->caution->worth;
+	return promising * 100 >= s->seen * s->caution->worth && new * s->ticks >= s->seen * s->caution->chain * (c->chain_count - c->indexed);
 }
 
 /* A guess that is mostly wrong goes. */
@@ -157,19 +163,19 @@ void cache_guess(const struct backend *b, struct task *task, struct engine_space
 {
 	const struct caution *caution = caution_of(b);
 	struct engine_task *et = task->backend;
-	struct sample s = {.caution = caution, .list = malloc(caution->entries * sizeof *s.list)};
+	struct sample s = {.caution = caution, .ticks = branch_log_tick(task->log), .list = malloc(caution->entries * sizeof *s.list)};
 	size_t made = 0;
 	bool worth_it;
 
-	et->guessed_tick = branch_log_tick(task->log);
+	et->guessed_tick = s.ticks;
 	if (!s.list)
 		return;
-	s.visits = caution->pays * caution->entries / (et->guessed_tick | 1);
+	s.visits = caution->pays * caution->entries / (s.ticks | 1);
 	if (s.visits < caution->visits)
 		s.visits = caution->visits;
 	branch_log_look(task->log, caution->entries, add_visits, &s);
 	qsort(s.list, s.count, sizeof *s.list, by_branch);
-	worth_it = is_worth_it(&s);
+	worth_it = is_worth_it(es->cache, &s);
 	wait_longer(es, caution, worth_it);
 	for (size_t i = 0; i < s.count && made < GUESSES_AT_ONCE;) {
 		struct site site = site_at(&s, i);
