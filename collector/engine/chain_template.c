@@ -65,7 +65,7 @@ struct template_exit {
 extern const char __ehdr_start[];
 
 /* What template_make() and template_add() must know all of. */
-_Static_assert(sizeof(struct chain) == 96 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
+_Static_assert(sizeof(struct chain) == 88 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
 	       "a template has all of a chain");
 
 struct recorded_range {

@@ -13,22 +13,11 @@
 #include "collector/processor.h"
 
 enum {
-	FIRST_BUCKETS = 1 << 10,
-	NEAR_BITS = 10, /* code so near is in buckets near each other: all of them are more than what processors keep at hand */
-	NEAR_SLOT_BITS = 4, /* bytes for each */
-	NEAR_SLOTS = 1 << (NEAR_BITS - NEAR_SLOT_BITS),
 	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
 	STALE_CHAINS = 2,
 	PAGE = 4096,
 	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
 };
-
-static uint32_t bucket_of(const struct code_cache *c, uint64_t pc)
-{
-	uint32_t first = (uint32_t)((pc >> NEAR_BITS) * 0x9e3779b97f4a7c15u >> 40) * NEAR_SLOTS;
-
-	return (first + (pc >> NEAR_SLOT_BITS & (NEAR_SLOTS - 1))) & (c->bucket_count - 1);
-}
 
 /* Room for one more element. False without memory. */
 static bool grow(void *array, uint32_t count, uint32_t *cap, size_t size)
@@ -55,33 +44,14 @@ static void end_piece(struct code_cache *c, size_t end)
 
 static void forget_all(struct code_cache *c)
 {
-	memset(c->buckets, 0xff, c->bucket_count * sizeof *c->buckets);
-	memset(c->waiting, 0xff, c->bucket_count * sizeof *c->waiting);
+	address_lists_clear(&c->found);
+	address_lists_clear(&c->waiting);
 	c->chain_count = c->place_count = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
 	chain_index_clear(&c->index);
 	c->indexed = 0;
 	c->dead = 0;
 	c->full = false;
-}
-
-static bool make_buckets(struct code_cache *c, uint32_t count)
-{
-	uint32_t *buckets = malloc(count * sizeof *buckets), *waiting = malloc(count * sizeof *waiting);
-
-	if (!buckets || !waiting) {
-		free(buckets);
-		free(waiting);
-		return false;
-	}
-	free(c->buckets);
-	free(c->waiting);
-	c->buckets = buckets;
-	c->waiting = waiting;
-	c->bucket_count = count;
-	memset(buckets, 0xff, count * sizeof *buckets);
-	memset(waiting, 0xff, count * sizeof *waiting);
-	return true;
 }
 
 /* Written with one store: the code may be running (emit_align_link()). */
@@ -115,7 +85,7 @@ struct code_cache *code_cache_new(const struct processor *processor)
 	c->rorx = processor->rorx;
 	chain_index_init(&c->index);
 	c->segments = segment_table_new();
-	if (!c->segments || !make_buckets(c, FIRST_BUCKETS) || !cache_region_reserve(c, GLUE_SIZE))
+	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) || !cache_region_reserve(c, GLUE_SIZE))
 		goto fail;
 	forget_all(c);
 	glue_emit(c);
@@ -153,8 +123,8 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->segments = segment_table_copy(c->segments);
 	n->code = copy_of(c->code, c->code_len, c->code_cap, &ok);
 	n->chains = copy_of(c->chains, c->chain_count * sizeof *c->chains, c->chain_cap * sizeof *c->chains, &ok);
-	n->buckets = copy_of(c->buckets, c->bucket_count * sizeof *c->buckets, c->bucket_count * sizeof *c->buckets, &ok);
-	n->waiting = copy_of(c->waiting, c->bucket_count * sizeof *c->waiting, c->bucket_count * sizeof *c->waiting, &ok);
+	ok &= address_lists_copy(&n->found, &c->found);
+	ok &= address_lists_copy(&n->waiting, &c->waiting);
 	ok &= tables_copy(&n->tables, &c->tables);
 	n->places = copy_of(c->places, c->place_count * sizeof *c->places, c->place_cap * sizeof *c->places, &ok);
 	n->spans = copy_of(c->spans, c->span_count * sizeof *c->spans, c->span_cap * sizeof *c->spans, &ok);
@@ -195,8 +165,8 @@ void code_cache_put(struct code_cache *c)
 	else
 		free(c->code);
 	free(c->chains);
-	free(c->buckets);
-	free(c->waiting);
+	address_lists_release(&c->found);
+	address_lists_release(&c->waiting);
 	tables_release(&c->tables);
 	free(c->places);
 	free(c->spans);
@@ -211,10 +181,10 @@ void code_cache_put(struct code_cache *c)
 
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 {
-	uint32_t i = c->buckets[bucket_of(c, pc)];
+	uint32_t i = address_lists_first(&c->found, pc);
 
 	while (i != CHAIN_NONE && c->chains[i].pc != pc)
-		i = c->chains[i].next;
+		i = address_lists_next(&c->found, pc, i);
 	return i;
 }
 
@@ -258,18 +228,15 @@ void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
 
 static void wait_for_chain(struct code_cache *c, uint32_t exit)
 {
-	uint32_t *bucket = &c->waiting[bucket_of(c, c->exits[exit].target)];
-
 	c->exits[exit].linked = CHAIN_NONE;
-	c->exits[exit].next = *bucket;
-	*bucket = exit;
+	address_lists_put(&c->waiting, c->exits[exit].target, exit);
 }
 
 bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 {
 	uint32_t chain, exit = c->exit_count;
 
-	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits))
+	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) || !address_lists_reserve(&c->waiting, exit))
 		return false;
 	c->exits[c->exit_count++] = *x;
 	c->exits[exit].linked = CHAIN_NONE;
@@ -285,28 +252,38 @@ bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 	return true;
 }
 
+struct arrival {
+	struct code_cache *cache;
+	uint32_t chain;
+};
+
+/* Whether the exit waits no longer. */
+static bool meet(void *arg, uint32_t exit)
+{
+	const struct arrival *a = arg;
+	const struct chain *ch = &a->cache->chains[a->chain];
+	const struct cache_exit *x = &a->cache->exits[exit];
+
+	if (x->dead)
+		return true;
+	if (x->target != ch->pc || !chain_meets(ch, x->demand))
+		return false;
+	code_cache_link(a->cache, exit, a->chain);
+	return true;
+}
+
 static void link_waiting(struct code_cache *c, uint32_t chain)
 {
-	uint32_t *at = &c->waiting[bucket_of(c, c->chains[chain].pc)];
+	struct arrival a = {c, chain};
 
-	while (*at != EXIT_NONE) {
-		uint32_t exit = *at;
-
-		if (!c->exits[exit].dead && (c->exits[exit].target != c->chains[chain].pc || !chain_meets(&c->chains[chain], c->exits[exit].demand))) {
-			at = &c->exits[exit].next;
-			continue;
-		}
-		*at = c->exits[exit].next;
-		if (!c->exits[exit].dead)
-			code_cache_link(c, exit, chain);
-	}
+	address_lists_sweep(&c->waiting, c->chains[chain].pc, meet, &a);
 }
 
 struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
 {
 	struct chain_demand all = {0};
 
-	for (uint32_t i = c->waiting[bucket_of(c, pc)]; i != EXIT_NONE; i = c->exits[i].next) {
+	for (uint32_t i = address_lists_first(&c->waiting, pc); i != EXIT_NONE; i = address_lists_next(&c->waiting, pc, i)) {
 		const struct cache_exit *x = &c->exits[i];
 
 		if (x->dead || x->target != pc)
@@ -317,57 +294,27 @@ struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
 	return all;
 }
 
-static void take_from_bucket(struct code_cache *c, uint32_t chain)
-{
-	uint32_t *at = &c->buckets[bucket_of(c, c->chains[chain].pc)];
-
-	while (*at != chain)
-		at = &c->chains[*at].next;
-	*at = c->chains[chain].next;
-}
-
 bool code_cache_supersede(struct code_cache *c, uint64_t pc)
 {
 	uint32_t chain = code_cache_find(c, pc);
 
 	if (chain == CHAIN_NONE || chain_meets(&c->chains[chain], code_cache_demand(c, pc)))
 		return false;
-	take_from_bucket(c, chain);
+	address_lists_remove(&c->found, pc, chain);
 	c->chains[chain].superseded = true;
 	return true;
 }
 
-/* More buckets than chains, so that searches are short. Without memory they are as they were. */
-static void grow_buckets(struct code_cache *c)
-{
-	if (c->chain_count < c->bucket_count || !make_buckets(c, c->bucket_count * 4))
-		return;
-	for (uint32_t i = 0; i < c->chain_count; i++) {
-		uint32_t *bucket = &c->buckets[bucket_of(c, c->chains[i].pc)];
-
-		if (c->chains[i].dead || c->chains[i].parked || c->chains[i].superseded)
-			continue;
-		c->chains[i].next = *bucket;
-		*bucket = i;
-	}
-	for (uint32_t i = 0; i < c->exit_count; i++)
-		if (c->exits[i].kind == EXIT_LINK && c->exits[i].site && c->exits[i].linked == CHAIN_NONE && !c->exits[i].dead)
-			wait_for_chain(c, i);
-}
-
 uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 {
-	uint32_t *bucket, number = c->chain_count;
+	uint32_t number = c->chain_count;
 
-	grow_buckets(c);
-	bucket = &c->buckets[bucket_of(c, chain->pc)];
-	if (!grow(&c->chains, c->chain_count, &c->chain_cap, sizeof *c->chains))
+	if (!grow(&c->chains, c->chain_count, &c->chain_cap, sizeof *c->chains) || !address_lists_reserve(&c->found, number))
 		return CHAIN_NONE;
 	c->chains[number] = *chain;
 	c->chains[number].incoming = EXIT_NONE;
-	c->chains[number].next = *bucket;
-	*bucket = number;
 	c->chain_count++;
+	address_lists_put(&c->found, chain->pc, number);
 	end_piece(c, chain->end);
 	link_waiting(c, number);
 	return number;
@@ -449,7 +396,7 @@ static void unlink_chain(struct code_cache *c, uint32_t number)
 	uint32_t exit = ch->incoming, next, other;
 
 	if (!ch->superseded)
-		take_from_bucket(c, number);
+		address_lists_remove(&c->found, ch->pc, number);
 	ch->incoming = EXIT_NONE;
 	other = code_cache_find(c, ch->pc);
 	for (; exit != EXIT_NONE; exit = next) {
@@ -607,8 +554,7 @@ static bool unpark_one(void *arg, uint32_t number)
 		forget_chain(c, number);
 		return false;
 	}
-	ch->next = c->buckets[bucket_of(c, ch->pc)];
-	c->buckets[bucket_of(c, ch->pc)] = number;
+	address_lists_put(&c->found, ch->pc, number);
 	link_waiting(c, number);
 	if (ch->indirect)
 		code_cache_publish(c, number);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/engine/address_lists.h"
 #include "collector/engine/chain_index.h"
 #include "collector/engine/guesses.h"
 #include "collector/engine/segment.h"
@@ -34,7 +35,6 @@ struct chain {
 	uint32_t segment;
 	uint32_t place_first, place_count; /* in the cache's places; or: */
 	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
-	uint32_t next;	   /* in its hash bucket */
 	uint32_t span_first, span_count; /* application code it was made of */
 	uint32_t exit_first;
 	uint64_t returns_to; /* behind the call that ends it, 0: none */
@@ -92,7 +92,7 @@ struct cache_exit {
 	uint32_t site; /* offset of the displacement that leads there; 0: none */
 	uint64_t target;
 	uint32_t linked; /* chain that site leads to, CHAIN_NONE */
-	uint32_t next;	 /* exit linked to the same chain, or waiting for a chain in the same bucket */
+	uint32_t next;	 /* exit linked to the same chain */
 	uint8_t kind;
 	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
 	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
@@ -112,9 +112,8 @@ struct code_cache {
 	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
 	struct chain *chains;
 	uint32_t chain_count, chain_cap;
-	uint32_t *buckets; /* chains by pc */
-	uint32_t *waiting; /* exits not linked yet, by target */
-	uint32_t bucket_count; /* of both: a power of two */
+	struct address_lists found; /* chains by pc */
+	struct address_lists waiting; /* exits not linked yet, by target */
 	struct place *places;
 	uint32_t place_count, place_cap;
 	struct chain_index index;

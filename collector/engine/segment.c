@@ -4,27 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/engine/address_lists.h"
+
 enum {
-	NONE = UINT32_MAX,	   /* end of a chain or list */
-	REMOVED = UINT32_MAX - 1, /* in the index: a chain was here; searches go on behind it */
+	NONE = UINT32_MAX,	   /* end of a list */
 	FIRST_CAP = 1024,
 	PAGE_BITS = 12,
 	LONG_PAGES = 8, /* one that touches more pages than this stands in the list of long ones instead */
-	NEAR_BITS = 10, /* code so near is near each other in the index, too, which is larger than what processors keep at hand */
-	NEAR_SLOT_BITS = 3, /* bytes for each place of it */
-	NEAR_SLOTS = 1 << (NEAR_BITS - NEAR_SLOT_BITS),
-	FREED = 0,	/* died of a number that is given back: nothing dies in generation 0 */
+	FREED = 0,	/* died of a number that is given back: nothing dies in generation 0. born: the next such number */
 };
 
-/* All segments that began at one pc are a chain, the newest first; its head is in an index by pc. Each living one stands also
- * in a list per page that it touches, so that a kill looks at few: most programs end before there is any, so those from `listed` on wait
- * for it. The dead leave these lists when somebody comes by. */
+/* Segments are found by pc. Each living one stands also in a list per page that it touches, so that a kill looks at few: most programs end
+ * before there is any, so those from `listed` on wait for it. The dead leave these lists when somebody comes by. */
 struct link {
 	uint32_t segment, next;
-};
-
-struct head {
-	uint32_t segment, tag; /* tag: of the pc's hash, so that a search need not look at segments of others */
 };
 
 struct page {
@@ -35,14 +28,12 @@ struct page {
 
 struct segment_table {
 	struct segment *segments;
-	uint32_t *older; /* by number: the next in the chain of its pc; of a freed number the next free one */
 	size_t count, cap;
 	uint32_t free_number; /* the first freed */
 	size_t dead;	      /* in the table, not freed */
 	uint32_t generation;
 
-	struct head *heads; /* open addressing by pc; NONE: empty */
-	size_t head_count, head_cap; /* count: with those removed */
+	struct address_lists found; /* by pc */
 
 	size_t listed; /* segments before this are on lists */
 	struct link *links;
@@ -72,7 +63,10 @@ struct segment_table *segment_table_new(void)
 	if (!t)
 		return NULL;
 	t->free_number = t->free_link = t->long_ones = NONE;
-	return t;
+	if (address_lists_init(&t->found))
+		return t;
+	free(t);
+	return NULL;
 }
 
 void segment_table_free(struct segment_table *t)
@@ -80,8 +74,7 @@ void segment_table_free(struct segment_table *t)
 	if (!t)
 		return;
 	free(t->segments);
-	free(t->older);
-	free(t->heads);
+	address_lists_release(&t->found);
 	free(t->links);
 	free(t->pages);
 	free(t);
@@ -110,30 +103,13 @@ struct segment_table *segment_table_copy(const struct segment_table *t)
 		return NULL;
 	*c = *t;
 	c->segments = copied(t->segments, t->count, t->cap, sizeof *t->segments, &failed);
-	c->older = copied(t->older, t->count, t->cap, sizeof *t->older, &failed);
-	c->heads = copied(t->heads, t->head_cap, t->head_cap, sizeof *t->heads, &failed);
+	failed |= !address_lists_copy(&c->found, &t->found);
 	c->links = copied(t->links, t->link_count, t->link_cap, sizeof *t->links, &failed);
 	c->pages = copied(t->pages, t->page_cap, t->page_cap, sizeof *t->pages, &failed);
 	if (!failed)
 		return c;
 	segment_table_free(c);
 	return NULL;
-}
-
-static uint32_t tag_of(uint64_t pc) { return (uint32_t)(pc ^ pc >> 20); }
-
-/* Where the head of pc's chain is, or the empty place where it would be. The index is never full. */
-static struct head *head_of(const struct segment_table *t, uint64_t pc)
-{
-	size_t first = hash(pc >> NEAR_BITS) * NEAR_SLOTS + (pc >> NEAR_SLOT_BITS & (NEAR_SLOTS - 1));
-	uint32_t tag = tag_of(pc);
-
-	for (size_t i = first & (t->head_cap - 1);; i = (i + 1) & (t->head_cap - 1)) {
-		struct head *h = &t->heads[i];
-
-		if (h->segment == NONE || (h->tag == tag && h->segment != REMOVED && t->segments[h->segment].pc == pc))
-			return h;
-	}
 }
 
 static struct page *page_of(const struct segment_table *t, uint64_t number)
@@ -149,47 +125,16 @@ static bool grow_segments(struct segment_table *t)
 {
 	size_t cap = t->cap ? t->cap * 2 : FIRST_CAP;
 	struct segment *segments;
-	uint32_t *older;
 
 	if (t->free_number != NONE || t->count < t->cap)
 		return true;
-	if (cap >= REMOVED)
+	if (cap >= NONE)
 		return false;
 	segments = realloc(t->segments, cap * sizeof *segments);
-	if (segments)
-		t->segments = segments;
-	older = realloc(t->older, cap * sizeof *older);
-	if (older)
-		t->older = older;
-	if (!segments || !older)
+	if (!segments)
 		return false;
+	t->segments = segments;
 	t->cap = cap;
-	return true;
-}
-
-/* Room for one more chain. Places of chains that have gone are not taken along. */
-static bool grow_heads(struct segment_table *t)
-{
-	struct head *old = t->heads, *heads;
-	size_t old_cap = t->head_cap, cap = 2 * FIRST_CAP, live = 0;
-
-	if (t->head_count * 2 < old_cap)
-		return true;
-	for (size_t i = 0; i < old_cap; i++)
-		live += old[i].segment < REMOVED;
-	while (cap < live * 4)
-		cap *= 2;
-	heads = malloc(cap * sizeof *heads);
-	if (!heads)
-		return false;
-	memset(heads, 0xff, cap * sizeof *heads);
-	t->heads = heads;
-	t->head_cap = cap;
-	t->head_count = live;
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i].segment < REMOVED)
-			*head_of(t, t->segments[old[i].segment].pc) = old[i];
-	free(old);
 	return true;
 }
 
@@ -279,42 +224,42 @@ static bool list_all(struct segment_table *t)
 	return true;
 }
 
-/* Of a chain the living segment that is the same, or NONE. */
-static uint32_t find_same(const struct segment_table *t, uint32_t head, const struct segment *s)
+/* The living segment that is the same, or NONE. */
+static uint32_t find_same(const struct segment_table *t, const struct segment *s)
 {
-	for (uint32_t n = head; n != NONE; n = t->older[n]) {
+	uint32_t n = address_lists_first(&t->found, s->pc);
+
+	for (; n != NONE; n = address_lists_next(&t->found, s->pc, n)) {
 		const struct segment *o = &t->segments[n];
 
-		if (o->died == SEGMENT_ALIVE && o->from == s->from && o->end == s->end && o->to == s->to && o->kind == s->kind && o->tick == s->tick)
-			return n;
+		if (o->died == SEGMENT_ALIVE && o->pc == s->pc && o->from == s->from && o->end == s->end && o->to == s->to && o->kind == s->kind &&
+		    o->tick == s->tick)
+			break;
 	}
-	return NONE;
+	return n;
 }
 
 uint32_t segment_add(struct segment_table *t, const struct segment *s)
 {
-	struct head *head;
 	uint32_t n;
 
-	if (s->pc > s->from || s->from >= s->end || !grow_heads(t))
+	if (s->pc > s->from || s->from >= s->end)
 		return SEGMENT_NONE;
-	head = head_of(t, s->pc);
-	n = find_same(t, head->segment, s);
+	n = find_same(t, s);
 	if (n != NONE)
 		return n;
-	if (!grow_segments(t) || (t->free_number < t->listed && (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))))
+	if (!grow_segments(t) || !address_lists_reserve(&t->found, (uint32_t)t->count) ||
+	    (t->free_number < t->listed && (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))))
 		return SEGMENT_NONE;
 	n = t->free_number;
 	if (n != NONE)
-		t->free_number = t->older[n];
+		t->free_number = t->segments[n].born;
 	else
 		n = (uint32_t)t->count++;
 	t->segments[n] = *s;
 	t->segments[n].born = t->generation;
 	t->segments[n].died = SEGMENT_ALIVE;
-	t->head_count += head->segment == NONE;
-	t->older[n] = head->segment;
-	*head = (struct head){n, tag_of(s->pc)};
+	address_lists_put(&t->found, s->pc, n);
 	if (n < t->listed)
 		put_on_pages(t, n);
 	return n;
@@ -329,10 +274,8 @@ const struct segment *segment_get(const struct segment_table *t, uint32_t number
 
 const struct segment *segment_at(const struct segment_table *t, uint64_t pc, uint32_t generation)
 {
-	if (!t->head_cap)
-		return NULL;
-	for (uint32_t n = head_of(t, pc)->segment; n != NONE; n = t->older[n])
-		if (segment_lived(&t->segments[n], generation))
+	for (uint32_t n = address_lists_first(&t->found, pc); n != NONE; n = address_lists_next(&t->found, pc, n))
+		if (t->segments[n].pc == pc && segment_lived(&t->segments[n], generation))
 			return &t->segments[n];
 	return NULL;
 }
@@ -412,25 +355,15 @@ static void unlink_dead(struct segment_table *t)
 			kill_in_list(t, &t->pages[i].first, 0, 0);
 }
 
-/* Frees those of a chain that died in or before the generation. Returns its head then. */
-static uint32_t collect_chain(struct segment_table *t, uint32_t head, uint32_t generation)
+static void free_number(struct segment_table *t, uint32_t n)
 {
-	uint32_t *at = &head;
+	struct segment *s = &t->segments[n];
 
-	while (*at != NONE) {
-		uint32_t n = *at;
-
-		if (t->segments[n].died > generation) {
-			at = &t->older[n];
-			continue;
-		}
-		*at = t->older[n];
-		t->segments[n].died = FREED;
-		t->older[n] = t->free_number;
-		t->free_number = n;
-		t->dead--;
-	}
-	return head;
+	address_lists_remove(&t->found, s->pc, n);
+	s->died = FREED;
+	s->born = t->free_number;
+	t->free_number = n;
+	t->dead--;
 }
 
 void segment_collect(struct segment_table *t, uint32_t generation)
@@ -440,10 +373,7 @@ void segment_collect(struct segment_table *t, uint32_t generation)
 	if (generation == SEGMENT_ALIVE) /* no record is left anywhere; the living stay */
 		generation--;
 	unlink_dead(t);
-	for (size_t i = 0; i < t->head_cap; i++)
-		if (t->heads[i].segment < REMOVED) {
-			t->heads[i].segment = collect_chain(t, t->heads[i].segment, generation);
-			if (t->heads[i].segment == NONE)
-				t->heads[i].segment = REMOVED;
-		}
+	for (size_t i = 0; i < t->count; i++)
+		if (t->segments[i].died != FREED && t->segments[i].died <= generation)
+			free_number(t, (uint32_t)i);
 }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/address_lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST_BUCKETS = 1 << 10,
+	FIRST_LINKS = 256,
+	GROWTH = 4, /* of buckets, when there are as many numbers */
+};
+
+static uint32_t *new_buckets(uint32_t count)
+{
+	uint32_t *buckets = malloc(count * sizeof *buckets);
+
+	if (buckets)
+		memset(buckets, 0xff, count * sizeof *buckets);
+	return buckets;
+}
+
+bool address_lists_init(struct address_lists *l)
+{
+	*l = (struct address_lists){.bucket_count = FIRST_BUCKETS, .buckets = new_buckets(FIRST_BUCKETS)};
+	return l->buckets;
+}
+
+void address_lists_release(struct address_lists *l)
+{
+	free(l->buckets);
+	free(l->links);
+	*l = (struct address_lists){0};
+}
+
+bool address_lists_copy(struct address_lists *to, const struct address_lists *from)
+{
+	*to = *from;
+	to->buckets = malloc(from->bucket_count * sizeof *to->buckets);
+	to->links = malloc((from->link_cap + 1) * sizeof *to->links);
+	if (!to->buckets || !to->links)
+		return false;
+	memcpy(to->buckets, from->buckets, from->bucket_count * sizeof *to->buckets);
+	if (from->link_cap)
+		memcpy(to->links, from->links, from->link_cap * sizeof *to->links);
+	return true;
+}
+
+void address_lists_clear(struct address_lists *l)
+{
+	memset(l->buckets, 0xff, l->bucket_count * sizeof *l->buckets);
+	l->count = 0;
+}
+
+bool address_lists_reserve(struct address_lists *l, uint32_t number)
+{
+	uint32_t cap = l->link_cap ? l->link_cap : FIRST_LINKS;
+	struct address_link *links;
+
+	if (number < l->link_cap)
+		return true;
+	while (cap <= number)
+		cap *= 2;
+	links = realloc(l->links, cap * sizeof *links);
+	if (!links)
+		return false;
+	l->links = links;
+	l->link_cap = cap;
+	return true;
+}
+
+static void enter(struct address_lists *l, uint32_t number)
+{
+	uint32_t *bucket = &l->buckets[address_lists_bucket(l, l->links[number].low)];
+
+	l->links[number].next = *bucket;
+	*bucket = number;
+}
+
+/* The same list, the last one first. */
+static uint32_t reversed(struct address_lists *l, uint32_t first)
+{
+	uint32_t done = ADDRESS_LISTS_NONE;
+
+	for (uint32_t n = first, next; n != ADDRESS_LISTS_NONE; n = next) {
+		next = l->links[n].next;
+		l->links[n].next = done;
+		done = n;
+	}
+	return done;
+}
+
+/* More buckets than numbers, so that searches are short: what is in one of them was in one. Without memory they stay as they are. */
+static void grow_buckets(struct address_lists *l)
+{
+	uint32_t old_count = l->bucket_count, *old = l->buckets, *buckets;
+
+	if (l->count < old_count || !(buckets = new_buckets(old_count * GROWTH)))
+		return;
+	l->buckets = buckets;
+	l->bucket_count = old_count * GROWTH;
+	for (uint32_t i = 0; i < old_count; i++)
+		for (uint32_t n = reversed(l, old[i]), next; n != ADDRESS_LISTS_NONE; n = next) {
+			next = l->links[n].next;
+			enter(l, n);
+		}
+	free(old);
+}
+
+void address_lists_put(struct address_lists *l, uint64_t addr, uint32_t number)
+{
+	grow_buckets(l);
+	l->links[number].low = (uint32_t)addr;
+	enter(l, number);
+	l->count++;
+}
+
+void address_lists_remove(struct address_lists *l, uint64_t addr, uint32_t number)
+{
+	uint32_t *at = &l->buckets[address_lists_bucket(l, (uint32_t)addr)];
+
+	while (*at != number)
+		at = &l->links[*at].next;
+	*at = l->links[number].next;
+	l->count--;
+}
+
+void address_lists_sweep(struct address_lists *l, uint64_t addr, bool (*take)(void *arg, uint32_t number), void *arg)
+{
+	uint32_t *at = &l->buckets[address_lists_bucket(l, (uint32_t)addr)];
+
+	while (*at != ADDRESS_LISTS_NONE) {
+		struct address_link *link = &l->links[*at];
+
+		if (link->low != (uint32_t)addr || !take(arg, *at)) {
+			at = &link->next;
+			continue;
+		}
+		*at = link->next;
+		l->count--;
+	}
+}

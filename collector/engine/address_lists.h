@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers by address: a list of those that stand at each, the newest first. A number stands at one address or none.
+ *
+ * Half of the address is kept with the number, so that a search seldom looks at what others' numbers stand for; and what is near is near
+ * here, too: all of it is more than what processors keep at hand. */
+#ifndef BT_ADDRESS_LISTS_H
+#define BT_ADDRESS_LISTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADDRESS_LISTS_NONE UINT32_MAX
+
+struct address_link {
+	uint32_t low; /* the address' lower half */
+	uint32_t next; /* in its bucket, ADDRESS_LISTS_NONE */
+};
+
+struct address_lists {
+	uint32_t *buckets; /* the first number of each */
+	uint32_t bucket_count; /* a power of two */
+	uint32_t count; /* numbers in lists */
+	struct address_link *links; /* by number */
+	uint32_t link_cap;
+};
+
+/* Empty lists. False without memory. */
+bool address_lists_init(struct address_lists *l);
+void address_lists_release(struct address_lists *l);
+/* *to, which nothing need be released of, becomes a copy. False without memory; it can be released then, too. */
+bool address_lists_copy(struct address_lists *to, const struct address_lists *from);
+void address_lists_clear(struct address_lists *l);
+
+/* Room for a number. False without memory. */
+bool address_lists_reserve(struct address_lists *l, uint32_t number);
+/* A number that there is room for, and that stands nowhere, stands at addr. */
+void address_lists_put(struct address_lists *l, uint64_t addr, uint32_t number);
+/* A number that stands at addr does not any more. */
+void address_lists_remove(struct address_lists *l, uint64_t addr, uint32_t number);
+
+/* Shows each number that stands at addr, and maybe at others with the same lower half: where take() is true, it does not any more. */
+void address_lists_sweep(struct address_lists *l, uint64_t addr, bool (*take)(void *arg, uint32_t number), void *arg);
+
+static inline uint32_t address_lists_bucket(const struct address_lists *l, uint32_t low)
+{
+	enum {
+		NEAR_BITS = 10,
+		NEAR_SLOT_BITS = 3, /* bytes for each bucket */
+		NEAR_SLOTS = 1 << (NEAR_BITS - NEAR_SLOT_BITS),
+	};
+	uint32_t first = ((low >> NEAR_BITS) * 0x9e3779b1u >> 10) * NEAR_SLOTS;
+
+	return (first + (low >> NEAR_SLOT_BITS & (NEAR_SLOTS - 1))) & (l->bucket_count - 1);
+}
+
+/* From a number on that may be ADDRESS_LISTS_NONE. */
+static inline uint32_t address_lists_from(const struct address_lists *l, uint64_t addr, uint32_t number)
+{
+	while (number != ADDRESS_LISTS_NONE && l->links[number].low != (uint32_t)addr)
+		number = l->links[number].next;
+	return number;
+}
+
+/* The first number that stands at addr, or at another address with the same lower half; the one behind it. ADDRESS_LISTS_NONE: there is
+ * none. */
+static inline uint32_t address_lists_first(const struct address_lists *l, uint64_t addr)
+{
+	return address_lists_from(l, addr, l->buckets[address_lists_bucket(l, (uint32_t)addr)]);
+}
+
+static inline uint32_t address_lists_next(const struct address_lists *l, uint64_t addr, uint32_t number)
+{
+	return address_lists_from(l, addr, l->links[number].next);
+}
+
+#endif
