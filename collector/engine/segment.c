@@ -355,25 +355,36 @@ static void unlink_dead(struct segment_table *t)
 			kill_in_list(t, &t->pages[i].first, 0, 0);
 }
 
-static void free_number(struct segment_table *t, uint32_t n)
-{
-	struct segment *s = &t->segments[n];
+/* Numbers are given back of what died in or before the generation. */
+struct collection {
+	struct segment_table *table;
+	uint32_t generation;
+};
 
-	address_lists_remove(&t->found, s->pc, n);
+static bool give_back(void *arg, uint32_t n)
+{
+	const struct collection *c = arg;
+	struct segment *s = &c->table->segments[n];
+
+	if (s->died > c->generation)
+		return false;
 	s->died = FREED;
-	s->born = t->free_number;
-	t->free_number = n;
-	t->dead--;
+	s->born = c->table->free_number;
+	c->table->free_number = n;
+	c->table->dead--;
+	return true;
 }
 
 void segment_collect(struct segment_table *t, uint32_t generation)
 {
+	struct collection c = {t, generation};
+
 	if (!t->dead)
 		return;
 	if (generation == SEGMENT_ALIVE) /* no record is left anywhere; the living stay */
-		generation--;
+		c.generation--;
 	unlink_dead(t);
-	for (size_t i = 0; i < t->count; i++)
-		if (t->segments[i].died != FREED && t->segments[i].died <= generation)
-			free_number(t, (uint32_t)i);
+	for (size_t i = 0; i < t->count; i++) /* thousands may have died at one address: all at once */
+		if (t->segments[i].died != FREED && t->segments[i].died <= c.generation)
+			address_lists_sweep(&t->found, t->segments[i].pc, give_back, &c);
 }
