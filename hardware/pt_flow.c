@@ -58,10 +58,22 @@ static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, u
 	return n ? (int)n : -pte_nomap;
 }
 
+static int load_libipt(struct libipt *ipt, struct bt_error *err)
+{
+	return late_library_load(IPT_SONAME, libipt_symbols, sizeof libipt_symbols / sizeof *libipt_symbols, ipt, err);
+}
+
+int pt_flow_available(struct bt_error *err)
+{
+	struct libipt ipt;
+
+	return load_libipt(&ipt, err);
+}
+
 static int make_decoder(struct pt_flow *f, struct bt_error *err)
 {
 	struct pt_config c;
-	int rc = late_library_load(IPT_SONAME, libipt_symbols, sizeof libipt_symbols / sizeof *libipt_symbols, &f->ipt, err);
+	int rc = load_libipt(&f->ipt, err);
 
 	if (rc)
 		return rc;

@@ -30,6 +30,9 @@ struct pt_flow_config {
 	void *arg;
 };
 
+/* Whether streams can be read here: 0, or -BT_E_UNSUPPORTED when libipt is not installed. */
+int pt_flow_available(struct bt_error *err) BT_MUST_USE;
+
 /* Begins to read a stream. Errors: BT_E_NO_MEMORY; BT_E_UNSUPPORTED, when libipt is not installed. */
 int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struct bt_error *err) BT_MUST_USE;
 void pt_flow_free(struct pt_flow *f);

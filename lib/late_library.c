@@ -9,7 +9,7 @@ int late_library_load(const char *soname, const struct late_symbol *symbols, siz
 	void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL), *found;
 
 	if (!library)
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "%s cannot be loaded, and is needed for this: install it", soname);
+		return bt_fail(err, BT_E_UNSUPPORTED, 0, "a library that this needs cannot be loaded: %s", dlerror());
 	for (size_t i = 0; i < count; i++) {
 		found = dlsym(library, symbols[i].name);
 		if (!found)

@@ -58,6 +58,8 @@ bool address_lists_reserve(struct address_lists *l, uint32_t number)
 
 	if (number < l->link_cap)
 		return true;
+	if (number >= ADDRESS_LISTS_NONE / 2)
+		return false;
 	while (cap <= number)
 		cap *= 2;
 	links = realloc(l->links, cap * sizeof *links);
@@ -70,7 +72,7 @@ bool address_lists_reserve(struct address_lists *l, uint32_t number)
 
 static void enter(struct address_lists *l, uint32_t number)
 {
-	uint32_t *bucket = &l->buckets[address_lists_bucket(l, l->links[number].low)];
+	uint32_t *bucket = &l->buckets[address_lists_bucket(l, l->links[number].key)];
 
 	l->links[number].next = *bucket;
 	*bucket = number;
@@ -109,14 +111,14 @@ static void grow_buckets(struct address_lists *l)
 void address_lists_put(struct address_lists *l, uint64_t addr, uint32_t number)
 {
 	grow_buckets(l);
-	l->links[number].low = (uint32_t)addr;
+	l->links[number].key = address_lists_key(addr);
 	enter(l, number);
 	l->count++;
 }
 
 void address_lists_remove(struct address_lists *l, uint64_t addr, uint32_t number)
 {
-	uint32_t *at = &l->buckets[address_lists_bucket(l, (uint32_t)addr)];
+	uint32_t *at = &l->buckets[address_lists_bucket(l, address_lists_key(addr))];
 
 	while (*at != number)
 		at = &l->links[*at].next;
@@ -126,12 +128,12 @@ void address_lists_remove(struct address_lists *l, uint64_t addr, uint32_t numbe
 
 void address_lists_sweep(struct address_lists *l, uint64_t addr, bool (*take)(void *arg, uint32_t number), void *arg)
 {
-	uint32_t *at = &l->buckets[address_lists_bucket(l, (uint32_t)addr)];
+	uint32_t key = address_lists_key(addr), *at = &l->buckets[address_lists_bucket(l, key)];
 
 	while (*at != ADDRESS_LISTS_NONE) {
 		struct address_link *link = &l->links[*at];
 
-		if (link->low != (uint32_t)addr || !take(arg, *at)) {
+		if (link->key != key || !take(arg, *at)) {
 			at = &link->next;
 			continue;
 		}

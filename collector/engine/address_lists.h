@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers by address: a list of those that stand at each, the newest first. A number stands at one address or none.
  *
- * Half of the address is kept with the number, so that a search seldom looks at what others' numbers stand for; and what is near is near
- * here, too: all of it is more than what processors keep at hand. */
+ * A key made of the address is kept with the number, so that a search seldom looks at what others' numbers stand for; and what is near is
+ * near here, too: all of it is more than what processors keep at hand. */
 #ifndef BT_ADDRESS_LISTS_H
 #define BT_ADDRESS_LISTS_H
 
@@ -13,7 +13,7 @@
 #define ADDRESS_LISTS_NONE UINT32_MAX
 
 struct address_link {
-	uint32_t low; /* the address' lower half */
+	uint32_t key; /* of its address */
 	uint32_t next; /* in its bucket, ADDRESS_LISTS_NONE */
 };
 
@@ -36,42 +36,51 @@ void address_lists_clear(struct address_lists *l);
 bool address_lists_reserve(struct address_lists *l, uint32_t number);
 /* A number that there is room for, and that stands nowhere, stands at addr. */
 void address_lists_put(struct address_lists *l, uint64_t addr, uint32_t number);
-/* A number that stands at addr does not any more. */
+/* A number that stands at addr does not any more. The others there are walked along. */
 void address_lists_remove(struct address_lists *l, uint64_t addr, uint32_t number);
 
-/* Shows each number that stands at addr, and maybe at others with the same lower half: where take() is true, it does not any more. */
+/* Shows each number that stands at addr, and maybe some that stand elsewhere: where take(), which leaves the lists alone, is true, it does
+ * not any more. */
 void address_lists_sweep(struct address_lists *l, uint64_t addr, bool (*take)(void *arg, uint32_t number), void *arg);
 
-static inline uint32_t address_lists_bucket(const struct address_lists *l, uint32_t low)
+/* Of what has the same upper half they differ. */
+static inline uint32_t address_lists_key(uint64_t addr)
+{
+	return (uint32_t)addr ^ (uint32_t)(addr >> 32) * 0x9e3779b1u;
+}
+
+/* Addresses of a kilobyte are in 128 neighbours. With four times as many buckets, what is in one was in one. */
+static inline uint32_t address_lists_bucket(const struct address_lists *l, uint32_t key)
 {
 	enum {
 		NEAR_BITS = 10,
-		NEAR_SLOT_BITS = 3, /* bytes for each bucket */
-		NEAR_SLOTS = 1 << (NEAR_BITS - NEAR_SLOT_BITS),
+		SLOT_BITS = 3, /* addresses of eight bytes are in one */
+		SLOTS = 1 << (NEAR_BITS - SLOT_BITS),
 	};
-	uint32_t first = ((low >> NEAR_BITS) * 0x9e3779b1u >> 10) * NEAR_SLOTS;
+	uint32_t hash = (key >> NEAR_BITS) * 0x9e3779b1u;
 
-	return (first + (low >> NEAR_SLOT_BITS & (NEAR_SLOTS - 1))) & (l->bucket_count - 1);
+	return (uint32_t)((uint64_t)hash * (l->bucket_count / SLOTS) >> 32) * SLOTS + (key >> SLOT_BITS & (SLOTS - 1));
 }
 
 /* From a number on that may be ADDRESS_LISTS_NONE. */
-static inline uint32_t address_lists_from(const struct address_lists *l, uint64_t addr, uint32_t number)
+static inline uint32_t address_lists_from(const struct address_lists *l, uint32_t key, uint32_t number)
 {
-	while (number != ADDRESS_LISTS_NONE && l->links[number].low != (uint32_t)addr)
+	while (number != ADDRESS_LISTS_NONE && l->links[number].key != key)
 		number = l->links[number].next;
 	return number;
 }
 
-/* The first number that stands at addr, or at another address with the same lower half; the one behind it. ADDRESS_LISTS_NONE: there is
- * none. */
+/* The first number that stands at addr, or at another address with the same key; the one behind it. ADDRESS_LISTS_NONE: there is none. */
 static inline uint32_t address_lists_first(const struct address_lists *l, uint64_t addr)
 {
-	return address_lists_from(l, addr, l->buckets[address_lists_bucket(l, (uint32_t)addr)]);
+	uint32_t key = address_lists_key(addr);
+
+	return address_lists_from(l, key, l->buckets[address_lists_bucket(l, key)]);
 }
 
 static inline uint32_t address_lists_next(const struct address_lists *l, uint64_t addr, uint32_t number)
 {
-	return address_lists_from(l, addr, l->links[number].next);
+	return address_lists_from(l, address_lists_key(addr), l->links[number].next);
 }
 
 #endif

@@ -96,6 +96,14 @@ static bool is_promising(const struct sample *s, const struct site *site)
 	return site->visits >= s->visits && site->most * 100 >= site->visits * s->caution->share;
 }
 
+/* Whether it has no guess, and has not been guessed wrongly too often. */
+static bool may_be_new(const struct code_cache *c, const struct sample *s, const struct site *site)
+{
+	const struct guess *old = guesses_get(&c->guesses, site->from);
+
+	return !old || (!old->to && old->wrong < s->caution->wrong);
+}
+
 /* Whether so much could be guessed that it is worth the trouble: of all branches, and of those that are not guessed yet, if all goes on
  * for as long as it went. */
 static bool is_worth_it(const struct code_cache *c, const struct sample *s)
@@ -107,11 +115,11 @@ static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 
 		if (is_promising(s, &site)) {
 			promising += site.most;
-			new += guesses_find(&c->guesses, site.from) ? 0 : site.most;
+			new += may_be_new(c, s, &site) ? site.most : 0;
 		}
 		i += site.visits;
 	}
-	return promising * 100 >= s->seen * s->caution->worth && new * s->ticks >= s->seen * s->caution->chain * (c->chain_count - c->indexed);
+	return promising * 100 >= s->seen * s->caution->worth && new * (s->ticks / (s->seen | 1)) >= s->caution->chain * (c->chain_count - c->indexed);
 }
 
 /* A guess that is mostly wrong goes. */

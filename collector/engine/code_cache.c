@@ -68,7 +68,7 @@ static void patch(struct code_cache *c, uint32_t site, uint32_t value)
 	if (grow(&c->patches, c->patch_count, &c->patch_cap, sizeof *c->patches))
 		c->patches[c->patch_count++] = site;
 	else
-		code_cache_clear(c); /* what cannot be said by changes is said by beginning anew */
+		c->synced = site; /* what cannot be said by a change is said by all from there on */
 }
 
 static void set_mask(struct code_cache *c) { patch(c, c->mask_site, tables_mask(&c->tables)); }
@@ -257,15 +257,13 @@ struct arrival {
 	uint32_t chain;
 };
 
-/* Whether the exit waits no longer. */
+/* Whether the exit waits no longer: it is linked. */
 static bool meet(void *arg, uint32_t exit)
 {
 	const struct arrival *a = arg;
 	const struct chain *ch = &a->cache->chains[a->chain];
 	const struct cache_exit *x = &a->cache->exits[exit];
 
-	if (x->dead)
-		return true;
 	if (x->target != ch->pc || !chain_meets(ch, x->demand))
 		return false;
 	code_cache_link(a->cache, exit, a->chain);
@@ -286,7 +284,7 @@ struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
 	for (uint32_t i = address_lists_first(&c->waiting, pc); i != EXIT_NONE; i = address_lists_next(&c->waiting, pc, i)) {
 		const struct cache_exit *x = &c->exits[i];
 
-		if (x->dead || x->target != pc)
+		if (x->target != pc)
 			continue;
 		all.back |= x->demand.back;
 		all.debt = x->demand.debt > all.debt ? x->demand.debt : all.debt;
@@ -417,12 +415,17 @@ static void unlink_chain(struct code_cache *c, uint32_t number)
 		code_cache_publish(c, other);
 }
 
+static bool waits(const struct cache_exit *x) { return x->kind == EXIT_LINK && x->site && x->linked == CHAIN_NONE && !x->dead; }
+
 static void forget_chain(struct code_cache *c, uint32_t number)
 {
 	uint32_t end = number + 1 < c->chain_count ? c->chains[number + 1].exit_first : c->exit_count;
 
-	for (uint32_t i = c->chains[number].exit_first; i < end; i++)
+	for (uint32_t i = c->chains[number].exit_first; i < end; i++) {
+		if (waits(&c->exits[i]))
+			address_lists_remove(&c->waiting, c->exits[i].target, i);
 		c->exits[i].dead = true;
+	}
 	c->chains[number].dead = true;
 	c->dead++;
 }

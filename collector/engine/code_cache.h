@@ -23,7 +23,7 @@
 #include "collector/processor.h"
 #include "lib/error.h"
 
-#define CHAIN_NONE UINT32_MAX
+#define CHAIN_NONE ADDRESS_LISTS_NONE
 
 /* A piece of cache code with one way in (two: the indirect entry checks the address first). */
 struct chain {
@@ -84,7 +84,7 @@ enum exit_kind {
 	EXIT_STOP,    /* a checkpoint that was asked to stop, or the records are full; goes on at target */
 };
 
-#define EXIT_NONE UINT32_MAX
+#define EXIT_NONE ADDRESS_LISTS_NONE
 
 /* An int3 in the code, and the jump that leads to it. */
 struct cache_exit {

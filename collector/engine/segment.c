@@ -7,15 +7,16 @@
 #include "collector/engine/address_lists.h"
 
 enum {
-	NONE = UINT32_MAX,	   /* end of a list */
+	NONE = ADDRESS_LISTS_NONE, /* end of a list */
 	FIRST_CAP = 1024,
 	PAGE_BITS = 12,
 	LONG_PAGES = 8, /* one that touches more pages than this stands in the list of long ones instead */
-	FREED = 0,	/* died of a number that is given back: nothing dies in generation 0. born: the next such number */
+	FREED = 0,	/* died of a number that is given back: nothing dies in generation 0 */
 };
 
-/* Segments are found by pc. Each living one stands also in a list per page that it touches, so that a kill looks at few: most programs end
- * before there is any, so those from `listed` on wait for it. The dead leave these lists when somebody comes by. */
+/* All segments that began at one pc are a chain, the newest first; its head is found by pc. Each living one stands also
+ * in a list per page that it touches, so that a kill looks at few: most programs end before there is any, so those from `listed` on wait
+ * for it. The dead leave these lists when somebody comes by. */
 struct link {
 	uint32_t segment, next;
 };
@@ -28,12 +29,13 @@ struct page {
 
 struct segment_table {
 	struct segment *segments;
+	uint32_t *older; /* by number: the next in the chain of its pc; of a freed number the next free one */
 	size_t count, cap;
 	uint32_t free_number; /* the first freed */
 	size_t dead;	      /* in the table, not freed */
 	uint32_t generation;
+	struct address_lists heads; /* of chains, by pc */
 
-	struct address_lists found; /* by pc */
 
 	size_t listed; /* segments before this are on lists */
 	struct link *links;
@@ -63,7 +65,7 @@ struct segment_table *segment_table_new(void)
 	if (!t)
 		return NULL;
 	t->free_number = t->free_link = t->long_ones = NONE;
-	if (address_lists_init(&t->found))
+	if (address_lists_init(&t->heads))
 		return t;
 	free(t);
 	return NULL;
@@ -74,7 +76,8 @@ void segment_table_free(struct segment_table *t)
 	if (!t)
 		return;
 	free(t->segments);
-	address_lists_release(&t->found);
+	free(t->older);
+	address_lists_release(&t->heads);
 	free(t->links);
 	free(t->pages);
 	free(t);
@@ -103,7 +106,8 @@ struct segment_table *segment_table_copy(const struct segment_table *t)
 		return NULL;
 	*c = *t;
 	c->segments = copied(t->segments, t->count, t->cap, sizeof *t->segments, &failed);
-	failed |= !address_lists_copy(&c->found, &t->found);
+	c->older = copied(t->older, t->count, t->cap, sizeof *t->older, &failed);
+	failed |= !address_lists_copy(&c->heads, &t->heads);
 	c->links = copied(t->links, t->link_count, t->link_cap, sizeof *t->links, &failed);
 	c->pages = copied(t->pages, t->page_cap, t->page_cap, sizeof *t->pages, &failed);
 	if (!failed)
@@ -125,15 +129,20 @@ static bool grow_segments(struct segment_table *t)
 {
 	size_t cap = t->cap ? t->cap * 2 : FIRST_CAP;
 	struct segment *segments;
+	uint32_t *older;
 
 	if (t->free_number != NONE || t->count < t->cap)
 		return true;
 	if (cap >= NONE)
 		return false;
 	segments = realloc(t->segments, cap * sizeof *segments);
-	if (!segments)
+	if (segments)
+		t->segments = segments;
+	older = realloc(t->older, cap * sizeof *older);
+	if (older)
+		t->older = older;
+	if (!segments || !older)
 		return false;
-	t->segments = segments;
 	t->cap = cap;
 	return true;
 }
@@ -224,42 +233,59 @@ static bool list_all(struct segment_table *t)
 	return true;
 }
 
-/* The living segment that is the same, or NONE. */
-static uint32_t find_same(const struct segment_table *t, const struct segment *s)
+/* The newest that began at pc, or NONE. */
+static uint32_t head_of(const struct segment_table *t, uint64_t pc)
 {
-	uint32_t n = address_lists_first(&t->found, s->pc);
+	uint32_t n = address_lists_first(&t->heads, pc);
 
-	for (; n != NONE; n = address_lists_next(&t->found, s->pc, n)) {
+	while (n != NONE && t->segments[n].pc != pc)
+		n = address_lists_next(&t->heads, pc, n);
+	return n;
+}
+
+/* Of a chain the living segment that is the same, or NONE. */
+static uint32_t find_same(const struct segment_table *t, uint32_t head, const struct segment *s)
+{
+	for (uint32_t n = head; n != NONE; n = t->older[n]) {
 		const struct segment *o = &t->segments[n];
 
-		if (o->died == SEGMENT_ALIVE && o->pc == s->pc && o->from == s->from && o->end == s->end && o->to == s->to && o->kind == s->kind &&
-		    o->tick == s->tick)
-			break;
+		if (o->died == SEGMENT_ALIVE && o->from == s->from && o->end == s->end && o->to == s->to && o->kind == s->kind && o->tick == s->tick)
+			return n;
 	}
-	return n;
+	return NONE;
+}
+
+/* Another head of the chain of a pc; either may be NONE. */
+static void change_head(struct segment_table *t, uint64_t pc, uint32_t old, uint32_t head)
+{
+	if (old != NONE)
+		address_lists_remove(&t->heads, pc, old);
+	if (head != NONE)
+		address_lists_put(&t->heads, pc, head);
 }
 
 uint32_t segment_add(struct segment_table *t, const struct segment *s)
 {
-	uint32_t n;
+	uint32_t head = head_of(t, s->pc), n;
 
 	if (s->pc > s->from || s->from >= s->end)
 		return SEGMENT_NONE;
-	n = find_same(t, s);
+	n = find_same(t, head, s);
 	if (n != NONE)
 		return n;
-	if (!grow_segments(t) || !address_lists_reserve(&t->found, (uint32_t)t->count) ||
+	if (!grow_segments(t) || !address_lists_reserve(&t->heads, (uint32_t)t->count) ||
 	    (t->free_number < t->listed && (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))))
 		return SEGMENT_NONE;
 	n = t->free_number;
 	if (n != NONE)
-		t->free_number = t->segments[n].born;
+		t->free_number = t->older[n];
 	else
 		n = (uint32_t)t->count++;
 	t->segments[n] = *s;
 	t->segments[n].born = t->generation;
 	t->segments[n].died = SEGMENT_ALIVE;
-	address_lists_put(&t->found, s->pc, n);
+	t->older[n] = head;
+	change_head(t, s->pc, head, n);
 	if (n < t->listed)
 		put_on_pages(t, n);
 	return n;
@@ -274,8 +300,8 @@ const struct segment *segment_get(const struct segment_table *t, uint32_t number
 
 const struct segment *segment_at(const struct segment_table *t, uint64_t pc, uint32_t generation)
 {
-	for (uint32_t n = address_lists_first(&t->found, pc); n != NONE; n = address_lists_next(&t->found, pc, n))
-		if (t->segments[n].pc == pc && segment_lived(&t->segments[n], generation))
+	for (uint32_t n = head_of(t, pc); n != NONE; n = t->older[n])
+		if (segment_lived(&t->segments[n], generation))
 			return &t->segments[n];
 	return NULL;
 }
@@ -355,36 +381,39 @@ static void unlink_dead(struct segment_table *t)
 			kill_in_list(t, &t->pages[i].first, 0, 0);
 }
 
-/* Numbers are given back of what died in or before the generation. */
-struct collection {
-	struct segment_table *table;
-	uint32_t generation;
-};
-
-static bool give_back(void *arg, uint32_t n)
+/* Frees those of a chain that died in or before the generation. Returns its head then. */
+static uint32_t collect_chain(struct segment_table *t, uint32_t head, uint32_t generation)
 {
-	const struct collection *c = arg;
-	struct segment *s = &c->table->segments[n];
+	uint32_t *at = &head;
 
-	if (s->died > c->generation)
-		return false;
-	s->died = FREED;
-	s->born = c->table->free_number;
-	c->table->free_number = n;
-	c->table->dead--;
-	return true;
+	while (*at != NONE) {
+		uint32_t n = *at;
+
+		if (t->segments[n].died > generation) {
+			at = &t->older[n];
+			continue;
+		}
+		*at = t->older[n];
+		t->segments[n].died = FREED;
+		t->older[n] = t->free_number;
+		t->free_number = n;
+		t->dead--;
+	}
+	return head;
 }
 
 void segment_collect(struct segment_table *t, uint32_t generation)
 {
-	struct collection c = {t, generation};
-
 	if (!t->dead)
 		return;
 	if (generation == SEGMENT_ALIVE) /* no record is left anywhere; the living stay */
-		c.generation--;
+		generation--;
 	unlink_dead(t);
 	for (size_t i = 0; i < t->count; i++) /* thousands may have died at one address: all at once */
-		if (t->segments[i].died != FREED && t->segments[i].died <= c.generation)
-			address_lists_sweep(&t->found, t->segments[i].pc, give_back, &c);
+		if (t->segments[i].died != FREED && t->segments[i].died <= generation) {
+			uint64_t pc = t->segments[i].pc;
+			uint32_t head = head_of(t, pc);
+
+			change_head(t, pc, head, collect_chain(t, head, generation));
+		}
 }

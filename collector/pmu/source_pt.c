@@ -105,7 +105,9 @@ static int pt_probe(struct pmu *p, struct bt_error *err)
 
 	if (!t)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
-	rc = open_task(p->kernel, 0, t, err);
+	rc = pt_flow_available(err);
+	if (!rc)
+		rc = open_task(p->kernel, 0, t, err);
 	if (!rc) {
 		snprintf(p->how, sizeof p->how, "every branch of user code, the last %u KiB of Intel PT of each thread", (unsigned)(t->ring.aux_size >> 10));
 		if (t->ring.aux_size < AUX_WANTED)

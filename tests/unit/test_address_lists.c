@@ -5,13 +5,13 @@
 
 enum {
 	MANY = 20000,
-	FAR = 7, /* numbers at one address */
+	EACH = 7, /* numbers at one address */
 };
 
 /* Some near each other, some that differ in their upper halves alone. */
 static uint64_t address_of(uint32_t number)
 {
-	uint32_t place = number / FAR;
+	uint32_t place = number / EACH;
 
 	return place % 5 ? 0x401000 + place * 3 : 0x100000000ull * place + 0x401000;
 }
@@ -39,15 +39,15 @@ static void each_is_found_where_it_stands(void **state)
 
 	(void)state;
 	assert_true(address_lists_init(&l));
-	put_all(&l, MANY * FAR);
-	assert_int_equal(l.count, MANY * FAR);
-	for (uint32_t i = 0; i < MANY * FAR; i += FAR)
-		assert_int_equal(count_at(&l, address_of(i)), FAR);
+	put_all(&l, MANY * EACH);
+	assert_int_equal(l.count, MANY * EACH);
+	for (uint32_t i = 0; i < MANY * EACH; i += EACH)
+		assert_int_equal(count_at(&l, address_of(i)), EACH);
 	assert_int_equal(address_lists_first(&l, 0x7fff0000), ADDRESS_LISTS_NONE);
 	address_lists_clear(&l);
 	assert_int_equal(count_at(&l, address_of(0)), 0);
-	put_all(&l, FAR);
-	assert_int_equal(count_at(&l, address_of(0)), FAR);
+	put_all(&l, EACH);
+	assert_int_equal(count_at(&l, address_of(0)), EACH);
 	address_lists_release(&l);
 }
 
@@ -58,10 +58,10 @@ static void the_newest_comes_first(void **state)
 
 	(void)state;
 	assert_true(address_lists_init(&l));
-	put_all(&l, MANY * FAR); /* with more buckets, again and again */
-	for (uint32_t first = FAR; first < MANY * FAR; first += FAR) {
+	put_all(&l, MANY * EACH); /* with more buckets, again and again */
+	for (uint32_t first = EACH; first < MANY * EACH; first += EACH) {
 		n = address_lists_first(&l, address_of(first));
-		for (uint32_t i = first + FAR; i-- > first; n = address_lists_next(&l, address_of(first), n)) {
+		for (uint32_t i = first + EACH; i-- > first; n = address_lists_next(&l, address_of(first), n)) {
 			while (address_of(n) != address_of(first))
 				n = address_lists_next(&l, address_of(first), n);
 			assert_int_equal(n, i);
@@ -83,20 +83,20 @@ static void what_goes_is_gone(void **state)
 
 	(void)state;
 	assert_true(address_lists_init(&l));
-	put_all(&l, MANY * FAR);
+	put_all(&l, MANY * EACH);
 	assert_true(address_lists_copy(&copy, &l));
-	for (uint32_t i = 0; i < MANY * FAR; i += FAR)
+	for (uint32_t i = 0; i < MANY * EACH; i += EACH)
 		address_lists_remove(&l, address_of(i + 3), i + 3);
-	assert_int_equal(l.count, MANY * (FAR - 1));
-	for (uint32_t i = 0; i < MANY * FAR; i += FAR)
-		assert_int_equal(count_at(&l, address_of(i)), FAR - 1);
-	address_lists_sweep(&l, address_of(FAR), take_even, &shown);
-	assert_in_range(shown, FAR - 1, 1 << 20);
-	for (uint32_t i = address_lists_first(&l, address_of(FAR)); i != ADDRESS_LISTS_NONE; i = address_lists_next(&l, address_of(FAR), i))
+	assert_int_equal(l.count, MANY * (EACH - 1));
+	for (uint32_t i = 0; i < MANY * EACH; i += EACH)
+		assert_int_equal(count_at(&l, address_of(i)), EACH - 1);
+	address_lists_sweep(&l, address_of(EACH), take_even, &shown);
+	assert_in_range(shown, EACH - 1, 1 << 20);
+	for (uint32_t i = address_lists_first(&l, address_of(EACH)); i != ADDRESS_LISTS_NONE; i = address_lists_next(&l, address_of(EACH), i))
 		assert_int_equal(i % 2, 1);
 	address_lists_put(&l, address_of(3), 3);
-	assert_int_equal(count_at(&l, address_of(3)), FAR);
-	assert_int_equal(count_at(&copy, address_of(FAR)), FAR);
+	assert_int_equal(count_at(&l, address_of(3)), EACH);
+	assert_int_equal(count_at(&copy, address_of(EACH)), EACH);
 	address_lists_release(&l);
 	address_lists_release(&copy);
 }
