@@ -59,7 +59,7 @@ def recorded_pids(btrec):
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                with open("/proc/%s/stat" % name) as stat:
+                with open("/proc/%s/stat" % name, errors="replace") as stat:
                     comm, rest = stat.read().split("(", 1)[1].rsplit(")", 1)
                 pids[int(name)] = (comm, int(rest.split()[1]))
             except (OSError, IndexError):
