@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Libraries that few runs need, loaded by those that do. What a program is linked to is loaded each time it starts, and given up by each
- * process it makes: libbpf, libipt and jansson together were nearly a tenth of what recording a short program costs.
+ * process it makes: libbpf, libipt and jansson together were 5 to 10 % of what recording true costs.
  *
  * Of such a library one struct has pointers to the functions in use, made from one list of their names:
  *

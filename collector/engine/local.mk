@@ -1,4 +1,5 @@
 collector_libcollector_a_SOURCES += \
+	collector/engine/address_lists.c collector/engine/address_lists.h \
 	collector/engine/branch_log.c collector/engine/branch_log.h collector/engine/branch_log_private.h \
 	collector/engine/branch_log_read.c \
 	collector/engine/branch_log_settle.c \
@@ -12,7 +13,6 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/calls.c collector/engine/calls.h \
 	collector/engine/chain_check.c \
 	collector/engine/chain_code.c \
-	collector/engine/address_lists.c collector/engine/address_lists.h \
 	collector/engine/chain_index.c collector/engine/chain_index.h \
 	collector/engine/chain_template.c collector/engine/chain_template.h \
 	collector/engine/chain_read.c \

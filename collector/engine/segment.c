@@ -36,7 +36,6 @@ struct segment_table {
 	uint32_t generation;
 	struct address_lists heads; /* of chains, by pc */
 
-
 	size_t listed; /* segments before this are on lists */
 	struct link *links;
 	size_t link_count, link_cap;
