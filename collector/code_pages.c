@@ -149,6 +149,15 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 	return page->bytes;
 }
 
+void code_pages_each(const struct code_pages *t, void (*page)(void *arg, uint64_t addr), void *arg)
+{
+	for (size_t i = 0; i < t->slot_count; i++)
+		if (t->slots[i].addr != NO_PAGE)
+			page(arg, t->slots[i].addr);
+}
+
+size_t code_pages_count(const struct code_pages *t) { return t->count; }
+
 /* Takes a page out; those behind it that a search would not find any more move up. */
 static void take_out(struct code_pages *t, struct slot *s)
 {

@@ -31,6 +31,10 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 /* Whether [start, end) touches a page of it. */
 bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end);
 
+/* Shows where each page begins, in no order; how many there are. */
+void code_pages_each(const struct code_pages *t, void (*page)(void *arg, uint64_t addr), void *arg);
+size_t code_pages_count(const struct code_pages *t);
+
 /* Forgets the pages that [start, end) touches. Returns how many there were. */
 size_t code_pages_drop(struct code_pages *t, uint64_t start, uint64_t end);
 

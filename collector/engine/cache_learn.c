@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/code_pages.h"
 #include "collector/engine/chain_template.h"
 #include "collector/engine/engine_private.h"
 #include "collector/engine/layout.h"
@@ -138,4 +139,6 @@ void cache_keep(const struct backend *b, struct task *task)
 	cache_learn(task, es);
 	if (es->knew)
 		make_templates(b, es, s);
+	code_pages_put(es->left_pages); /* of an end that was none: a thread came that had not run yet */
+	es->left_pages = es->program.ino && es->mapped ? code_pages_get(s->pages) : NULL;
 }

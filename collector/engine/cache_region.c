@@ -158,10 +158,40 @@ static void move_into(struct code_cache *c, int file, uint8_t *shared)
 	tables_place(&c->tables, shared);
 }
 
+static const struct piece shared_pieces[2] = {{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
+					      {SHARED_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED}};
+
+/* The file that another process had. */
+static bool map_left(const struct code_cache *c, pid_t tid, bool over)
+{
+	long fd = memory_file_open_there(tid, c->file);
+	bool mapped = fd >= 0 && map_pieces(tid, shared_pieces, over, (uint64_t)fd);
+
+	if (fd >= 0)
+		memory_file_close_there(tid, fd);
+	return mapped;
+}
+
+/* Out of the file that another process had, which this one cannot have. False without memory: nothing has changed. */
+static bool move_out(struct code_cache *c)
+{
+	uint8_t *own = malloc(c->code_cap);
+
+	if (!own || !tables_move_out(&c->tables)) {
+		free(own);
+		return false;
+	}
+	memcpy(own, c->code, c->code_len);
+	munmap(c->shared, REGION_SIZE - SHARED_AT);
+	close(c->file);
+	c->code = own;
+	c->shared = NULL;
+	c->file = -1;
+	return true;
+}
+
 static bool map_shared(struct code_cache *c, pid_t tid, bool over)
 {
-	static const struct piece pieces[2] = {{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
-					       {SHARED_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED}};
 	int file;
 	long fd = memory_file_open(tid, 0, CODE_AT + file_room(c), &file);
 	uint8_t *shared;
@@ -170,7 +200,7 @@ static bool map_shared(struct code_cache *c, pid_t tid, bool over)
 	if (fd < 0)
 		return false;
 	shared = map_here(file);
-	mapped = shared && map_pieces(tid, pieces, over, (uint64_t)fd);
+	mapped = shared && map_pieces(tid, shared_pieces, over, (uint64_t)fd);
 	memory_file_close_there(tid, fd);
 	if (mapped) {
 		move_into(c, file, shared);
@@ -192,10 +222,27 @@ static bool map_private(struct code_cache *c, pid_t tid, bool over)
 	return map_pieces(tid, pieces, over, UINT64_MAX) && open_memory(c, tid) && write_code(c);
 }
 
+static bool map_new(struct code_cache *c, pid_t tid, bool over, bool no_file)
+{
+	return (!no_file && map_shared(c, tid, over)) || map_private(c, tid, over);
+}
+
 int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool no_file)
 {
-	c->placed = (!no_file && map_shared(c, tid, over)) || map_private(c, tid, over);
+	if (c->shared)
+		c->placed = (!no_file && map_left(c, tid, over)) || (move_out(c) && map_new(c, tid, over, no_file));
+	else
+		c->placed = map_new(c, tid, over, no_file);
 	return c->placed ? 0 : -BT_E_NO_MEMORY;
+}
+
+void cache_region_leave(struct code_cache *c)
+{
+	if (c->mem >= 0)
+		close(c->mem);
+	c->mem = -1;
+	c->placed = c->busy = false;
+	tables_leave(&c->tables);
 }
 
 static int by_offset(const void *a, const void *b)

@@ -9,4 +9,7 @@
 /* Room for n more bytes of code behind what there is. c->code may move, where it is private. False without memory: nothing has changed. */
 bool cache_region_reserve(struct code_cache *c, size_t n);
 
+/* No process has the code mapped any more. It is to be mapped in another. */
+void cache_region_leave(struct code_cache *c);
+
 #endif

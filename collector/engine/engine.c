@@ -437,7 +437,7 @@ static bool engine_arrive(struct backend *b, struct task *task)
 
 static void engine_close(struct backend *b)
 {
-	hints_free(b->shared);
+	engine_shared_free(b->shared);
 	b->shared = NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "collector/engine/descriptors.h"
 #include "collector/engine/hints.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/left_caches.h"
 #include "collector/engine/translator.h"
 #include "collector/engine/watched_pages.h"
 #include "collector/engine/window.h"
@@ -44,6 +45,12 @@ struct call_note {
 };
 _Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note ends at their end");
 
+/* What the engine keeps for all tasks. */
+struct engine_shared {
+	struct hints *hints;
+	struct left_caches *left;
+};
+
 /* Application code that a cache is to forget. */
 struct lost_code {
 	uint64_t start, end;
@@ -58,6 +65,9 @@ struct hint_map {
 /* What the engine keeps for an address space. */
 struct engine_space {
 	struct code_cache *cache;
+	struct left_program program; /* whose it is: the next process's may be the same */
+	struct left_caches *left; /* where it goes when the space is gone, */
+	struct code_pages *left_pages; /* with the pages that it was made from. NULL: it just goes */
 	bool leaves; /* what is executable here is not what it is for others that use the cache: it is to have its own before it runs again */
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
@@ -167,6 +177,10 @@ struct stretch {
 };
 
 /* ---- engine_space.c ---- */
+
+/* What is kept for all tasks, made now if need be. NULL without memory. */
+struct engine_shared *engine_shared_of(struct backend *b);
+void engine_shared_free(struct engine_shared *shared); /* of NULL: nothing */
 
 /* The task's space with its region in place (made now, if need be), or NULL when there is none to be had. */
 struct engine_space *engine_space_of(struct backend *b, struct task *task);

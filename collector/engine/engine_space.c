@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/code_pages.h"
 #include "collector/engine/chain_template.h"
 #include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
@@ -18,13 +19,23 @@ enum {
 	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
+static void release_cache(struct engine_space *es)
+{
+	if (es->left_pages && es->cache->users == 1 && !es->leaves) {
+		left_caches_put(es->left, &es->program, es->cache, es->left_pages);
+		return;
+	}
+	code_cache_put(es->cache);
+	code_pages_put(es->left_pages);
+}
+
 static void space_release(void *extension)
 {
 	struct engine_space *es = extension;
 
 	window_close(&es->window);
 	watched_release(&es->watch);
-	code_cache_put(es->cache);
+	release_cache(es);
 	free(es->records);
 	free(es->notes);
 	free(es);
@@ -63,6 +74,7 @@ static void *space_copy(void *extension, bool same)
 		return NULL;
 	*n = *es;
 	n->shared = false;
+	n->left_pages = NULL;
 	n->in_calls = n->tasks = NULL;
 	n->gather = n->turns = n->turns_told = false;
 	n->harming = 0;
@@ -120,15 +132,45 @@ static bool refuses_watching(pid_t tid)
 	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY || tracee_signals(tid, &s) || tracee_is_filtered(tid) || s.ignored >> (SIGSEGV - 1) & 1;
 }
 
-static struct engine_space *space_new(const struct backend *b, pid_t tid)
+struct engine_shared *engine_shared_of(struct backend *b)
+{
+	struct engine_shared *shared = b->shared;
+
+	if (shared)
+		return shared;
+	shared = calloc(1, sizeof *shared);
+	if (!shared)
+		return NULL;
+	shared->hints = hints_new(b->cache, b->ticks, b->cache ? template_stamp(&b->processor) : 0);
+	shared->left = left_caches_new();
+	return b->shared = shared;
+}
+
+void engine_shared_free(struct engine_shared *shared)
+{
+	if (!shared)
+		return;
+	hints_free(shared->hints);
+	left_caches_free(shared->left);
+	free(shared);
+}
+
+static struct engine_space *space_new(struct backend *b, pid_t tid, struct address_space *s)
 {
 	struct engine_space *es = calloc(1, sizeof *es);
+	struct engine_shared *shared = engine_shared_of(b);
 
 	if (!es)
 		return NULL;
 	es->watch.refused = refuses_watching(tid);
 	es->parallel = b->parallel;
-	es->cache = code_cache_new(&b->processor);
+	es->left = shared ? shared->left : NULL;
+	if (es->left && !s->from_reached)
+		es->program = left_program_of(s, tid);
+	if (es->program.ino)
+		es->cache = left_caches_take(es->left, &es->program, b->ticks, s, b->writer, tid);
+	if (!es->cache)
+		es->cache = code_cache_new(&b->processor);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(CALL_NOTES_BYTES);
 	if (!es->cache || !es->records || !es->notes) {
@@ -305,10 +347,11 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 {
 	struct address_space *s = task->process->space;
 	struct engine_space *es = s->extension;
+	struct engine_shared *shared = engine_shared_of(b);
 	const struct mapping *there;
 
 	if (!es) {
-		es = s->extension = space_new(b, task->tid);
+		es = s->extension = space_new(b, task->tid, s);
 		s->extension_ops = &space_ops;
 		if (es && s->from_reached)
 			es->adopted = task->tid;
@@ -350,9 +393,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		limits_raise(&task->process->limits, task->process->pid, share_of(es));
 	}
 	if (!es->refused && !es->mapped) {
-		if (!b->shared)
-			b->shared = hints_new(b->cache, b->ticks, b->cache ? template_stamp(&b->processor) : 0);
-		es->hints = b->shared ? hints_of(b->shared, task->process->pid, s) : NULL;
+		es->hints = shared && shared->hints ? hints_of(shared->hints, task->process->pid, s) : NULL;
 		es->learns = es->hints && !hints_are_full(es->hints);
 		es->knew = es->hints && hints_are_exact(es->hints);
 	}

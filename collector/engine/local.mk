@@ -27,6 +27,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/guesses.c collector/engine/guesses.h \
 	collector/engine/hints.c collector/engine/hints.h \
 	collector/engine/layout.h \
+	collector/engine/left_caches.c collector/engine/left_caches.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
 	collector/engine/region_calls.c collector/engine/region_calls.h \

@@ -2,8 +2,11 @@
 #include "collector/engine/memory_file.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,7 +14,7 @@
 
 enum {
 	PAGE = 4096,
-	LENT = 16, /* bytes around the task's next instruction that are lent to a name */
+	LENT = 48, /* bytes around the task's next instruction that are lent to a name */
 };
 
 static long create(pid_t tid, uint64_t name)
@@ -21,22 +24,29 @@ static long create(pid_t tid, uint64_t name)
 	return tracee_syscall(tid, SYS_memfd_create, args);
 }
 
-/* The name stands in the task's code for that time, on the page of its next instruction and not on that. */
-static long create_named(pid_t tid)
+static long open_path(pid_t tid, uint64_t path)
 {
-	static const char name[] = "btrec";
-	uint8_t saved[sizeof name];
+	const uint64_t args[6] = {(uint64_t)AT_FDCWD, path, O_RDONLY | O_CLOEXEC};
+
+	return tracee_syscall(tid, SYS_openat, args);
+}
+
+/* The name stands in the task's code for that time, on the page of its next instruction and not on that. */
+static long call_with(pid_t tid, const char *name, long (*call)(pid_t tid, uint64_t name))
+{
+	size_t n = strlen(name) + 1;
+	uint8_t saved[LENT];
 	struct bt_regs regs;
 	uint64_t at;
 	long fd;
 
-	if (tracee_get_regs(tid, &regs))
+	if (n > LENT || tracee_get_regs(tid, &regs))
 		return -1;
 	at = regs.rip % PAGE < PAGE - 2 * LENT ? regs.rip + LENT : regs.rip - LENT;
-	if (tracee_read(tid, at, saved, sizeof saved) != sizeof saved || !tracee_write(tid, at, name, sizeof name))
+	if (tracee_read(tid, at, saved, n) != n || !tracee_write(tid, at, name, n))
 		return -1;
-	fd = create(tid, at);
-	return tracee_write(tid, at, saved, sizeof saved) ? fd : -1;
+	fd = call(tid, at);
+	return tracee_write(tid, at, saved, n) ? fd : -1;
 }
 
 static int open_here(pid_t tid, long fd)
@@ -56,7 +66,7 @@ void memory_file_close_there(pid_t tid, long fd)
 
 long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own)
 {
-	long fd = name ? create(tid, name) : create_named(tid);
+	long fd = name ? create(tid, name) : call_with(tid, "btrec", create);
 
 	if (fd < 0)
 		return -1;
@@ -65,6 +75,30 @@ long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own)
 		return fd;
 	if (*own >= 0)
 		close(*own);
+	memory_file_close_there(tid, fd);
+	return -1;
+}
+
+static bool is_same_file(pid_t tid, long fd, int own)
+{
+	struct stat there, here;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)tid, fd);
+	return !stat(path, &there) && !fstat(own, &here) && there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+long memory_file_open_there(pid_t tid, int own)
+{
+	char path[LENT];
+	long fd;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), own);
+	fd = call_with(tid, path, open_path);
+	if (fd < 0)
+		return -1;
+	if (is_same_file(tid, fd, own)) /* the same number may be another process's there */
+		return fd;
 	memory_file_close_there(tid, fd);
 	return -1;
 }

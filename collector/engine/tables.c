@@ -74,6 +74,24 @@ void tables_place(struct tables *t, uint8_t *shared)
 	t->pairs = shared_pairs(t);
 }
 
+void tables_leave(struct tables *t)
+{
+	t->change_count = 0;
+	t->all = true;
+}
+
+bool tables_move_out(struct tables *t)
+{
+	struct table_pair *own = malloc(size_of(t) * sizeof *own);
+
+	if (!own)
+		return false;
+	memcpy(own, t->pairs, size_of(t) * sizeof *own);
+	t->pairs = own;
+	t->shared = NULL;
+	return true;
+}
+
 bool tables_has_changes(const struct tables *t) { return t->all || t->change_count; }
 
 void tables_clear(struct tables *t)

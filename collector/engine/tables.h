@@ -43,6 +43,10 @@ uint32_t tables_mask(const struct tables *t);
 
 /* They lie in new memory of the tracee's from now on; shared: zero-filled, as above, or NULL. What has to be sent is with the next sync. */
 void tables_place(struct tables *t, uint8_t *shared);
+/* The tracee that had them is gone: another will, and is to be sent everything. */
+void tables_leave(struct tables *t);
+/* Out of what is shared, into memory of ours. False without memory: nothing has changed. */
+bool tables_move_out(struct tables *t);
 /* Makes room, as far as there is some, for so many times what there is: they will not grow for a while. */
 void tables_reserve(struct tables *t, unsigned times);
 /* Fills a table 1 of somebody's own, as the tracee's is without any change. */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/left_caches.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include "collector/code_pages.h"
+#include "collector/engine/cache_region.h"
+
+enum {
+	MOST = 8,
+	MOST_CODE = 32 << 20, /* of all of them together; with all that belongs to it that is several times as much memory */
+};
+
+/* A program that is not position independent lies below that. */
+#define FIXED_END (1ull << 32)
+
+struct left_cache {
+	struct left_program program;
+	struct code_cache *cache;
+	struct code_pages *pages;
+};
+
+/* The newest last. */
+struct left_caches {
+	struct left_cache list[MOST];
+	size_t count;
+};
+
+struct left_caches *left_caches_new(void) { return calloc(1, sizeof(struct left_caches)); }
+
+static void take_out(struct left_caches *l, size_t i)
+{
+	l->count--;
+	memmove(&l->list[i], &l->list[i + 1], (l->count - i) * sizeof l->list[0]);
+}
+
+static void drop(struct left_caches *l, size_t i)
+{
+	code_cache_put(l->list[i].cache);
+	code_pages_put(l->list[i].pages);
+	take_out(l, i);
+}
+
+void left_caches_free(struct left_caches *l)
+{
+	while (l && l->count)
+		drop(l, 0);
+	free(l);
+}
+
+/* /proc/PID/personality (proc(5)). */
+static bool has_fixed_addresses(pid_t pid)
+{
+	char path[40], text[17] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/personality", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	return n > 0 && strtoul(text, NULL, 16) & ADDR_NO_RANDOMIZE;
+}
+
+struct left_program left_program_of(const struct address_space *s, pid_t pid)
+{
+	const struct mapping *m;
+
+	for (size_t i = 0; i < s->mappings.count; i++) {
+		m = &s->mappings.maps[i];
+		if (m->ino)
+			return m->end <= FIXED_END || has_fixed_addresses(pid) ? (struct left_program){m->start, m->dev, m->ino} : (struct left_program){0};
+	}
+	return (struct left_program){0};
+}
+
+static size_t code_bytes(const struct left_caches *l)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		sum += l->list[i].cache->code_len;
+	return sum;
+}
+
+void left_caches_put(struct left_caches *l, const struct left_program *program, struct code_cache *c, struct code_pages *pages)
+{
+	if (c->full || code_cache_is_stale(c) || c->code_len > MOST_CODE) {
+		code_cache_put(c);
+		code_pages_put(pages);
+		return;
+	}
+	while (l->count == MOST || (l->count && code_bytes(l) + c->code_len > MOST_CODE))
+		drop(l, 0);
+	cache_region_leave(c);
+	l->list[l->count++] = (struct left_cache){*program, c, pages};
+}
+
+/* The addresses of pages. */
+struct page_list {
+	uint64_t *at;
+	size_t count;
+};
+
+static void add_page(void *arg, uint64_t addr)
+{
+	struct page_list *l = arg;
+
+	l->at[l->count++] = addr;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Forgets all that was not made from code which the space has, too: pages with the same bytes that change only with their mappings. False
+ * without memory. */
+static bool forget_others(const struct left_cache *left, struct address_space *s, struct trace_writer *w, pid_t tid)
+{
+	struct page_list pages = {.at = malloc((code_pages_count(left->pages) + 1) * sizeof *pages.at)};
+	uint64_t same_until = 0;
+
+	if (!pages.at)
+		return false;
+	code_pages_each(left->pages, add_page, &pages);
+	qsort(pages.at, pages.count, sizeof *pages.at, by_address);
+	for (size_t i = 0; i < pages.count; i++) {
+		const uint8_t *now = address_space_fixed_page(s, w, tid, pages.at[i]);
+
+		if (!now || memcmp(now, code_pages_find(left->pages, pages.at[i]), CODE_PAGE))
+			continue;
+		if (same_until < pages.at[i])
+			code_cache_drop(left->cache, same_until, pages.at[i]);
+		same_until = pages.at[i] + CODE_PAGE;
+	}
+	code_cache_drop(left->cache, same_until, UINT64_MAX);
+	free(pages.at);
+	return true;
+}
+
+static bool same_program(const struct left_program *a, const struct left_program *b)
+{
+	return a->start == b->start && a->dev == b->dev && a->ino == b->ino;
+}
+
+struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program, bool ticks, struct address_space *s,
+				    struct trace_writer *w, pid_t tid)
+{
+	struct left_cache left;
+	size_t i = l->count;
+
+	while (i && (l->list[i - 1].cache->ticks != ticks || !same_program(&l->list[i - 1].program, program)))
+		i--;
+	if (!i)
+		return NULL;
+	left = l->list[i - 1];
+	take_out(l, i - 1);
+	if (!forget_others(&left, s, w, tid)) {
+		code_cache_put(left.cache);
+		left.cache = NULL;
+	}
+	code_pages_put(left.pages);
+	return left.cache;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Code caches that processes have left behind. A later process of the program that has the same code at the same addresses takes one over,
+ * with all that was translated: one of a program that is not position independent, or whose addresses are not random. What lies elsewhere
+ * in it, or is not there yet, is forgotten. */
+#ifndef BT_LEFT_CACHES_H
+#define BT_LEFT_CACHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/address_space.h"
+#include "collector/engine/code_cache.h"
+
+/* A program by where it begins: whose next process may have its code there, too. */
+struct left_program {
+	uint64_t start, dev, ino; /* of the first mapping of a file; ino 0: the next process will have its code elsewhere */
+};
+
+struct left_caches; /* opaque */
+
+/* None yet. NULL without memory. */
+struct left_caches *left_caches_new(void);
+void left_caches_free(struct left_caches *l); /* of NULL: nothing */
+
+/* The program of a process whose mappings are those behind its execve. */
+struct left_program left_program_of(const struct address_space *s, pid_t pid);
+
+/* Takes over a cache that no space uses but the one that is about to go, and that no record refers to; and the copies of the pages that it
+ * was made from. Older ones go for it. */
+void left_caches_put(struct left_caches *l, const struct left_program *program, struct code_cache *c, struct code_pages *pages);
+
+/* A cache, with one user and mapped by nobody, whose chains are made of code of this new space only (the trace has its pages then), and which
+ * counts ticks or does not. NULL: there is none. tid: a stopped task of the space. */
+struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program, bool ticks, struct address_space *s,
+				    struct trace_writer *w, pid_t tid);
+
+#endif

@@ -1,0 +1,267 @@
+/* A program that runs itself again and again (again.py): what the one process leaves behind must not show in the next.
+ *   runs N      N processes with different work, one behind the other
+ *   together N  the same, up to three at a time
+ *   forks N     the same; each forks, too, and both go on
+ *   changed     processes that change code of theirs, in ways that leave the mappings as they were, and ones that do not
+ *   region      prints which memory file the code of the recorder's lies in ("-" natively, or when it is private) of three processes
+ *   jailed DIR  region, but the second process has no /proc: it has DIR for its root. (root only)
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef VALUE /* builds that differ in this alone have their code at the same places */
+#define VALUE 1
+#endif
+
+enum {
+	ROUNDS = 20,
+};
+
+static volatile int sink;
+
+/* On pages of its own: these are changed. */
+__attribute__((noinline, noipa, aligned(4096))) static int constant(void) { return 0x1000 + VALUE; }
+__attribute__((noinline, noipa)) static int behind_constant(int x) { return x * 3 + VALUE; }
+__attribute__((noinline, noipa, aligned(4096))) static int elsewhere(int x) { return x + 1; }
+
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+static int collatz(int n)
+{
+	int steps = 0;
+
+	for (; n > 1; steps++)
+		n = n % 2 ? 3 * n + 1 : n / 2;
+	return steps;
+}
+
+typedef int (*worker)(int);
+
+static int by_string(int n)
+{
+	char text[32];
+	int sum = 0;
+
+	for (int i = 0; i < n % 50 + 10; i++) {
+		snprintf(text, sizeof text, "%d-%x", i * n, i);
+		sum += (int)strlen(text) + (int)strtol(text, NULL, 10);
+	}
+	return sum;
+}
+
+static int by_sort(int n)
+{
+	int list[64];
+
+	for (int i = 0; i < 64; i++)
+		list[i] = (i + n) * 7919 % 101;
+	qsort(list, 64, sizeof list[0], compare);
+	return list[n % 64];
+}
+
+/* Each number comes by other code than the one before. */
+static int work(int n, int rounds)
+{
+	static const worker workers[] = {collatz, by_string, by_sort};
+	int sum = 0;
+
+	for (int i = 0; i < rounds; i++)
+		sum = sum * 31 + workers[(i * n + i / 7) % 3](i + n);
+	if (n % 2)
+		sum += behind_constant(n);
+	return sum + constant() + elsewhere(n);
+}
+
+static const char *self;
+
+static pid_t run(const char *what, const char *argument)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		execl(self, self, what, argument, (char *)NULL);
+		_exit(99);
+	}
+	return pid;
+}
+
+static int wait_for_one(void)
+{
+	int status = -1;
+
+	return wait(&status) < 0 ? -1 : status;
+}
+
+static int runs(int n, int at_once, const char *what)
+{
+	char number[16];
+	int status = 0, running = 0;
+
+	for (int i = 0; i < n; i++) {
+		snprintf(number, sizeof number, "%d", i);
+		run(what, number);
+		if (++running == at_once) {
+			status |= wait_for_one();
+			running--;
+		}
+	}
+	for (; running; running--)
+		status |= wait_for_one();
+	return status != 0;
+}
+
+static void *page_of(const void *p) { return (void *)((uintptr_t)p & ~(uintptr_t)4095); }
+
+static int protect(const void *code, int prot) { return mprotect(page_of(code), 4096, prot); }
+
+/* The immediate operand in the code of constant(). */
+static uint8_t *operand(void)
+{
+	const uint32_t value = 0x1000 + VALUE;
+
+	return memmem((void *)(uintptr_t)constant, 64, &value, sizeof value);
+}
+
+/* As a debugger writes: into a page that nobody may write to. */
+static int write_memory(const void *at, uint8_t byte)
+{
+	FILE *memory = fopen("/proc/self/mem", "r+");
+
+	return !memory || fseek(memory, (long)(uintptr_t)at, SEEK_SET) || fputc(byte, memory) == EOF || fclose(memory);
+}
+
+/* The other page of a function: what lies there natively stays. */
+static void write_elsewhere(void)
+{
+	protect((void *)(uintptr_t)elsewhere, PROT_READ | PROT_WRITE | PROT_EXEC);
+	for (uint8_t *p = (uint8_t *)(uintptr_t)elsewhere; p < (uint8_t *)(uintptr_t)elsewhere + 64; p++)
+		if (p[0] == 0x83 && p[2] == 1) { /* add eax, 1 */
+			p[2] = 5;
+			break;
+		}
+}
+
+/* Code of each process's own, where the one before had its. */
+static int placed(int n)
+{
+	uint8_t *code = mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	const uint8_t mov_ret[] = {0xb8, (uint8_t)n, 0, 0, 0, 0xc3};
+
+	if (code == MAP_FAILED)
+		return -1;
+	memcpy(code, mov_ret, sizeof mov_ret);
+	mprotect(code, 4096, PROT_READ | PROT_EXEC);
+	return ((int (*)(void))(void *)code)();
+}
+
+static int by_number(int n)
+{
+	uint8_t *at;
+
+	switch (n % 6) {
+	case 1: /* written, and the mapping as it was */
+		protect((void *)(uintptr_t)constant, PROT_READ | PROT_WRITE);
+		at = operand();
+		at[1] ^= 0x20;
+		protect((void *)(uintptr_t)constant, PROT_READ | PROT_EXEC);
+		break;
+	case 2: /* written while it may be executed */
+		sink = constant();
+		protect((void *)(uintptr_t)constant, PROT_READ | PROT_WRITE | PROT_EXEC);
+		sink = constant();
+		operand()[1] ^= 0x40;
+		break;
+	case 3: /* gone when the process ends */
+		sink = elsewhere(n);
+		munmap(page_of((void *)(uintptr_t)elsewhere), 4096);
+		printf("%d %x\n", n, constant());
+		return 0;
+	case 4:
+		write_elsewhere();
+		break;
+	case 5: /* written without any change of a mapping */
+		sink = constant();
+		at = operand();
+		if (write_memory(at + 1, at[1] ^ 0x60))
+			return 95;
+		printf("%d\n", work(n, 3)); /* most of the code that is left is of after that */
+		break;
+	default:
+		break;
+	}
+	printf("%d %x %d %d\n", n, constant(), elsewhere(n) + behind_constant(n), placed(n));
+	return 0;
+}
+
+static int memory_file(void)
+{
+	char line[512];
+	unsigned long inode;
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && fgets(line, sizeof line, maps))
+		if (strstr(line, "memfd:btrec") && strstr(line, " r-xs ") && sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1) {
+			printf("%lu\n", inode);
+			return 0;
+		}
+	printf("-\n");
+	return 0;
+}
+
+static int forked(int n)
+{
+	pid_t pid = fork();
+	int status = 0, result = work(n + !pid, ROUNDS);
+
+	if (pid)
+		waitpid(pid, &status, 0);
+	printf("%d %d\n", n, result);
+	fflush(stdout);
+	return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int n = argc > 2 ? atoi(argv[2]) : 0;
+
+	self = argv[0];
+	if (!strcmp(what, "runs"))
+		return runs(n, 1, "work");
+	if (!strcmp(what, "together"))
+		return runs(n, 3, "quiet");
+	if (!strcmp(what, "forks"))
+		return runs(n, 1, "forked");
+	if (!strcmp(what, "changed"))
+		return runs(18, 1, "by-number");
+	if (!strcmp(what, "region"))
+		return runs(3, 1, "memory-file");
+	if (!strcmp(what, "jailed"))
+		return run("memory-file", ""), wait_for_one(), run("in", argv[2]), wait_for_one() || (run("memory-file", ""), wait_for_one());
+	if (!strcmp(what, "in")) {
+		if (chroot(argv[2]) || chdir("/"))
+			return 98;
+		execl("/again", "/again", "work", "5", (char *)NULL);
+		return 97;
+	}
+	if (!strcmp(what, "work"))
+		printf("%d %d\n", n, work(n, ROUNDS));
+	else if (!strcmp(what, "quiet"))
+		return work(n, ROUNDS) == 0;
+	else if (!strcmp(what, "forked"))
+		return forked(n);
+	else if (!strcmp(what, "by-number"))
+		return by_number(n);
+	else if (!strcmp(what, "memory-file"))
+		return memory_file();
+	else
+		return 96;
+	return 0;
+}
