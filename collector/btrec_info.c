@@ -100,16 +100,32 @@ static uint64_t directory_size(const char *path)
 	return size;
 }
 
+/* How many instructions ran outside the code cache, and a share of all that theirs is not above: each tick was an instruction, too. */
+static void print_stepped(const struct model *m)
+{
+	uint64_t stepped = 0, ticks = 0;
+
+	for (size_t i = 0; i < m->task_count; i++) {
+		const struct bt_record_exit *exit = m->tasks[i].exit;
+
+		stepped += exit ? exit->stepped : 0;
+		ticks += exit && exit->point.tick != BT_TICKS_UNKNOWN ? exit->point.tick : 0;
+	}
+	printf("%-12s%" PRIu64 " instructions outside the code cache", "stepped", stepped);
+	if (stepped && ticks > stepped)
+		printf(", less than %.4f %% of all", 100. * (double)stepped / (double)ticks + .00005);
+	putchar('\n');
+}
+
 static void print_counts(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
-	uint64_t branches = 0, stepped = 0, stops = 0, calls = 0;
+	uint64_t branches = 0, stops = 0, calls = 0;
 	bool memory = false;
 	size_t processes = 0;
 
 	for (size_t i = 0; i < m->task_count; i++) {
 		branches += m->tasks[i].branch_count;
-		stepped += m->tasks[i].exit ? m->tasks[i].exit->stepped : 0;
 		processes += m->tasks[i].how != BT_TASK_THREAD;
 	}
 	for (size_t i = 0; i < m->event_count; i++) {
@@ -129,7 +145,7 @@ static void print_counts(const struct model *m)
 		printf(", %" PRIu64 " without", calls);
 	putchar('\n');
 	if (h->backend.len == 6 && !memcmp(h->backend.at, "engine", 6))
-		printf("%-12s%" PRIu64 " instructions outside the code cache\n", "stepped", stepped);
+		print_stepped(m);
 	printf("%-12s%" PRIu64 " bytes\n", "size", directory_size(m->trace->path));
 	printf("%-12s%s\n", "privacy", memory ? "holds memory of the program (stacks at its snapshots), its arguments and paths"
 					      : "holds the program's arguments and paths, no memory");

@@ -5,12 +5,14 @@
 # BTREC_SEED (1): the seed of what they read.
 import os
 import random
+import re
 import shutil
 
 from e2e import *
 import engine_compare
 
 SEED = int(os.environ.get("BTREC_SEED", "1"))
+OUTSIDE_MOST = 0.1 # percent
 BRANCHES = int(os.environ.get("BTREC_BRANCHES", "20000"))
 FULL = "BTREC_BRANCHES" in os.environ
 RATE = 8000 # branches a second that the stepper makes at the very least, on a loaded machine, recorded, listed and dumped
@@ -56,6 +58,19 @@ def add(name, argv, per_byte):
         with open(path, "wb") as file:
             file.write(text(max(BRANCHES - START, 3000) // per_byte))
         compare([*argv, path])
+
+
+@case("at most %s %% of the instructions run outside the cache" % OUTSIDE_MOST)
+def outside():
+    path = fresh("words")
+    with open(path, "wb") as file:
+        file.write(text(3000))
+    shell = "for i in 1 2 3; do echo $i | sort; done; (exit 3); trap 'echo caught' USR1; kill -USR1 $$"
+    for argv in [*([*row[1], path] for row in ROWS if shutil.which(row[0])), ["sh", "-c", shell], ["ls", "-l", "/"], ["true"]]:
+        recorded = record(argv, ["--backend", "engine"])
+        info = execute([BTREC, "info", recorded.trace]).out.decode()
+        found = re.search(r"^stepped +(\d+) instructions outside the code cache(?:, less than ([\d.]+) % of all)?$", info, re.M)
+        check(found and (found.group(1) == "0" or float(found.group(2)) <= OUTSIDE_MOST), "%s: %s" % (" ".join(argv), found and found.group(0)))
 
 
 for row in ROWS if FULL else ROWS[:1]:
