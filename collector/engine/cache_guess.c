@@ -150,12 +150,12 @@ static bool look_at(struct code_cache *c, const struct code_source *source, cons
 }
 
 /* A look costs a millisecond or two. */
-static void wait_longer(struct engine_space *es, const struct caution *caution, bool worth_it)
+static void wait_longer(struct code_cache *c, const struct caution *caution, bool worth_it)
 {
-	if (!es->guess_wait)
-		es->guess_wait = caution->ticks;
-	else if (es->guess_wait < caution->ticks_most)
-		es->guess_wait *= worth_it ? 2 : 4;
+	if (!c->guess_wait)
+		c->guess_wait = caution->ticks;
+	else if (c->guess_wait < caution->ticks_most)
+		c->guess_wait *= worth_it ? 2 : 4;
 }
 
 bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es)
@@ -163,7 +163,7 @@ bool cache_guesses_now(const struct backend *b, const struct task *task, const s
 	const struct engine_task *et = task->backend;
 	uint64_t tick = task->log && !es->cache->ticks ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
 
-	return tick != BT_TICKS_UNKNOWN && tick - et->guessed_tick >= (es->guess_wait ? es->guess_wait : caution_of(b)->ticks) &&
+	return tick != BT_TICKS_UNKNOWN && tick - et->guessed_tick >= (es->cache->guess_wait ? es->cache->guess_wait : caution_of(b)->ticks) &&
 	       es->cache->users == 1 && !es->cache->busy && !engine_space_is_busy(es, task);
 }
 
@@ -184,7 +184,7 @@ void cache_guess(const struct backend *b, struct task *task, struct engine_space
 	branch_log_look(task->log, caution->entries, add_visits, &s);
 	qsort(s.list, s.count, sizeof *s.list, by_branch);
 	worth_it = is_worth_it(es->cache, &s);
-	wait_longer(es, caution, worth_it);
+	wait_longer(es->cache, caution, worth_it);
 	for (size_t i = 0; i < s.count && made < GUESSES_AT_ONCE;) {
 		struct site site = site_at(&s, i);
 

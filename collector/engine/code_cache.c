@@ -516,6 +516,40 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 	return drop(c, start, end);
 }
 
+static bool guess_stays(const struct guess *g, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	bool all = stays(arg, g->from, g->from + g->len);
+
+	for (size_t i = 0; i < g->span_count; i++)
+		all = all && stays(arg, g->spans[i].start, g->spans[i].end);
+	return all;
+}
+
+static bool all_stay(const struct code_cache *c, const struct chain *ch, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	for (uint32_t i = 0; i < ch->span_count; i++)
+		if (!stays(arg, c->spans[ch->span_first + i].start, c->spans[ch->span_first + i].end))
+			return false;
+	return true;
+}
+
+void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	struct guess *g;
+
+	assert(c->users == 1);
+	for (uint32_t i = 0; i < c->chain_count; i++)
+		if (!c->chains[i].dead && !all_stay(c, &c->chains[i], stays, arg))
+			code_cache_drop_chain(c, i);
+	segment_retain(c->segments, stays, arg);
+	for (uint32_t i = 0; (g = guesses_next(&c->guesses, 0, UINT64_MAX, &i)); i++) {
+		if (guess_stays(g, stays, arg))
+			continue;
+		g->to = 0;
+		drop(c, g->from, g->from + g->len);
+	}
+}
+
 static bool park_one(void *arg, uint32_t number)
 {
 	struct walk *w = arg;

@@ -108,6 +108,7 @@ struct code_cache {
 	int mem; /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
 	struct guesses guesses;
+	uint64_t guess_wait; /* a task's branches are not looked at for guesses before it has made so many more ticks, 0: at first */
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
 	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
 	struct chain *chains;
@@ -214,6 +215,10 @@ bool code_cache_guess(struct code_cache *c, const struct guess *guess);
 /* Of a cache with one user: forgets every chain made from code in [start, end), and the guesses that rest on it. Returns whether there was
  * such a chain. */
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
+
+/* Of a cache with one user: forgets every chain made from code of which stays() is not true for each piece, and the guesses that rest on such
+ * code. It costs a look at everything there is. */
+void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg);
 
 /* Chains made from code in [start, end) are not to be entered until code_cache_unpark(): somebody may be writing there. */
 void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end);

@@ -74,7 +74,6 @@ struct engine_space {
 	struct hint_program *hints; /* of its program, NULL: none */
 	bool knew;		    /* they were exact when it began */
 	bool learns;		    /* chains that it runs become some, too */
-	uint64_t guess_wait; /* a task's branches are not looked at for guesses before it has made so many more ticks, 0: at first */
 	uint32_t hinted;	    /* code_epoch of: */
 	size_t hinted_files;	    /* and how many files had a number */
 	struct hint_map hint_maps[32]; /* where its files are mapped */

@@ -123,29 +123,46 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Forgets all that was not made from code which the space has, too: pages with the same bytes that change only with their mappings. False
- * without memory. */
+/* Takes those pages out that the space has not got as they are: with the same bytes, which change only with their mappings. False without
+ * memory. */
+static bool drop_others(struct code_pages *pages, struct address_space *s, struct trace_writer *w, pid_t tid)
+{
+	struct page_list list = {.at = malloc((code_pages_count(pages) + 1) * sizeof *list.at)};
+
+	if (!list.at)
+		return false;
+	code_pages_each(pages, add_page, &list);
+	qsort(list.at, list.count, sizeof *list.at, by_address);
+	for (size_t i = 0; i < list.count; i++) {
+		const uint8_t *now = address_space_fixed_page(s, w, tid, list.at[i]);
+
+		if (!now || memcmp(now, code_pages_find(pages, list.at[i]), CODE_PAGE))
+			code_pages_drop(pages, list.at[i], list.at[i] + CODE_PAGE);
+	}
+	free(list.at);
+	return true;
+}
+
+static bool has_pages(void *arg, uint64_t start, uint64_t end)
+{
+	uint64_t page = start & ~(uint64_t)(CODE_PAGE - 1);
+
+	for (; page < end; page += CODE_PAGE)
+		if (!code_pages_find(arg, page))
+			return false;
+	return true;
+}
+
+/* Forgets all that was made from code which the space has not got. False without memory. */
 static bool forget_others(const struct left_cache *left, struct address_space *s, struct trace_writer *w, pid_t tid)
 {
-	struct page_list pages = {.at = malloc((code_pages_count(left->pages) + 1) * sizeof *pages.at)};
-	uint64_t same_until = 0;
+	struct code_pages *same = code_pages_copy(left->pages);
+	bool ok = same && drop_others(same, s, w, tid);
 
-	if (!pages.at)
-		return false;
-	code_pages_each(left->pages, add_page, &pages);
-	qsort(pages.at, pages.count, sizeof *pages.at, by_address);
-	for (size_t i = 0; i < pages.count; i++) {
-		const uint8_t *now = address_space_fixed_page(s, w, tid, pages.at[i]);
-
-		if (!now || memcmp(now, code_pages_find(left->pages, pages.at[i]), CODE_PAGE))
-			continue;
-		if (same_until < pages.at[i])
-			code_cache_drop(left->cache, same_until, pages.at[i]);
-		same_until = pages.at[i] + CODE_PAGE;
-	}
-	code_cache_drop(left->cache, same_until, UINT64_MAX);
-	free(pages.at);
-	return true;
+	if (ok)
+		code_cache_retain(left->cache, has_pages, same);
+	code_pages_put(same);
+	return ok;
 }
 
 static bool same_program(const struct left_program *a, const struct left_program *b)

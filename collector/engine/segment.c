@@ -369,6 +369,17 @@ uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end)
 	return ++t->generation;
 }
 
+uint32_t segment_retain(struct segment_table *t, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct segment *s = &t->segments[i];
+
+		if (s->died == SEGMENT_ALIVE && !stays(arg, s->pc, s->end))
+			kill_one(t, s, s->pc, s->end);
+	}
+	return ++t->generation;
+}
+
 uint32_t segment_generation(const struct segment_table *t) { return t->generation; }
 
 /* Takes the dead off all lists, so that their numbers can be used again. */

@@ -67,6 +67,9 @@ size_t segment_count(const struct segment_table *t);
 uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end);
 uint32_t segment_generation(const struct segment_table *t);
 
+/* The same of all code of which stays() is not true for each piece. */
+uint32_t segment_retain(struct segment_table *t, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg);
+
 /* How many have died that are not freed. */
 size_t segment_dead(const struct segment_table *t);
 
