@@ -140,5 +140,5 @@ void cache_keep(const struct backend *b, struct task *task)
 	if (es->knew)
 		make_templates(b, es, s);
 	code_pages_put(es->left_pages); /* of an end that was none: a thread came that had not run yet */
-	es->left_pages = es->program.ino && es->mapped ? code_pages_get(s->pages) : NULL;
+	es->left_pages = es->program.ino && es->mapped ? left_pages_of(&es->program, s) : NULL;
 }

@@ -182,22 +182,47 @@ void chain_read(struct translation *t)
 		t->steps[t->count - 1].inlined_jump = false;
 }
 
-/* Whether execution can come from pc to the branch at `to` along direct branches alone, as far as one can see. */
+uint64_t chain_guess(const struct translation *t, const struct step *s)
+{
+	return is_indirect(s) && !t->cache->ticks ? guesses_find(&t->cache->guesses, s->pc) : 0;
+}
+
+/* What begins at start and ends with the instruction s. */
+static struct segment segment_from(const struct translation *t, uint64_t start, const struct step *s)
+{
+	struct segment seg = {.pc = start, .from = s->pc, .end = behind(s), .to = behind(s), .kind = SEGMENT_FALL};
+
+	if (s->insn.class == BT_INSN_PLAIN)
+		return seg;
+	seg.kind = (uint8_t)bt_insn_branch_kind(s->insn.class);
+	seg.tick = seg.kind == BT_BRANCH_JCC;
+	if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
+		seg.to = target_of(s);
+	else if (seg.kind != BT_BRANCH_SYSCALL)
+		seg.to = chain_guess(t, s);
+	return seg;
+}
+
+/* Whether execution can come from pc to the branch at `to` along direct branches alone, as far as one can see, now or once what cannot be seen
+ * now is there. Where not, t->seen is the code that says so. */
 static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
 {
-	for (int i = 0; i < LOOK_AHEAD; i++) {
+	uint64_t start = pc;
+
+	for (int i = 0; i < LOOK_AHEAD && t->seen_count < SEEN_MOST; i++) {
 		struct step s = {0};
 
-		if (pc == to)
+		if (pc == to || is_mutable(t, pc) || !fetch(t, pc, &s))
 			return true;
-		if (!fetch(t, pc, &s))
-			return false; /* the stretch ends there */
-		if (s.insn.class == BT_INSN_PLAIN || s.insn.class == BT_INSN_SYSCALL)
-			pc = behind(&s);
-		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
+		pc = behind(&s);
+		if (s.insn.class == BT_INSN_PLAIN)
+			continue;
+		t->seen[t->seen_count++] = segment_from(t, start, &s);
+		if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
 			pc = target_of(&s);
-		else
+		else if (s.insn.class != BT_INSN_SYSCALL)
 			return false;
+		start = pc;
 	}
 	return true;
 }
@@ -216,9 +241,12 @@ static bool closes_silent_cycle(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
-	if (t->ends_outside || (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL))
+	if (t->ends_outside || (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL) || target_of(last) > last->pc)
 		return false;
-	return target_of(last) <= last->pc && may_come_to(t, target_of(last), last->pc);
+	if (!may_come_to(t, target_of(last), last->pc))
+		return false;
+	t->seen_count = 0; /* a record too many does no harm */
+	return true;
 }
 
 static bool has_memory_operand(const struct step *s)
@@ -314,11 +342,6 @@ void chain_place_checkpoint(struct translation *t)
 	t->check_at = 0;
 	t->check_flags = false;
 }
-static int kind_of(const struct step *s)
-{
-	return bt_insn_branch_kind(s->insn.class);
-}
-
 /* From the last instruction of a chain that its size limit ended to the branch behind it: segments are the same whatever chains
  * they were found in. Without one, *s is the last instruction before what is not for the cache. */
 static void read_on(struct translation *t, struct step *s)
@@ -332,11 +355,6 @@ static void read_on(struct translation *t, struct step *s)
 		if (s->insn.class != BT_INSN_PLAIN)
 			return;
 	}
-}
-
-uint64_t chain_guess(const struct translation *t, const struct step *s)
-{
-	return is_indirect(s) && !t->cache->ticks ? guesses_find(&t->cache->guesses, s->pc) : 0;
 }
 
 /* The code of s is part of what leads on from a guess. */
@@ -382,45 +400,40 @@ bool chain_may_guess(struct translation *t, uint64_t from, uint64_t to, struct g
 	return false;
 }
 
-/* The segments of the chain. False without memory. */
+/* Enters it, and its code as the chain's. Its number, SEGMENT_NONE without memory. */
+static uint32_t add_segment(struct translation *t, const struct segment *seg)
+{
+	/* Where no history is kept nobody asks for segments. */
+	uint32_t n = t->cache->ticks ? 0 : segment_add(t->cache->segments, seg);
+
+	return n <= INT32_MAX && code_cache_add_span(t->cache, seg->pc, seg->end) ? n : SEGMENT_NONE;
+}
+
 bool chain_add_segments(struct translation *t)
 {
 	uint64_t start = t->pc;
 	uint32_t number = SEGMENT_NONE;
 
 	for (int i = 0; i < t->count; i++) {
-		const struct step *s = &t->steps[i];
 		bool last = i + 1 == t->count;
+		struct step s = t->steps[i];
 		struct segment seg;
-		uint32_t n;
 
-		struct step branch = *s;
-
-		if (s->insn.class == BT_INSN_PLAIN && !last)
+		if (s.insn.class == BT_INSN_PLAIN && !last)
 			continue;
-		if (s->insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->ticks)
-			read_on(t, &branch);
-		s = &branch;
-		seg = (struct segment){.pc = start, .from = s->pc, .end = behind(s), .to = behind(s), .kind = SEGMENT_FALL};
-		if (s->insn.class != BT_INSN_PLAIN) {
-			seg.kind = (uint8_t)kind_of(s);
-			seg.tick = seg.kind == BT_BRANCH_JCC;
-			if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
-				seg.to = target_of(s);
-			else if (seg.kind != BT_BRANCH_SYSCALL)
-				seg.to = chain_guess(t, s);
-		}
-		/* Where no history is kept nobody asks for segments. */
-		n = t->cache->ticks ? 0 : segment_add(t->cache->segments, &seg);
-		if (n == SEGMENT_NONE || n > INT32_MAX)
+		if (s.insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->ticks)
+			read_on(t, &s);
+		seg = segment_from(t, start, &s);
+		t->last_segment = add_segment(t, &seg);
+		if (t->last_segment == SEGMENT_NONE)
 			return false;
 		if (number == SEGMENT_NONE)
-			number = n;
-		t->last_segment = n;
-		if (!code_cache_add_span(t->cache, seg.pc, seg.end))
-			return false;
+			number = t->last_segment;
 		start = seg.kind == BT_BRANCH_JMP ? seg.to : seg.end;
 	}
 	t->chain.segment = number;
+	for (int i = 0; i < t->seen_count; i++)
+		if (add_segment(t, &t->seen[i]) == SEGMENT_NONE)
+			return false;
 	return number != SEGMENT_NONE;
 }

@@ -65,9 +65,9 @@ struct hint_map {
 /* What the engine keeps for an address space. */
 struct engine_space {
 	struct code_cache *cache;
-	struct left_program program; /* whose it is: the next process's may be the same */
-	struct left_caches *left; /* where it goes when the space is gone, */
-	struct code_pages *left_pages; /* with the pages that it was made from. NULL: it just goes */
+	struct left_program program; /* what the cache is of: the next process may be one of it, too */
+	struct left_caches *left; /* those of processes that are gone, NULL */
+	struct code_pages *left_pages; /* what of the code the next process may have; NULL: the cache is not left to any */
 	bool leaves; /* what is executable here is not what it is for others that use the cache: it is to have its own before it runs again */
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;

@@ -19,9 +19,10 @@ enum {
 	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
+/* What the program may have written over (torn) is nobody else's. */
 static void release_cache(struct engine_space *es)
 {
-	if (es->left_pages && es->cache->users == 1 && !es->leaves) {
+	if (es->left_pages && es->cache->users == 1 && !es->leaves && !es->torn && !es->refused) {
 		left_caches_put(es->left, &es->program, es->cache, es->left_pages);
 		return;
 	}
@@ -267,7 +268,8 @@ static const struct limits_share *share_of(const struct engine_space *es)
 
 	if (es->parallel && (!has_region(es) || es->window.areas))
 		return &parallel;
-	return &shares[es->cache->shared != NULL][es->window.bytes || es->window.inherited];
+	/* One that was left by another process may not be had here. */
+	return &shares[es->cache->shared && es->cache->placed][es->window.bytes || es->window.inherited];
 }
 
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/code_pages.h"
@@ -71,14 +72,32 @@ static bool has_fixed_addresses(pid_t pid)
 
 struct left_program left_program_of(const struct address_space *s, pid_t pid)
 {
-	const struct mapping *m;
+	struct left_program none = {0};
+	struct stat process;
+	char path[32];
+	size_t i = 0;
 
-	for (size_t i = 0; i < s->mappings.count; i++) {
-		m = &s->mappings.maps[i];
-		if (m->ino)
-			return m->end <= FIXED_END || has_fixed_addresses(pid) ? (struct left_program){m->start, m->dev, m->ino} : (struct left_program){0};
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	while (i < s->mappings.count && !s->mappings.maps[i].ino)
+		i++;
+	if (i < s->mappings.count && !stat(path, &process)) {
+		const struct mapping *m = &s->mappings.maps[i];
+		struct left_program p = {m->start, m->dev, m->ino, FIXED_END, process.st_uid};
+
+		if (has_fixed_addresses(pid))
+			p.end = UINT64_MAX;
+		return m->end <= p.end ? p : none;
 	}
-	return (struct left_program){0};
+	return none;
+}
+
+struct code_pages *left_pages_of(const struct left_program *program, const struct address_space *s)
+{
+	struct code_pages *pages = code_pages_copy(s->pages);
+
+	if (pages)
+		code_pages_drop(pages, program->end, UINT64_MAX);
+	return pages;
 }
 
 static size_t code_bytes(const struct left_caches *l)
@@ -90,15 +109,33 @@ static size_t code_bytes(const struct left_caches *l)
 	return sum;
 }
 
+static bool same_program(const struct left_program *a, const struct left_program *b)
+{
+	return a->start == b->start && a->dev == b->dev && a->ino == b->ino && a->end == b->end && a->user == b->user;
+}
+
+/* Which one gives way: processes that leave much must not cost all others theirs. */
+static size_t least_wanted(const struct left_caches *l, const struct left_program *program)
+{
+	size_t found = 0, same = 0;
+
+	for (size_t i = l->count; i--;)
+		if (same_program(&l->list[i].program, program)) {
+			found = i;
+			same++;
+		}
+	return same > 1 ? found : 0;
+}
+
 void left_caches_put(struct left_caches *l, const struct left_program *program, struct code_cache *c, struct code_pages *pages)
 {
-	if (c->full || code_cache_is_stale(c) || c->code_len > MOST_CODE) {
+	if (!c->chain_count || c->full || code_cache_is_stale(c) || c->code_len > MOST_CODE) {
 		code_cache_put(c);
 		code_pages_put(pages);
 		return;
 	}
 	while (l->count == MOST || (l->count && code_bytes(l) + c->code_len > MOST_CODE))
-		drop(l, 0);
+		drop(l, least_wanted(l, program));
 	cache_region_leave(c);
 	l->list[l->count++] = (struct left_cache){*program, c, pages};
 }
@@ -153,36 +190,33 @@ static bool has_pages(void *arg, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* Forgets all that was made from code which the space has not got. False without memory. */
-static bool forget_others(const struct left_cache *left, struct address_space *s, struct trace_writer *w, pid_t tid)
-{
-	struct code_pages *same = code_pages_copy(left->pages);
-	bool ok = same && drop_others(same, s, w, tid);
+static uint32_t alive(const struct code_cache *c) { return c->chain_count - c->dead; }
 
-	if (ok)
-		code_cache_retain(left->cache, has_pages, same);
-	code_pages_put(same);
-	return ok;
-}
-
-static bool same_program(const struct left_program *a, const struct left_program *b)
+/* The one with the most in it, l->count: none. */
+static size_t best(const struct left_caches *l, const struct left_program *program, bool ticks)
 {
-	return a->start == b->start && a->dev == b->dev && a->ino == b->ino;
+	size_t found = l->count;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i].cache->ticks == ticks && same_program(&l->list[i].program, program) &&
+		    (found == l->count || alive(l->list[i].cache) > alive(l->list[found].cache)))
+			found = i;
+	return found;
 }
 
 struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program, bool ticks, struct address_space *s,
 				    struct trace_writer *w, pid_t tid)
 {
+	size_t i = best(l, program, ticks);
 	struct left_cache left;
-	size_t i = l->count;
 
-	while (i && (l->list[i - 1].cache->ticks != ticks || !same_program(&l->list[i - 1].program, program)))
-		i--;
-	if (!i)
+	if (i == l->count)
 		return NULL;
-	left = l->list[i - 1];
-	take_out(l, i - 1);
-	if (!forget_others(&left, s, w, tid)) {
+	left = l->list[i];
+	take_out(l, i);
+	if (drop_others(left.pages, s, w, tid)) {
+		code_cache_retain(left.cache, has_pages, left.pages);
+	} else {
 		code_cache_put(left.cache);
 		left.cache = NULL;
 	}

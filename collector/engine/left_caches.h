@@ -12,9 +12,11 @@
 #include "collector/address_space.h"
 #include "collector/engine/code_cache.h"
 
-/* A program by where it begins: whose next process may have its code there, too. */
+/* A program whose next process may have its code at the same addresses. */
 struct left_program {
-	uint64_t start, dev, ino; /* of the first mapping of a file; ino 0: the next process will have its code elsewhere */
+	uint64_t start, dev, ino; /* of the first mapping of a file; ino 0: it will have its code elsewhere */
+	uint64_t end; /* what lies behind it will be elsewhere */
+	uid_t user;
 };
 
 struct left_caches; /* opaque */
@@ -26,8 +28,11 @@ void left_caches_free(struct left_caches *l); /* of NULL: nothing */
 /* The program of a process whose mappings are those behind its execve. */
 struct left_program left_program_of(const struct address_space *s, pid_t pid);
 
-/* Takes over a cache that no space uses but the one that is about to go, and that no record refers to; and the copies of the pages that it
- * was made from. Older ones go for it. */
+/* What of the pages of a space's code may be the same in the next process, to be put. NULL without memory. */
+struct code_pages *left_pages_of(const struct left_program *program, const struct address_space *s);
+
+/* Takes over a cache that no space uses but the one that is about to go, and that no record refers to, and the pages. Older ones go for it:
+ * of the same program, where there are two. */
 void left_caches_put(struct left_caches *l, const struct left_program *program, struct code_cache *c, struct code_pages *pages);
 
 /* A cache, with one user and mapped by nobody, whose chains are made of code of this new space only (the trace has its pages then), and which

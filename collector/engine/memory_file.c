@@ -26,12 +26,13 @@ static long create(pid_t tid, uint64_t name)
 
 static long open_path(pid_t tid, uint64_t path)
 {
-	const uint64_t args[6] = {(uint64_t)AT_FDCWD, path, O_RDONLY | O_CLOEXEC};
+	const uint64_t args[6] = {(uint64_t)AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY};
 
 	return tracee_syscall(tid, SYS_openat, args);
 }
 
-/* The name stands in the task's code for that time, on the page of its next instruction and not on that. */
+/* Makes the call with a name that stands in the task's code for that time: on the page of its next instruction, and neither on that nor on the
+ * system call before it. */
 static long call_with(pid_t tid, const char *name, long (*call)(pid_t tid, uint64_t name))
 {
 	size_t n = strlen(name) + 1;
@@ -40,7 +41,7 @@ static long call_with(pid_t tid, const char *name, long (*call)(pid_t tid, uint6
 	uint64_t at;
 	long fd;
 
-	if (n > LENT || tracee_get_regs(tid, &regs))
+	if (n > LENT - 2 || tracee_get_regs(tid, &regs))
 		return -1;
 	at = regs.rip % PAGE < PAGE - 2 * LENT ? regs.rip + LENT : regs.rip - LENT;
 	if (tracee_read(tid, at, saved, n) != n || !tracee_write(tid, at, name, n))
@@ -88,16 +89,34 @@ static bool is_same_file(pid_t tid, long fd, int own)
 	return !stat(path, &there) && !fstat(own, &here) && there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
+/* Whether a path is the same file's for the task as for us: what another /proc has under it may be anything, with an open that waits. */
+static bool has_our_view(pid_t tid)
+{
+	static const char *const parts[] = {"ns/pid", "ns/mnt", "root"};
+	struct stat there, here;
+	char path[64], own[64];
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, parts[i]);
+		snprintf(own, sizeof own, "/proc/self/%s", parts[i]);
+		if (stat(path, &there) || stat(own, &here) || there.st_dev != here.st_dev || there.st_ino != here.st_ino)
+			return false;
+	}
+	return true;
+}
+
 long memory_file_open_there(pid_t tid, int own)
 {
 	char path[LENT];
 	long fd;
 
+	if (!has_our_view(tid))
+		return -1;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), own);
 	fd = call_with(tid, path, open_path);
 	if (fd < 0)
 		return -1;
-	if (is_same_file(tid, fd, own)) /* the same number may be another process's there */
+	if (is_same_file(tid, fd, own))
 		return fd;
 	memory_file_close_there(tid, fd);
 	return -1;

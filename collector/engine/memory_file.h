@@ -13,8 +13,8 @@
  * and nothing is open. */
 long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own);
 
-/* Opens one of the tracer's in such a task, to be read and executed. As above; -1 too where the task is not let at it (another mount or
- * process namespace, another user). */
+/* Opens one of the tracer's in such a task, to be read and executed, through /proc. As above; -1 too where the task has another /proc than the
+ * tracer (nothing is opened there then), or is not let at it. */
 long memory_file_open_there(pid_t tid, int own);
 
 void memory_file_close_there(pid_t tid, long fd);

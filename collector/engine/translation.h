@@ -18,6 +18,7 @@ enum {
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,
 	STOP_TESTS = 3,
+	SEEN_MOST = 4, /* segments looked at in search of a cycle */
 	JUMPS_KNOWN = CTX_SLOT_COUNT - 2, /* jumps behind a conditional that a chain follows without history: its last branch needs a slot, too */
 };
 
@@ -54,6 +55,8 @@ struct translation {
 	bool mutable;	   /* the code compares itself */
 	bool marked;	   /* it marks that it has run */
 	bool loops;	   /* its last branch closes a cycle that would leave no record: it writes one */
+	struct segment seen[SEEN_MOST]; /* where one was looked for, in vain: the chain rests on that code, too */
+	int seen_count;
 	uint32_t last_segment;
 	int check_at;	   /* the step before which the checkpoint stands, -1: none */
 	bool check_flags;  /* flags are free there */

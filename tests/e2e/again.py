@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # A code cache that a process leaves is the next one's, where that is the same program at the same addresses: each runs its own code all the same,
 # and its history can be read.
+import re
+
 from e2e import *
 import engine_compare
 
@@ -65,6 +67,31 @@ def jailed():
     one, work, two = recorded.out.decode().splitlines()
     equal(work, alone.out.decode().splitlines()[1], "what the one in the jail printed")
     check(one != "-" and two not in ("-", one), "memory files %s and, behind the jail, %s" % (one, two))
+
+
+@case("the recorder's number is another process's in the namespace of a process: nothing is opened there")
+def other_namespace():
+    need_root()
+    same_as_native([static(), "elsewhere", fresh_dir("pipe")], ("--backend", "engine"))
+
+
+@case("little room for data and a filter: the code is private, and nothing is stepped")
+def limited():
+    _, recorded = same_as_native([static(), "limited"], ("--backend", "engine"))
+    check("single-stepped" not in execute([BTREC, "dump", recorded.trace]).out.decode(), "it is stepped")
+
+
+def add_silent(what, mode, options):
+    @case("a cycle of jumps that was cut when it was first seen, %s%s" % (what, mode))
+    def run():
+        _, recorded = same_as_native([static(), what], ("--backend", "engine", *options))
+        at = [re.search(r"point=\d+\+(\d+)@", line) for line in engine_compare.dump_of(recorded.trace) if line.startswith("SIGNAL ") and " signo=14 " in line]
+        check(len(at) == 1 and int(at[0].group(1)) > 10000, "transfers at the alarm: %s" % [a and a.group(1) for a in at])
+
+
+for what_ in ("silent", "cut-here"):
+    for mode_ in ("", ", ticks only"):
+        add_silent(what_, mode_, MODES[mode_])
 
 
 @case("a program that is written over, or replaced, between two processes")

@@ -4,13 +4,32 @@
  *   forks N     the same; each forks, too, and both go on
  *   changed     processes that change code of theirs, in ways that leave the mappings as they were, and ones that do not
  *   region      prints which memory file the code of the recorder's lies in ("-" natively, or when it is private) of three processes
+ *   silent      two processes, of which the second comes to a cycle without conditionals that the first had cut; an alarm ends it
+ *   cut-here    the same in one process
+ *   limited     a process that may have little data (RLIMIT_DATA) and filters its system calls, behind one that may have what it likes
+ *   elsewhere DIR  a process in other namespaces, in which the recorder's number is another process's, whose descriptors must not be opened.
+ *               (root only)
  *   jailed DIR  region, but the second process has no /proc: it has DIR for its root. (root only)
  */
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +97,11 @@ static int work(int n, int rounds)
 }
 
 static const char *self;
+
+/* A cycle of two jumps, on a page each. */
+__asm__(".text\n.balign 4096\n.globl cycle_low\ncycle_low: jmp cycle_high\n.balign 4096\n.globl cycle_high\ncycle_high: nop\n jmp cycle_low\n.balign 4096\n");
+extern uint8_t cycle_low[], cycle_high[];
+static void (*volatile enter_cycle)(void) = (void (*)(void))(void *)cycle_high; /* not by a branch that is looked along */
 
 static pid_t run(const char *what, const char *argument)
 {
@@ -227,6 +251,116 @@ static int forked(int n)
 	return status != 0;
 }
 
+static void cut(uint8_t byte)
+{
+	protect(cycle_low, PROT_READ | PROT_WRITE);
+	cycle_low[0] = byte;
+	protect(cycle_low, PROT_READ | PROT_EXEC);
+}
+
+static sigjmp_buf out;
+
+static void on_alarm(int signo)
+{
+	(void)signo;
+	siglongjmp(out, 1);
+}
+
+static int go_round(void)
+{
+	const struct itimerval soon = {.it_value = {0, 100000}};
+
+	signal(SIGALRM, on_alarm);
+	if (!sigsetjmp(out, 1)) {
+		setitimer(ITIMER_REAL, &soon, NULL);
+		enter_cycle();
+	}
+	printf("out of it\n");
+	return 0;
+}
+
+static int cut_and_go_round(bool whole_again)
+{
+	uint8_t jump = cycle_low[0];
+
+	cut(0xc3);
+	enter_cycle();
+	cut(jump);
+	return whole_again ? go_round() : printf("%d\n", work(2, 3)) < 0;
+}
+
+static int limited(void)
+{
+	const struct rlimit little = {1 << 20, RLIM_INFINITY};
+	struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	const struct sock_fprog filter = {1, all};
+
+	if (setrlimit(RLIMIT_DATA, &little) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return 94;
+	execl(self, self, "work", "6", (char *)NULL);
+	return 93;
+}
+
+static pid_t tracer(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+	int pid = 0;
+
+	while (status && fgets(line, sizeof line, status))
+		if (sscanf(line, "TracerPid: %d", &pid) == 1)
+			break;
+	return pid;
+}
+
+/* The first process of a namespace; pid there is a process that has nothing but a pipe nobody writes to. */
+static int in_namespace(pid_t pid, const char *pipe)
+{
+	struct clone_args how = {.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1};
+	int ready[2], status = -1;
+	pid_t other;
+	char byte;
+
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("proc", "/proc", "proc", 0, NULL) || pipe2(ready, 0))
+		return 92;
+	other = pid ? (pid_t)syscall(SYS_clone3, &how, sizeof how) : fork();
+	if (!other) {
+		int fd = open(pipe, O_RDONLY | O_NONBLOCK);
+
+		for (int i = 3; i < 200; i++)
+			if (i != ready[1] && i != fd)
+				dup2(fd, i);
+		if (write(ready[1], "r", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	if (other < 0 || read(ready[0], &byte, 1) != 1)
+		return 91;
+	waitpid(run("work", "6"), &status, 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	return status;
+}
+
+static int elsewhere_in_number(const char *folder)
+{
+	pid_t pid = tracer(), first;
+	char pipe[512];
+	int status = -1;
+
+	snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+	waitpid(run("work", "6"), &status, 0);
+	if (status || mkfifo(pipe, 0600) || unshare(CLONE_NEWPID | CLONE_NEWNS))
+		return 90;
+	fflush(stdout);
+	first = fork();
+	if (!first)
+		_exit(in_namespace(pid, pipe) != 0);
+	waitpid(first, &status, 0);
+	unlink(pipe);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -245,6 +379,18 @@ int main(int argc, char **argv)
 		return runs(3, 1, "memory-file");
 	if (!strcmp(what, "jailed"))
 		return run("memory-file", ""), wait_for_one(), run("in", argv[2]), wait_for_one() || (run("memory-file", ""), wait_for_one());
+	if (!strcmp(what, "silent"))
+		return run("cut", ""), wait_for_one() || (run("round", ""), wait_for_one());
+	if (!strcmp(what, "cut") || !strcmp(what, "cut-here"))
+		return cut_and_go_round(what[3]);
+	if (!strcmp(what, "round"))
+		return go_round();
+	if (!strcmp(what, "limited"))
+		return run("work", "6"), wait_for_one() || (run("with-limits", ""), wait_for_one());
+	if (!strcmp(what, "with-limits"))
+		return limited();
+	if (!strcmp(what, "elsewhere"))
+		return elsewhere_in_number(argv[2]) != 0;
 	if (!strcmp(what, "in")) {
 		if (chroot(argv[2]) || chdir("/"))
 			return 98;
