@@ -35,7 +35,7 @@ struct chain {
 	uint32_t segment;
 	uint32_t place_first, place_count; /* in the cache's places; or: */
 	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
-	uint32_t span_first, span_count; /* application code it was made of */
+	uint32_t span_first, span_count; /* application code it was made of, or was looked at for it */
 	uint32_t exit_first;
 	uint64_t returns_to; /* behind the call that ends it, 0: none */
 	const struct place *kept_places; /* in its template, where that stays; NULL */
