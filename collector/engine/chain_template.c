@@ -12,7 +12,7 @@
  * the number begins: addresses are moved by whole pages, the others by less. */
 #define MOVE_ADDRESS 0x102233000u
 enum {
-	MOVE_CODE = 0x15b38, /* CODE_ALIGN times something */
+	MOVE_CODE = 0x15b40, /* CODE_ALIGN times something */
 	MOVE_SEGMENT = 0x1d,
 	PAGE = 4096,
 	RANGES = 12,	   /* stretches of application code a chain may be made from */

@@ -76,7 +76,7 @@ enum {
 
 	CODE_AT = DATA_SIZE,
 	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
-	CODE_ALIGN = 8,
+	CODE_ALIGN = 64, /* a cache line: what a loop costs depends on where its branches lie in some, and is not to depend on what was translated before it */
 	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 
