@@ -185,7 +185,9 @@ def run(command, folder, content, before, environment):
 def outside(btrec, trace):
     said = subprocess.run([btrec, "info", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode(errors="replace")
     found = re.search(r"^stepped +(\d+) instructions outside the code cache(?:, less than ([\d.]+) % of all)?", said, re.M)
-    return (found.group(1), float(found.group(2) or 0)) if found else ("-", 0)
+    if not found:
+        return "-", 0
+    return found.group(1), float(found.group(2)) if found.group(2) else 100 if int(found.group(1)) else 0
 
 
 def compared(native, recorded):
