@@ -135,16 +135,14 @@ static bool refuses_watching(pid_t tid)
 
 struct engine_shared *engine_shared_of(struct backend *b)
 {
-	struct engine_shared *shared = b->shared;
+	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
-	if (shared)
-		return shared;
-	shared = calloc(1, sizeof *shared);
-	if (!shared)
-		return NULL;
-	shared->hints = hints_new(b->cache, b->ticks, b->cache ? template_stamp(&b->processor) : 0);
-	shared->left = left_caches_new();
-	return b->shared = shared;
+	if (shared && !b->shared) {
+		shared->hints = hints_new(b->cache, b->ticks, b->cache ? template_stamp(&b->processor) : 0);
+		shared->left = left_caches_new();
+	}
+	b->shared = shared;
+	return shared;
 }
 
 void engine_shared_free(struct engine_shared *shared)
