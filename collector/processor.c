@@ -5,44 +5,79 @@
 #include <string.h>
 
 /* Each is asked for once, and nothing of the compiler's that asks for all of them when a program starts: under a hypervisor CPUID traps,
- * and takes as long as tens of system calls (Intel SDM volume 3, "Instructions That Cause VM Exits Unconditionally"). */
+ * and takes as long as tens of system calls (Intel SDM volume 3, "Instructions That Cause VM Exits Unconditionally"). glibc asks for some
+ * thirty, for most of them again and again, in each program. */
 enum {
 	LEAF_VENDOR = 0,
 	LEAF_FAMILY = 1,
+	LEAF_DESCRIPTORS = 2,
+	LEAF_CACHES = 4,
 	LEAF_FEATURES = 7,
+	LEAF_STATES = 0xd,
+	LEAF_TRACE = 0x14,
+	LEAF_KEY_LOCKER = 0x19,
 	FAMILY_ZEN3 = 0x19,
 	XCR0_AVX512 = 0xe6, /* the states that a system must have enabled: XMM, YMM, opmask, both parts of ZMM (volume 1, 15.2) */
+	CACHES_MOST = 8,
+	CACHE_TYPE = 0x1f, /* in eax; 0: no more caches */
+	STATES_MOST = 10,
+	HYBRID = 1 << 15, /* of leaf 7, edx: cores of more than one kind (volume 2, CPUID) */
 };
 #define LEAF_EXTENDED 0x80000000u
 #define LEAF_EXTENDED_FEATURES 0x80000001u
+#define LEAF_AMD_LEVEL1 0x80000005u
+#define LEAF_AMD_CACHES 0x80000006u
+#define LEAF_POWER 0x80000007u
+#define LEAF_SIZES 0x80000008u
+#define LEAF_AMD_PROPERTIES 0x8000001du
+#define LEAF_AMD_TOPOLOGY 0x80000026u
+#define AMD_DIFFERENT 0xc0000000u /* of that one, eax: asymmetric, or cores of more than one kind (AMD64 APM volume 3, E.4.24) */
+#define ANY_SUBLEAF UINT32_MAX
 
-struct leaf {
-	unsigned eax, ebx, ecx, edx;
-};
+enum vendor { VENDOR_OTHER, VENDOR_INTEL, VENDOR_AMD };
 
-static struct leaf ask(unsigned number)
+static struct processor_leaf ask(uint32_t leaf, uint32_t subleaf)
 {
-	struct leaf l;
+	struct processor_leaf l = {.leaf = leaf};
 
-	__cpuid_count(number, 0, l.eax, l.ebx, l.ecx, l.edx);
+	if (subleaf != ANY_SUBLEAF) {
+		l.subleaf = subleaf;
+		l.subleaf_mask = UINT32_MAX;
+	}
+	__cpuid_count(leaf, l.subleaf, l.eax, l.ebx, l.ecx, l.edx);
 	return l;
+}
+
+/* Keeps it, where there is room. */
+static struct processor_leaf keep(struct processor *p, struct processor_leaf l)
+{
+	if (p->leaf_count < PROCESSOR_LEAVES)
+		p->leaves[p->leaf_count++] = l;
+	return l;
+}
+
+static struct processor_leaf learn(struct processor *p, uint32_t leaf, uint32_t subleaf) { return keep(p, ask(leaf, subleaf)); }
+
+static enum vendor vendor_of(const struct processor_leaf *l)
+{
+	char name[12];
+
+	memcpy(name, &l->ebx, 4);
+	memcpy(name + 4, &l->edx, 4);
+	memcpy(name + 8, &l->ecx, 4);
+	if (!memcmp(name, "GenuineIntel", sizeof name))
+		return VENDOR_INTEL;
+	return memcmp(name, "AuthenticAMD", sizeof name) ? VENDOR_OTHER : VENDOR_AMD;
 }
 
 /* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3 (Software Optimization Guide for AMD
  * Family 17h Processors; the Guide for Family 19h has it at three cycles). */
-static bool has_fast_pext(const struct leaf *vendor, const struct leaf *family)
+static bool has_fast_pext(enum vendor vendor, const struct processor_leaf *family)
 {
-	char name[12];
-
-	memcpy(name, &vendor->ebx, 4);
-	memcpy(name + 4, &vendor->edx, 4);
-	memcpy(name + 8, &vendor->ecx, 4);
-	if (!memcmp(name, "GenuineIntel", sizeof name))
-		return true;
-	return !memcmp(name, "AuthenticAMD", sizeof name) && (family->eax >> 8 & 15) + (family->eax >> 20 & 255) >= FAMILY_ZEN3;
+	return vendor == VENDOR_INTEL || (vendor == VENDOR_AMD && (family->eax >> 8 & 15) + (family->eax >> 20 & 255) >= FAMILY_ZEN3);
 }
 
-static bool has_avx512_states(const struct leaf *family)
+static bool has_avx512_states(const struct processor_leaf *family)
 {
 	unsigned low, high;
 
@@ -52,18 +87,74 @@ static bool has_avx512_states(const struct leaf *family)
 	return (low & XCR0_AVX512) == XCR0_AVX512;
 }
 
+/* The caches, down to the one that is none. */
+static void learn_caches(struct processor *p, uint32_t leaf)
+{
+	for (uint32_t i = 0; i < CACHES_MOST && learn(p, leaf, i).eax & CACHE_TYPE; i++)
+		;
+}
+
+/* Where XSAVE keeps what: of the states of which there is one. */
+static void learn_states(struct processor *p)
+{
+	uint32_t states = learn(p, LEAF_STATES, 0).eax;
+
+	states |= learn(p, LEAF_STATES, 1).ecx;
+	for (uint32_t i = 2; i < STATES_MOST; i++)
+		if (states >> i & 1)
+			learn(p, LEAF_STATES, i);
+}
+
+/* What programs ask for when they start, but for the leaves that number processors (1, 0xb, 0x1f, 0x8000001e): those differ. */
+static void learn_others(struct processor *p, enum vendor vendor, uint32_t last, uint32_t last_extended)
+{
+	if (last >= LEAF_STATES)
+		learn_states(p);
+	if (last >= LEAF_TRACE)
+		learn(p, LEAF_TRACE, 0);
+	if (last >= LEAF_KEY_LOCKER)
+		learn(p, LEAF_KEY_LOCKER, 0);
+	if (last_extended >= LEAF_POWER)
+		learn(p, LEAF_POWER, ANY_SUBLEAF);
+	if (last_extended >= LEAF_SIZES)
+		learn(p, LEAF_SIZES, ANY_SUBLEAF);
+	if (vendor == VENDOR_INTEL && last >= LEAF_CACHES) {
+		learn(p, LEAF_DESCRIPTORS, ANY_SUBLEAF);
+		learn_caches(p, LEAF_CACHES);
+	} else if (vendor == VENDOR_AMD && last_extended >= LEAF_AMD_CACHES) {
+		learn(p, LEAF_AMD_LEVEL1, ANY_SUBLEAF);
+		learn(p, LEAF_AMD_CACHES, ANY_SUBLEAF);
+		if (last_extended >= LEAF_AMD_PROPERTIES)
+			learn_caches(p, LEAF_AMD_PROPERTIES);
+	}
+}
+
+/* Whether its cores are of one kind, as far as can be known. */
+static bool is_uniform(enum vendor vendor, const struct processor_leaf *features, uint32_t last_extended)
+{
+	if (vendor == VENDOR_INTEL)
+		return !(features->edx & HYBRID);
+	return vendor == VENDOR_AMD && (last_extended < LEAF_AMD_TOPOLOGY || !(ask(LEAF_AMD_TOPOLOGY, 0).eax & AMD_DIFFERENT));
+}
+
 struct processor processor_probe(void)
 {
-	struct leaf vendor = ask(LEAF_VENDOR), family = ask(LEAF_FAMILY), features = {0}, extended = {0};
-	struct processor p;
+	struct processor p = {0};
+	struct processor_leaf first = learn(&p, LEAF_VENDOR, ANY_SUBLEAF), family = ask(LEAF_FAMILY, 0), features = {0}, extended = {0};
+	uint32_t last_extended = learn(&p, LEAF_EXTENDED, ANY_SUBLEAF).eax;
+	enum vendor vendor = vendor_of(&first);
 
-	if (vendor.eax >= LEAF_FEATURES)
-		features = ask(LEAF_FEATURES);
-	if (ask(LEAF_EXTENDED).eax >= LEAF_EXTENDED_FEATURES)
-		extended = ask(LEAF_EXTENDED_FEATURES);
+	if (first.eax >= LEAF_FEATURES && (features = learn(&p, LEAF_FEATURES, 0)).eax)
+		learn(&p, LEAF_FEATURES, 1);
+	if (last_extended >= LEAF_EXTENDED_FEATURES)
+		extended = learn(&p, LEAF_EXTENDED_FEATURES, ANY_SUBLEAF);
 	p.rorx = features.ebx & bit_BMI2;
-	p.fast_pext = p.rorx && has_fast_pext(&vendor, &family);
+	p.fast_pext = p.rorx && has_fast_pext(vendor, &family);
 	p.lzcnt = extended.ecx & bit_LZCNT; /* of Intel's, too */
 	p.vector_lzcnt = features.ebx & bit_AVX512F && features.ebx & bit_AVX512CD && has_avx512_states(&family);
+	if (is_uniform(vendor, &features, last_extended))
+		learn_others(&p, vendor, first.eax, last_extended);
+	else
+		p.leaf_count = 0;
 	return p;
 }

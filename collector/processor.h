@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processor this runs on is good at. */
+/* What the processor this runs on is good at, and what CPUID says of it. */
 #ifndef BT_PROCESSOR_H
 #define BT_PROCESSOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+enum { PROCESSOR_LEAVES = 40 };
+
+/* What CPUID gives for this eax and, as far as its bits are in the mask, this ecx. */
+struct processor_leaf {
+	uint32_t leaf, subleaf, subleaf_mask;
+	uint32_t eax, ebx, ecx, edx;
+};
 
 struct processor {
 	bool fast_pext; /* PEXT (BMI2), in hardware */
 	bool rorx;	/* RORX (BMI2) */
 	bool lzcnt;
 	bool vector_lzcnt; /* VPLZCNTQ (AVX-512), and the system lets it be used */
+	/* Leaves that are the same on all processors of this machine for as long as it runs, of those that programs ask for when they start.
+	 * None where its processors differ, or may. */
+	uint32_t leaf_count;
+	struct processor_leaf leaves[PROCESSOR_LEAVES];
 };
 
+/* Asks the processor it runs on. */
 struct processor processor_probe(void);
 
 #endif

@@ -10,6 +10,9 @@
 #include "collector/engine/engine_private.h"
 #include "collector/tracee.h"
 
+#ifndef ARCH_SET_CPUID
+#define ARCH_SET_CPUID 0x1012 /* asm/prctl.h since Linux 4.12 */
+#endif
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
@@ -81,6 +84,8 @@ static bool installs_filter(const struct tracee_syscall *c)
 	return !c->compat && (c->nr == SYS_seccomp || (c->nr == SYS_prctl && (c->args[0] == PR_SET_SECCOMP || c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
 }
 
+static bool sets_cpuid(const struct tracee_syscall *c) { return c->nr == SYS_arch_prctl && c->args[0] == ARCH_SET_CPUID; }
+
 void calls_entered(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -92,6 +97,7 @@ void calls_entered(struct task *task)
 	filtered = es->filtered;
 	shared = es->descriptors.shared;
 	es->filtered |= installs_filter(&task->call) || task->call.compat;
+	es->cpuid_traps |= sets_cpuid(&task->call);
 	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->unit->tasks);
 	if (es->parallel && (filtered != es->filtered || shared != es->descriptors.shared)) /* others have been granted more */
 		es->gather = true;

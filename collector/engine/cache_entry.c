@@ -377,6 +377,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (rc || hide_signals(task, straight))
 		return step_first(b, task, es && es->gather);
 	ctx.calls = calls_grant(task, es);
+	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
 	if (et->ticks)
 		prepare_ticks(&ctx);

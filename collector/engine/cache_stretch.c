@@ -160,6 +160,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	const struct place *p = code_cache_place(c, at, &chain), *back;
 	uint64_t leads;
 	bool entry = !p && (chain || at >= GLUE_SIZE), searching = !p && !chain && at < c->checkpoint, arriving = searching || entry;
+	bool at_cpuid = !p && !chain && at >= c->cpuid && at < c->own_call;
 
 	if (!x) /* a checkpoint on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - 1 - region_address(CODE_AT)));
@@ -176,16 +177,18 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rip = is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
 		s->regs.rip = x->target;
-	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called))) /* at a system call, or behind it */
+	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called))) /* at a system call, behind it, or at CPUID */
 		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
 	else /* nobody knows */
 		s->regs.rip = begin;
 	if (arriving)
 		s->regs.rcx = s->ctx.rcx;
-	if (!p && !chain && ((at > c->miss && at < c->checkpoint) || (at >= c->call && at < c->called)))
+	if (!p && !chain && ((at > c->miss && at < c->checkpoint) || (at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rax = s->ctx.rax;
-	if (!p && at >= c->call && at < c->called)
+	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rcx = s->ctx.rcx;
+	if (at_cpuid)
+		s->regs.rdx = s->ctx.rdx;
 }
 
 void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s)

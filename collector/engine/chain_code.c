@@ -117,8 +117,32 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 	emit_load(&t->out, base, CTX_SPILL);
 }
 
+static bool is_cpuid(const struct x86_insn *in) { return in->map == X86_MAP_0F && in->opcode == 0xa2; }
+
+/* CPUID: the glue may know what it gives. */
+static void emit_cpuid(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	chain_place(t, s, 0, 0);
+	emit_store(e, X86_RDX, CTX_RDX);
+	chain_place(t, s, PLACE_BETWEEN, 0);
+	EMIT(e, 0x48, 0x8d, 0x15); /* lea rdx, [rip+back] */
+	emit_u32(e, 9 + 5);
+	emit_store(e, X86_RDX, CTX_BACK);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->cpuid);
+	chain_place(t, s, 0, 0);
+	EMIT(e, 0x0f, 0xa2); /* what prefixes it has mean nothing */
+	t->at_pc = behind(s);
+	chain_place(t, NULL, 0, 0);
+}
+
 void chain_emit_plain(struct translation *t, const struct step *s)
 {
+	if (is_cpuid(&s->insn)) {
+		emit_cpuid(t, s);
+		return;
+	}
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s, 0);
 	chain_place(t, s, 0, 0);

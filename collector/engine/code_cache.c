@@ -88,7 +88,7 @@ struct code_cache *code_cache_new(const struct processor *processor)
 	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) || !cache_region_reserve(c, GLUE_SIZE))
 		goto fail;
 	forget_all(c);
-	glue_emit(c);
+	glue_emit(c, processor);
 	if (!tables_init(&c->tables, region_address(CODE_AT + c->miss), region_address(CODE_AT + c->miss_trap)))
 		goto fail;
 	set_mask(c);

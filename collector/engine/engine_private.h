@@ -32,6 +32,7 @@ struct context {
 	uint64_t r10;
 	uint64_t calling;
 	uint64_t table;
+	uint64_t cpuid;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -97,6 +98,7 @@ struct engine_space {
 	uint8_t attempts; /* to make it, in vain */
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */
+	bool cpuid_traps; /* the program may have asked for that: CPUID is left to the processor */
 	struct descriptors descriptors;
 	pid_t adopted; /* a task that ran here unseen (--from); 0: everything has been seen */
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/glue.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 
@@ -16,6 +17,7 @@ enum {
 	CC_AE = 3,
 	CC_E = 4,
 	CC_NE = 5,
+	CPUID_BYTES = 2,
 	CALL_BRANCHES = 64,
 };
 
@@ -147,6 +149,11 @@ static void land_all(struct emitter *e, const struct forward *f)
 		emit_patch(e, f->sites[i], e->base + e->len);
 }
 
+/* Where the glue says where its table of leaves begins and ends. */
+struct cpuid_sites {
+	size_t begin, end;
+};
+
 /* Where a call goes on that has been found to be possible, or not. */
 struct call_ways {
 	struct forward yes, copy, wait, no;
@@ -271,7 +278,7 @@ static void emit_note(struct emitter *e)
 	emit_u32(e, CALL_NOTES_END + NOTE_BITS);
 }
 
-/* Back to a system call whose application's rcx is in the context, its rax and flags too. */
+/* Back to a system call, or CPUID, whose application's rcx is in the context, its rax and flags too. */
 static void emit_back_to_call(struct emitter *e)
 {
 	restore_flags(e);
@@ -391,8 +398,76 @@ static void emit_called(struct code_cache *c, struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
-void glue_emit(struct code_cache *c)
+/* An operation of a 32-bit register with what is at gs:[rdx+at]. */
+static void emit_with_row(struct emitter *e, uint8_t opcode, unsigned reg, size_t at)
 {
+	EMIT(e, 0x65, opcode, (uint8_t)(0x82 | reg << 3));
+	emit_u32(e, (uint32_t)at);
+}
+
+/* Before CPUID: the application's rdx is in the context, CTX_BACK leads to the instruction. Where what it gives is in the table, which is
+ * written to the glue's end, it is passed over; else all is as it was. */
+static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sites *table)
+{
+	enum { MOV = 0x8b, AND = 0x23, CMP = 0x3b };
+	size_t again, back, other, found;
+	struct forward unknown = {.count = 0};
+
+	c->cpuid = (uint32_t)e->len;
+	emit_store(e, X86_RAX, CTX_RAX);
+	emit_store(e, X86_RCX, CTX_RCX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_is_zero(e, CTX_CPUID);
+	jump_if(e, &unknown, CC_E);
+	emit_u8(e, 0xba); /* mov edx, table */
+	table->begin = e->len;
+	emit_u32(e, 0);
+	again = e->len;
+	EMIT(e, 0x81, 0xfa); /* cmp edx, its end */
+	table->end = e->len;
+	emit_u32(e, 0);
+	jump_if(e, &unknown, CC_AE);
+	emit_with_row(e, CMP, X86_RAX, offsetof(struct processor_leaf, leaf));
+	other = emit_jcc(e, CC_NE);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[rcx] */
+	emit_u32(e, CTX_RCX);
+	emit_with_row(e, AND, X86_RCX, offsetof(struct processor_leaf, subleaf_mask));
+	emit_with_row(e, CMP, X86_RCX, offsetof(struct processor_leaf, subleaf));
+	found = short_jump(e, JE);
+	emit_patch(e, other, e->base + e->len);
+	EMIT(e, 0x83, 0xc2, sizeof(struct processor_leaf)); /* add edx, row */
+	back = short_jump(e, JMP8);
+	e->bytes[back - 1] = (uint8_t)(again - back);
+	land(e, found);
+	emit_load(e, X86_RCX, CTX_BACK);
+	EMIT(e, 0x48, 0x8d, 0x49, CPUID_BYTES); /* lea rcx, [rcx+cpuid]: over it */
+	emit_store(e, X86_RCX, CTX_ENTRY);
+	restore_flags(e);
+	emit_with_row(e, MOV, X86_RAX, offsetof(struct processor_leaf, eax));
+	emit_with_row(e, MOV, X86_RBX, offsetof(struct processor_leaf, ebx));
+	emit_with_row(e, MOV, X86_RCX, offsetof(struct processor_leaf, ecx));
+	emit_with_row(e, MOV, X86_RDX, offsetof(struct processor_leaf, edx));
+	jump_through(e, CTX_ENTRY);
+	land_all(e, &unknown);
+	emit_load(e, X86_RDX, CTX_RDX);
+	emit_back_to_call(e);
+}
+
+static void emit_leaves(struct emitter *e, const struct processor *p, const struct cpuid_sites *table)
+{
+	uint32_t begin = CODE_AT + (uint32_t)e->len, end = begin + p->leaf_count * (uint32_t)sizeof *p->leaves;
+
+	emit_bytes(e, p->leaves, p->leaf_count * sizeof *p->leaves);
+	memcpy(e->bytes + table->begin, &begin, sizeof begin);
+	memcpy(e->bytes + table->end, &end, sizeof end);
+}
+
+void glue_emit(struct code_cache *c, const struct processor *processor)
+{
+	struct cpuid_sites table;
+
 	struct emitter e = {.bytes = c->code, .room = GLUE_SIZE, .base = region_address(CODE_AT)};
 
 	memset(c->code, 0xcc, GLUE_SIZE);
@@ -401,8 +476,11 @@ void glue_emit(struct code_cache *c)
 	emit_checkpoint(c, &e);
 	emit_call(c, &e);
 	emit_called(c, &e);
+	emit_cpuid(c, &e, &table);
 	c->own_call = (uint32_t)e.len;
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;
 	emit_bytes(&e, "btrec", sizeof "btrec");
+	emit_leaves(&e, processor, &table); /* the last: how long it is changes no place that kept chains know */
+	assert(!e.overflow);
 }

@@ -6,6 +6,6 @@
 #include "collector/engine/code_cache.h"
 
 /* Writes the glue to the beginning of the cache's code and notes where its parts are. */
-void glue_emit(struct code_cache *c);
+void glue_emit(struct code_cache *c, const struct processor *processor);
 
 #endif

@@ -27,7 +27,7 @@ enum {
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
 	CTX_COPY = CTX_ENTRY, /* of a system call: what the table is to say of the descriptor that it gives */
-	CTX_RDX = 0x60,
+	CTX_RDX = 0x60,	   /* the application's before CPUID */
 	CTX_CALLS = 0x68,  /* enum calls_need: what is granted to system calls in the cache (calls.h) */
 	CTX_CALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */
 	/* Where no history is kept (chain_ticks.c). */
@@ -37,7 +37,8 @@ enum {
 	CTX_R10 = 0xc0,	  /* the application's while an indirect branch's target is compared with its guess */
 	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
 	CTX_TABLE = 0xd0, /* where the table of descriptors begins: it is one of the address space, in the first data area */
-	CTX_SIZE = 0xd8,
+	CTX_CPUID = 0xd8, /* nonzero: what the glue knows of the processor's CPUID may be given for it */
+	CTX_SIZE = 0xe0,
 
 	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h; in the first data area), system
 	 * calls made in the cache, the records, which chains have run (cache_learn.c). */

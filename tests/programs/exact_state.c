@@ -9,6 +9,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -54,8 +56,8 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 	/* The kernel leaves in them what the last trap was where it is none itself: for a recorded program, one of the recorder's. */
 	if (signo != SIGSYS && (uint64_t)r[REG_RIP] < 1ull << 47)
 		printf(" trap %lld error %llx", r[REG_TRAPNO], (unsigned long long)r[REG_ERR]);
-	printf(" rax %llx rcx %llx r11 %llx r15 %llx", (unsigned long long)r[REG_RAX], (unsigned long long)r[REG_RCX], (unsigned long long)r[REG_R11],
-	       (unsigned long long)r[REG_R15]);
+	printf(" rax %llx rcx %llx rdx %llx r11 %llx r15 %llx", (unsigned long long)r[REG_RAX], (unsigned long long)r[REG_RCX],
+	       (unsigned long long)r[REG_RDX], (unsigned long long)r[REG_R11], (unsigned long long)r[REG_R15]);
 	if (before_rsp - (uint64_t)r[REG_RSP] - 1 < 64)
 		printf(" pushed %s", place(*(uint64_t *)r[REG_RSP]));
 	putchar('\n');
@@ -74,7 +76,7 @@ static void catch_faults(void)
 /* The instructions run with known registers and flags. */
 #define FAULT(text) do { \
 	if (!sigsetjmp(back, 1)) \
-		__asm__ volatile("movq %%rsp, %0\n\tmovl $1, %%eax\n\tmovl $2, %%ecx\n\tmovabsq $0x1111111111111111, %%r11\n\tmovl $15, %%r15d\n\tcmpl $2, %%eax\n\t" text \
+		__asm__ volatile("movq %%rsp, %0\n\tmovl $1, %%eax\n\tmovl $2, %%ecx\n\tmovl $3, %%edx\n\tmovabsq $0x1111111111111111, %%r11\n\tmovl $15, %%r15d\n\tcmpl $2, %%eax\n\t" text \
 				 : "=m"(before_rsp)::"rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc"); \
 	else \
 		break; \
@@ -212,6 +214,66 @@ static void fs_base(void)
 	printf("%d %d\n", self == base, other == self);
 }
 
+/* CPUID with full registers and flags of all kinds: what it gives, and what it leaves alone. */
+static void ask_processor(uint32_t leaf, uint32_t subleaf)
+{
+	uint64_t a = leaf | 0xabcdull << 32, b = ~0ull, c = subleaf | 0x1234ull << 32, d = ~0ull, set, flags;
+
+	for (unsigned i = 0; i < 2; i++) {
+		set = i ? 0x8d5 : 0; /* OF SF ZF AF PF CF */
+		a = leaf | 0xabcdull << 32;
+		c = subleaf | 0x1234ull << 32;
+		__asm__ volatile("pushq %[set]; popfq; cpuid; pushfq; popq %[flags]"
+				 : "+a"(a), "=&b"(b), "+c"(c), "=&d"(d), [flags] "=&r"(flags) : [set] "r"(set) : "cc", "memory");
+		printf("%x.%x: %llx %llx %llx %llx%s\n", leaf, subleaf, (unsigned long long)a, (unsigned long long)b, (unsigned long long)c,
+		       (unsigned long long)d, (flags & 0x8d5) == set ? "" : ", other flags");
+	}
+}
+
+static void cpuid(void)
+{
+	static const uint32_t subleaves[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 63, 0x80000000, 0xffffffff};
+	static const uint32_t first[] = {0, 0x80000000};
+	cpu_set_t may, one;
+	int cpu = 0;
+
+	/* Some leaves number the processor. */
+	sched_getaffinity(0, sizeof may, &may);
+	while (!CPU_ISSET(cpu, &may))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof one, &one);
+	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+		for (uint32_t leaf = first[i]; leaf <= __get_cpuid_max(first[i], NULL); leaf++)
+			for (size_t k = 0; k < sizeof subleaves / sizeof subleaves[0]; k++)
+				ask_processor(leaf, subleaves[k]);
+}
+
+/* Behind arch_prctl(ARCH_SET_CPUID) it traps, in a child, too. */
+static void cpuid_trap(void)
+{
+	int status = 0;
+
+	FAULT("xorl %%eax, %%eax; cpuid");
+	if (syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0)) {
+		puts("this processor's does not trap");
+		return;
+	}
+	FAULT("xorl %%eax, %%eax; cpuid");
+	FAULT("movl $4, %%eax; stc; cpuid");
+	fflush(stdout);
+	if (!fork()) {
+		FAULT("movl $7, %%eax; cpuid");
+		fflush(stdout);
+		_exit(3);
+	}
+	wait(&status);
+	printf("%x\n", (unsigned)status);
+	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 1);
+	FAULT("xorl %%eax, %%eax; cpuid");
+}
+
 static ucontext_t contexts[3];
 static int trail[16], trails;
 
@@ -326,6 +388,7 @@ static const struct {
 	{"wild-jump", wild_jump}, {"wild-return", wild_return}, {"null-jump", null_jump}, {"bad-load", bad_load}, {"bad-store", bad_store},
 	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"contexts", swap_contexts},
 	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
+	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap},
 };
 
 int main(int argc, char **argv)

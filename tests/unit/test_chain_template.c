@@ -24,7 +24,7 @@ struct wanted {
 	bool indirect;
 };
 
-static const struct processor processor = {.fast_pext = true, .lzcnt = true};
+static const struct processor processor = {.fast_pext = true, .lzcnt = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the glue must have room */
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
