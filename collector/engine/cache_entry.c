@@ -391,6 +391,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	regs.gs_base = area_address(et->runs_in);
 	regs.rip = region_address(CODE_AT + es->cache->chains[chain].body);
 	regs.orig_rax = UINT64_MAX;
+	/* One that is gone may be stopped where it left the cache, while what it had there has just been written over: it is in no stretch. */
+	if (tracee_set_regs(task->tid, &regs))
+		return -BT_E_GONE;
 	et->begin = task->regs.rip;
 	if (et->ticks)
 		task_epoch(task);
@@ -398,7 +401,5 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		branch_log_begin(task->log, es->cache->segments, task->regs.rip, task->process->space->number, task->process->space->epoch);
 	et->in_cache = true;
 	et->stop_wanted = false;
-	if (tracee_set_regs(task->tid, &regs))
-		return -BT_E_GONE;
 	return engine_run(b, task);
 }

@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import subprocess
+import time
 
 from e2e import *
 import engine_compare
@@ -141,6 +142,38 @@ def endless():
     program = build("endless_code.c")
     less, more = (recorders_peak([program, str(rounds)], ["--backend", BACKEND, "--history", "1000"]) for rounds in (100, 300))
     check(more - less < 20000, "%d kB for a hundred rounds, %d for three hundred" % (less, more))
+
+
+def children_of(pid):
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+            return [int(child) for child in file.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def program_of(process, name):
+    """The recorder's child, once that has become the program; 0: not yet."""
+    for pid in [pid for recorder in children_of(process.pid) for pid in children_of(recorder)]:
+        with open("/proc/%d/comm" % pid) as file:
+            if file.read().strip() == name:
+                return pid
+    return 0
+
+
+@case("killed while code is made without end: the history holds")
+def killed():
+    """Mostly it stands where it left the cache then, or is on its way in."""
+    program = build("endless_code.c")
+    for i in range(60):
+        trace = fresh("trace")
+        process = start([BTREC, "run", "--backend", BACKEND, "--history", "20000", "-o", trace, "--", program, "1000000"], cwd=TMP)
+        pid = wait_until(lambda: program_of(process, os.path.basename(program)), "the program did not begin")
+        time.sleep(i % 20 * 0.002)
+        os.kill(pid, signal.SIGKILL)
+        equal(process.wait(20), -signal.SIGKILL, "end")
+        shown = text(trace, "-n", "5")
+        check("has written over" not in shown and "may not be exact" not in shown and "Inconsistent" not in shown, shown[-1500:])
 
 
 main()
