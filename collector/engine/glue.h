@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The common parts of the cache's code: the search behind an indirect branch, and a checkpoint's record. */
+/* The common parts of the cache's code: the search behind an indirect branch, a checkpoint's record, whether a system call is made in the
+ * cache, and what CPUID gives. */
 #ifndef BT_GLUE_H
 #define BT_GLUE_H
 
