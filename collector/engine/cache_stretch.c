@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "collector/engine/branch_walk.h"
+#include "collector/engine/emit.h"
 #include "collector/engine/engine_private.h"
 #include "collector/engine/x86.h"
 #include "collector/tracee.h"
@@ -14,6 +15,9 @@ enum {
 	STEP_ON = 4096, /* steps to the next place at which the application's state is known; far more than any sequence has */
 	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
 };
+#define USER_END (1ull << 47)
+#define FLAGS_OF 0x800ull
+#define FLAGS_OF_AH 0xd5ull /* SF ZF AF PF CF: those that LAHF gives */
 
 static bool in_code(uint64_t rip)
 {
@@ -140,6 +144,88 @@ static bool is_canonical(uint64_t addr)
 	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
 }
 
+/* Before such an int3 has run. */
+static bool state_before_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	s->regs.rip++;
+	if (state_at_trap(task, es, s))
+		return true;
+	s->regs.rip--;
+	return false;
+}
+
+/* Whether what an emitter has made stands there, from its byte `skip` on. */
+static bool stands_at(const struct code_cache *c, uint64_t rip, const struct emitter *e, size_t skip)
+{
+	uint64_t at = rip - region_address(CODE_AT);
+
+	return at + e->len - skip <= c->code_len && !memcmp(c->code + at, e->bytes + skip, e->len - skip);
+}
+
+/* Behind a conditional, whose bit is still to come: that is brought in. */
+static bool state_before_bit(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	uint64_t rip = s->regs.rip, r11 = s->regs.r11;
+	const uint64_t brings[3] = {0, 1, r11 >> 63};
+	struct emitter ways[3];
+	uint8_t bytes[3][8];
+
+	if (es->cache->ticks)
+		return false;
+	for (int i = 0; i < 3; i++)
+		ways[i] = (struct emitter){.bytes = bytes[i], .room = sizeof bytes[i]};
+	emit_bit_not_taken(&ways[0]);
+	emit_bit_taken(&ways[1], false);
+	emit_bit_taken(&ways[2], true);
+	for (int i = 0; i < 3; i++)
+		if (stands_at(es->cache, rip, &ways[i], 0)) {
+			s->regs.r11 = r11 << 1 | brings[i];
+			s->regs.rip += ways[i].len;
+			if (state_at_place(task, es, s))
+				return true;
+		}
+	s->regs.rip = rip;
+	s->regs.r11 = r11;
+	return false;
+}
+
+/* Whether it is about to go to where r11 says, from p. */
+static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struct place *p)
+{
+	uint8_t bytes[DISPATCH_BYTES];
+	struct emitter e = {.bytes = bytes, .room = sizeof bytes};
+
+	emit_dispatch(&e);
+	return p->state & PLACE_NOTED && (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
+}
+
+/* Of a task that died between an indirect branch's record and the code that it leads to: before its jump, in the search, or in an indirect
+ * entry. It is as at a miss: there may be no code there yet. False where it was elsewhere. */
+static bool state_arriving(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	const struct code_cache *c = es->cache;
+	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
+	struct branch_log_record made;
+	const struct chain *chain;
+	const struct place *p = code_cache_place(c, at, &chain);
+	bool searching = !chain && at < c->checkpoint, entering = !p && (chain || at >= GLUE_SIZE);
+
+	if (c->ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
+	    !branch_log_is_indirect(&made) || made.to >= USER_END)
+		return false;
+	/* An entry may be one that sends it on to the search; before that it has r11. */
+	if (made.to != s->regs.r11 && !(entering && (chain ? made.to == chain->pc : s->regs.r11 == BITS_EMPTY)))
+		return false;
+	if (searching && at > c->miss)
+		s->regs.rax = s->ctx.rax;
+	if (searching && at >= c->miss_kept)
+		s->regs.eflags = (s->regs.eflags & ~(FLAGS_OF | FLAGS_OF_AH)) | (s->ctx.flags >> 8 & FLAGS_OF_AH) | (s->ctx.flags & 1 ? FLAGS_OF : 0);
+	s->regs.r11 = made.to;
+	state_at_miss(task, es, s);
+	s->regs.r11 = s->ctx.r11;
+	return true;
+}
+
 /* Of a task that died at p, or (NULL) elsewhere in the code: of a chain, where that is not NULL, or the common parts. */
 static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving)
 {
@@ -195,7 +281,8 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 {
 	if (!in_code(s->regs.rip) || !read_context(task, es, s))
 		s->lost = true;
-	else if (!state_at_place(task, es, s) && !state_at_trap(task, es, s))
+	else if (!state_at_place(task, es, s) && !state_at_trap(task, es, s) && !state_before_trap(task, es, s) &&
+		 !state_before_bit(task, es, s) && !state_arriving(task, es, s))
 		guess_state(es->cache, s, ((struct engine_task *)task->backend)->begin);
 	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
 }
@@ -300,6 +387,16 @@ static void count_stretch(struct task *task, const struct stretch *s)
 	task_count(task, ticks, transfers - s->undone + s->called);
 }
 
+static void log_end(struct branch_log *log, const struct stretch *s)
+{
+	if (!s->damaged && s->arrival != ARRIVED_NOWHERE)
+		branch_log_arrive(log, s->bits, s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT : BRANCH_LOG_INDIRECT, s->regs.rip);
+	else if (!s->damaged && !s->lost)
+		branch_log_end(log, s->bits, s->regs.rip);
+	if (s->damaged || s->lost)
+		branch_log_break(log, s->damaged || s->wrecked ? BT_GAP_SCRIBBLED : BT_GAP_UNDECODED);
+}
+
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct engine_task *et = task->backend;
@@ -311,12 +408,8 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);
 	if (et->ticks)
 		count_stretch(task, s);
-	else if (s->damaged || s->lost)
-		branch_log_break(task->log, s->damaged || s->wrecked ? BT_GAP_SCRIBBLED : BT_GAP_UNDECODED);
-	else if (s->arrival == ARRIVED_NOWHERE)
-		branch_log_end(task->log, s->bits, s->regs.rip);
 	else
-		branch_log_arrive(task->log, s->bits, s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT : BRANCH_LOG_INDIRECT, s->regs.rip);
+		log_end(task->log, s);
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
 	s->regs.gs_base = et->gs_base;

@@ -220,14 +220,6 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	chain_place(t, NULL, 0, 0);
 }
 
-/* To wherever r11 says; the application's rcx is in the context. */
-static void emit_dispatch(struct translation *t)
-{
-	EMIT(&t->out, 0x41, 0x0f, 0xb7, 0xcb);	     /* movzx ecx, r11w */
-	EMIT(&t->out, 0x65, 0xff, 0x24, 0xcd); /* jmp gs:[rcx*8+table1] */
-	emit_u32(&t->out, TABLE1_AT);
-}
-
 /* rcx becomes what CTX_NEXT will be behind the next record. */
 static void emit_load_next(struct emitter *e)
 {
@@ -316,7 +308,7 @@ static void emit_return(struct translation *t, const struct step *s)
 		emit_u32(e, more);
 	}
 	emit_record_end(t, s);
-	emit_dispatch(t);
+	emit_dispatch(e);
 	emit_full(t, s);
 }
 
@@ -374,7 +366,7 @@ static void emit_indirect(struct translation *t, const struct step *s)
 	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
 		emit_load_next(e);
 	emit_record_end(t, s);
-	emit_dispatch(t);
+	emit_dispatch(e);
 	emit_full(t, s);
 	emit_literal(t, behind(s), literal);
 }

@@ -133,6 +133,7 @@ struct code_cache {
 	uint32_t patch_count, patch_cap;
 	uint32_t own_call; /* offset of the glue with which system calls of ours are made (tracee_call()) */
 	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to, and an indirect entry that is another's */
+	uint32_t miss_kept; /* from there on flags are in the context */
 	uint32_t mask_site; /* of the mask of table 2's hash in the glue */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "collector/engine/layout.h"
 #include "collector/engine/x86.h"
 
 struct emitter {
@@ -72,6 +73,15 @@ static inline void emit_bit_taken(struct emitter *e, bool rorx)
 static inline void emit_bit_not_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b); } /* lea r11, [r11+r11] */
 static inline void emit_tick(struct emitter *e) { EMIT(e, 0x4d, 0x8d, 0x5b, 0x01); }	  /* lea r11, [r11+1] */
 static inline void emit_bits_empty(struct emitter *e) { EMIT(e, 0x49, 0xc7, 0xc3, 0xfe, 0xff, 0xff, 0xff); } /* mov r11, BITS_EMPTY */
+
+/* To the code for where r11 says (tables.h); rcx is used. */
+enum { DISPATCH_JUMP = 4, DISPATCH_BYTES = 12 }; /* where its jump begins */
+static inline void emit_dispatch(struct emitter *e)
+{
+	EMIT(e, 0x41, 0x0f, 0xb7, 0xcb); /* movzx ecx, r11w */
+	EMIT(e, 0x65, 0xff, 0x24, 0xcd); /* jmp gs:[rcx*8+table1] */
+	emit_u32(e, TABLE1_AT);
+}
 
 /* A jump whose 32-bit displacement is filled in later: returns the place of the displacement. */
 static inline size_t emit_jump(struct emitter *e)

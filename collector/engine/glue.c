@@ -54,6 +54,7 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
+	c->miss_kept = (uint32_t)e->len;
 	EMIT(e, 0x4d, 0x85, 0xdb); /* test r11, r11: 0 is what free entries hold */
 	null = short_jump(e, JE);
 	EMIT(e, 0x41, 0x69, 0xc3); /* imul eax, r11d, multiplier */
