@@ -19,6 +19,7 @@ enum {
 	FAMILY_ZEN3 = 0x19,
 	XCR0_AVX512 = 0xe6, /* the states that a system must have enabled: XMM, YMM, opmask, both parts of ZMM (volume 1, 15.2) */
 	CACHES_MOST = 8,
+	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than on another (Ryzen 7950X3D) */
 	CACHE_TYPE = 0x1f, /* in eax; 0: no more caches */
 	STATES_MOST = 10,
 	HYBRID = 1 << 15, /* of leaf 7, edx: cores of more than one kind (volume 2, CPUID) */
@@ -26,7 +27,6 @@ enum {
 #define LEAF_EXTENDED 0x80000000u
 #define LEAF_EXTENDED_FEATURES 0x80000001u
 #define LEAF_AMD_LEVEL1 0x80000005u
-#define LEAF_AMD_CACHES 0x80000006u
 #define LEAF_POWER 0x80000007u
 #define LEAF_SIZES 0x80000008u
 #define LEAF_AMD_PROPERTIES 0x8000001du
@@ -87,10 +87,10 @@ static bool has_avx512_states(const struct processor_leaf *family)
 	return (low & XCR0_AVX512) == XCR0_AVX512;
 }
 
-/* The caches, down to the one that is none. */
-static void learn_caches(struct processor *p, uint32_t leaf)
+/* The first caches, or down to the one that is none. */
+static void learn_caches(struct processor *p, uint32_t leaf, uint32_t most)
 {
-	for (uint32_t i = 0; i < CACHES_MOST && learn(p, leaf, i).eax & CACHE_TYPE; i++)
+	for (uint32_t i = 0; i < most && learn(p, leaf, i).eax & CACHE_TYPE; i++)
 		;
 }
 
@@ -105,7 +105,8 @@ static void learn_states(struct processor *p)
 			learn(p, LEAF_STATES, i);
 }
 
-/* What programs ask for when they start, but for the leaves that number processors (1, 0xb, 0x1f, 0x8000001e): those differ. */
+/* What programs ask for when they start, but for leaves that number processors (1, 0xb, 0x1f, 0x8000001e), or tell of caches that
+ * dies have of their own (0x80000006): those differ. */
 static void learn_others(struct processor *p, enum vendor vendor, uint32_t last, uint32_t last_extended)
 {
 	if (last >= LEAF_STATES)
@@ -120,12 +121,11 @@ static void learn_others(struct processor *p, enum vendor vendor, uint32_t last,
 		learn(p, LEAF_SIZES, ANY_SUBLEAF);
 	if (vendor == VENDOR_INTEL && last >= LEAF_CACHES) {
 		learn(p, LEAF_DESCRIPTORS, ANY_SUBLEAF);
-		learn_caches(p, LEAF_CACHES);
-	} else if (vendor == VENDOR_AMD && last_extended >= LEAF_AMD_CACHES) {
+		learn_caches(p, LEAF_CACHES, CACHES_MOST);
+	} else if (vendor == VENDOR_AMD && last_extended >= LEAF_AMD_LEVEL1) {
 		learn(p, LEAF_AMD_LEVEL1, ANY_SUBLEAF);
-		learn(p, LEAF_AMD_CACHES, ANY_SUBLEAF);
 		if (last_extended >= LEAF_AMD_PROPERTIES)
-			learn_caches(p, LEAF_AMD_PROPERTIES);
+			learn_caches(p, LEAF_AMD_PROPERTIES, AMD_OWN_CACHES);
 	}
 }
 

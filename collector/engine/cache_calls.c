@@ -21,6 +21,7 @@ enum {
 	PTRACE_GET_DISPATCH_CONFIG = 0x4211, /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
 	CODE_SECCOMP = 1, /* si_code SYS_SECCOMP, which glibc does not have */
 };
+#define X32_CALL 0x40000000ull /* in the number of an x32 call */
 
 static struct engine_space *space_of(const struct task *task)
 {
@@ -84,7 +85,11 @@ static bool installs_filter(const struct tracee_syscall *c)
 	return !c->compat && (c->nr == SYS_seccomp || (c->nr == SYS_prctl && (c->args[0] == PR_SET_SECCOMP || c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
 }
 
-static bool sets_cpuid(const struct tracee_syscall *c) { return c->nr == SYS_arch_prctl && c->args[0] == ARCH_SET_CPUID; }
+/* Whether CPUID may trap behind it; 32-bit calls have numbers of their own. */
+static bool sets_cpuid(const struct tracee_syscall *c)
+{
+	return c->compat || ((c->nr & ~X32_CALL) == SYS_arch_prctl && (int)c->args[0] == ARCH_SET_CPUID);
+}
 
 void calls_entered(struct task *task)
 {

@@ -236,8 +236,8 @@ static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, 
 	return c->ticks || !branch_log_bits_are_wrong(bits) ? bits : 1; /* behind an indirect entry */
 }
 
-/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10 and the one lent to an
- * operand may be the cache's, and where ticks are counted they may be one short. */
+/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10, behind CPUID rbx
+ * and rdx, and the one lent to an operand may be the cache's, and where ticks are counted they may be one short. */
 static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
 {
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));

@@ -124,6 +124,7 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
+	chain_bring_bits(t, s);
 	chain_place(t, s, 0, 0);
 	emit_store(e, X86_RDX, CTX_RDX);
 	chain_place(t, s, PLACE_BETWEEN, 0);

@@ -745,7 +745,7 @@ uint64_t template_stamp(const struct processor *processor)
 	who.fast_pext = processor->fast_pext;
 	who.rorx = processor->rorx;
 	if (c)
-		who.glue = template_check(c->code, GLUE_SIZE);
+		who.glue = template_check(c->code, c->name); /* not what CPUID gives, which stands behind that */
 	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;

@@ -415,6 +415,7 @@ static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sit
 	struct forward unknown = {.count = 0};
 
 	c->cpuid = (uint32_t)e->len;
+	EMIT(e, 0x0f, 0xae, 0xf0, 0x0f, 0xae, 0xe8); /* mfence; lfence: CPUID waits for what is before it */
 	emit_store(e, X86_RAX, CTX_RAX);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */

@@ -32,7 +32,7 @@ static void emit_exits(struct translation *t)
 				       .target = c->target, .kind = c->kind, .fresh = c->fresh, .demand = c->demand};
 
 		emit_patch(&t->out, c->site, t->out.base + t->out.len);
-		emit_u8(&t->out, 0xcc);
+		EMIT(&t->out, 0xcc, 0xcc); /* behind the first one is nobody who is before the next */
 		if (!t->out.overflow)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
