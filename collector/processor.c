@@ -31,7 +31,7 @@ enum {
 #define LEAF_SIZES 0x80000008u
 #define LEAF_AMD_PROPERTIES 0x8000001du
 #define LEAF_AMD_TOPOLOGY 0x80000026u
-#define AMD_DIFFERENT 0xc0000000u /* of that one, eax: asymmetric, or cores of more than one kind (AMD64 APM volume 3, E.4.24) */
+#define AMD_DIFFERENT 0xc0000000u /* of that one, eax: asymmetric, or cores of more than one kind (AMD64 APM volume 3, CPUID Fn8000_0026) */
 #define ANY_SUBLEAF UINT32_MAX
 
 enum vendor { VENDOR_OTHER, VENDOR_INTEL, VENDOR_AMD };
@@ -48,15 +48,15 @@ static struct processor_leaf ask(uint32_t leaf, uint32_t subleaf)
 	return l;
 }
 
-/* Keeps it, where there is room. */
-static struct processor_leaf keep(struct processor *p, struct processor_leaf l)
+/* Keeps what it is told, where there is room. */
+static struct processor_leaf learn(struct processor *p, uint32_t leaf, uint32_t subleaf)
 {
+	struct processor_leaf l = ask(leaf, subleaf);
+
 	if (p->leaf_count < PROCESSOR_LEAVES)
 		p->leaves[p->leaf_count++] = l;
 	return l;
 }
-
-static struct processor_leaf learn(struct processor *p, uint32_t leaf, uint32_t subleaf) { return keep(p, ask(leaf, subleaf)); }
 
 static enum vendor vendor_of(const struct processor_leaf *l)
 {
