@@ -104,8 +104,9 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->heap_end = parent->heap_end;
 		s->code_epoch = parent->code_epoch;
 		s->grows = parent->grows;
-		s->unsure = true; /* of what is not inherited (madvise(2), MADV_DONTFORK) nobody has heard */
-		same = !may_change_unseen(parent);
+		s->unsure = true; /* what is not inherited may have been said in a way that nobody has heard */
+		s->leaves_out = s->stale = parent->leaves_out;
+		same = !may_change_unseen(parent) && !s->leaves_out;
 		if (!copy_maps(s, parent) || !copy_pages(s, parent, same)) {
 			address_space_put(s);
 			return NULL;
@@ -606,15 +607,16 @@ void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t
 		set_page(s, w, page, before, bytes);
 }
 
-int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn)
+int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, bool code_32, uint8_t *bytes, struct bt_insn *insn)
 {
+	int (*decode)(const uint8_t *, size_t, struct bt_insn *) = code_32 ? bt_insn_decode_32 : bt_insn_decode;
 	size_t at = addr % PAGE, here = PAGE - at < BT_INSN_MAX ? PAGE - at : BT_INSN_MAX;
 	size_t got = tracee_read(tid, addr, bytes, here);
-	int rc = bt_insn_decode(bytes, got, insn);
+	int rc = decode(bytes, got, insn);
 
 	if (rc == -BT_E_TRUNCATED && got == here && here < BT_INSN_MAX) {
 		got += tracee_read(tid, addr + here, bytes + here, BT_INSN_MAX - here);
-		rc = bt_insn_decode(bytes, got, insn);
+		rc = decode(bytes, got, insn);
 	}
 	if (got && rc) /* what is no instruction is worth keeping too: the report shows it */
 		check_page(s, w, tid, addr - at, at, bytes, got < here ? got : here);

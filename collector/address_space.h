@@ -43,6 +43,7 @@ struct address_space {
 	uint64_t heap_end; /* what brk() gave last; 0: not known */
 	uint32_t code_epoch; /* changes with the mappings that code can run in */
 	bool unsure; /* its mappings may have changed elsewhere than system calls said: all are to be read next */
+	bool leaves_out; /* a fork's child does not get all of it as it is (MADV_DONTFORK, MADV_WIPEONFORK) */
 	bool grows;  /* it has mappings that grow downward by themselves, beside the initial stack */
 	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
 	uint64_t from_reached; /* where it stood, once it was reached */
@@ -73,10 +74,10 @@ struct map_change {
 /* The same where nothing has changed but in c's ranges, and the initial stack has grown: asks for what is there only. */
 void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c);
 
-/* Reads and decodes the instruction at addr, and makes sure that the trace holds the code pages it is on as they are now
+/* Reads and decodes (as 32-bit code, or 64-bit) the instruction at addr, and makes sure that the trace holds the code pages it is on as they are now
  * (a changed page begins a new epoch). bytes[BT_INSN_MAX] gets the instruction. Returns 0; -BT_E_TRUNCATED when the bytes
  * cannot be read; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
-int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, struct bt_insn *insn);
+int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, bool code_32, uint8_t *bytes, struct bt_insn *insn);
 
 enum code_kind {
 	CODE_NONE,  /* not executable, or nothing is there */

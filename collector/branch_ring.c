@@ -149,6 +149,16 @@ void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const 
 	branch_ring_epoch(r, state->space, state->epoch);
 }
 
+void branch_ring_skip(struct branch_ring *r, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers)
+{
+	struct ring_state state = r->now;
+
+	state.transfers = transfers + (ticks ? 0 : state.transfers);
+	if (state.tick != BT_TICKS_UNKNOWN)
+		state.tick += ticks;
+	branch_ring_resume(r, reason, &state);
+}
+
 void branch_ring_count(struct branch_ring *r, uint64_t ticks, uint64_t transfers)
 {
 	r->now.transfers = transfers + (ticks ? 0 : r->now.transfers);

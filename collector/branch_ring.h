@@ -48,6 +48,9 @@ void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason);
  * same reason, that one is made longer instead. */
 void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const struct ring_state *state);
 
+/* The same behind so many more conditionals and, since the last of them (or, without one, since before), transfers. */
+void branch_ring_skip(struct branch_ring *r, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers);
+
 /* So many conditionals and, since the last of them (or, without one, since before), transfers: counted in a ring that keeps no entries. */
 void branch_ring_count(struct branch_ring *r, uint64_t ticks, uint64_t transfers);
 

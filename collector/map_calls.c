@@ -71,6 +71,12 @@ static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_
 	}
 }
 
+static void advice_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)out;
+	s->leaves_out |= !failed(result) && ((int)args[2] == MADV_DONTFORK || (int)args[2] == MADV_WIPEONFORK);
+}
+
 static void all_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
 {
 	(void)s;
@@ -95,11 +101,13 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 		{SYS_remap_file_pages, all_change},
 		{SYS_pkey_mprotect, protect_changes},
 		{SYS_prctl, prctl_changes},
+		{SYS_madvise, advice_changes},
 	};
 
 	*out = (struct map_change){0};
 	if (call->compat) { /* of another table: look each time */
 		s->heap_end = 0;
+		s->leaves_out = true;
 		out->all = true;
 		return true;
 	}

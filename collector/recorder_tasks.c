@@ -183,6 +183,8 @@ static void start_new(struct recorder *r, struct task *child)
 	affinity_join(&r->affinity, child->tid, parent_of(r, child));
 	if (tracee_get_regs(child->tid, &child->regs))
 		return;
+	if (space->leaves_out && child->how == BT_TASK_FORK)
+		address_space_forget(space, 0, UINT64_MAX);
 	if (space->stale)
 		address_space_refresh(space, r->writer, child->tid);
 	space->stale = false;

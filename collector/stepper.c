@@ -61,6 +61,8 @@ struct step_task {
 	uint64_t second_addr;
 	uint8_t second_bytes[BT_INSN_MAX];
 	bool readable;	  /* insn could be decoded */
+	bool code_32;	  /* it is 32-bit code */
+	bool skips;	  /* the last entry of the history is the gap that stands for such code */
 	bool program_tf;  /* TF is the program's own: its trap is too */
 	uint64_t hidden;  /* those that the program blocks; the kernel's mask has them unblocked while user code runs */
 	struct held_trap held[HIDDEN_SIGNALS][2];
@@ -225,12 +227,35 @@ static bool condition_holds(const uint8_t *bytes, const struct bt_insn *insn, co
 	return holds[(op & 15) >> 1] != (op & 1);
 }
 
+static void add_branch(struct task *task, const struct bt_branch *b, bool tick)
+{
+	struct step_task *st = task->step;
+
+	st->skips = false;
+	task_branch(task, b, tick);
+}
+
+/* Decoders know no other code than that of 64 bits: what is done in 32-bit code is counted. */
+static void skip(struct task *task, int kind, bool goes_on)
+{
+	struct step_task *st = task->step;
+	bool tick = kind == BT_BRANCH_JCC, transfer = kind < 0 ? !goes_on : bt_branch_info[kind].transfer;
+
+	if (!st->skips || tick || transfer)
+		task_skip(task, BT_GAP_CODE_32, tick, transfer);
+	st->skips = true;
+}
+
 /* Adds what the execution of insn at addr, which led to next, means to the history. before: the registers before it. */
 static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn, const uint8_t *bytes, const struct bt_regs *before, uint64_t next)
 {
 	int kind = bt_insn_branch_kind(insn->class);
 	struct bt_branch b = {.from = addr, .to = next, .flags = BT_BRANCH_TAKEN};
 
+	if (((const struct step_task *)task->step)->code_32) {
+		skip(task, kind, next == addr + insn->len || next == addr);
+		return;
+	}
 	if (kind < 0) {
 		/* Straight on, or one iteration of REP. Elsewhere: an aborted transaction (xbegin). */
 		if (next == addr + insn->len || next == addr)
@@ -244,7 +269,7 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 		b.flags = taken ? BT_BRANCH_TAKEN : 0;
 	}
 	task_epoch(task);
-	task_branch(task, &b, true);
+	add_branch(task, &b, true);
 }
 
 /* Looks at the instruction the task is about to execute. task->regs is up to date. */
@@ -256,14 +281,15 @@ static void look_ahead(const struct backend *b, struct task *task)
 	st->addr = task->regs.rip;
 	st->errand = ERRAND_STEP;
 	st->second.len = 0;
+	st->code_32 = !tracee_is_in_64_bit(&task->regs);
 	st->program_tf = task->regs.eflags & EFLAGS_TF;
-	st->readable = !address_space_fetch(space, b->writer, task->tid, st->addr, st->bytes, &st->insn);
+	st->readable = !address_space_fetch(space, b->writer, task->tid, st->addr, st->code_32, st->bytes, &st->insn);
 	/* QUIRK(step-mov-ss): no trap comes between a load of ss and the instruction behind it (Intel SDM volume 3, 6.8.3), and on some
 	 * processors none in a whole chain of such loads. */
 	if (st->readable && st->insn.traits & BT_TRAIT_LOADS_SS) {
 		st->second_addr = st->addr + st->insn.len;
 		for (int i = 0; i < SS_CHAIN_MAX; i++) {
-			if (address_space_fetch(space, b->writer, task->tid, st->second_addr, st->second_bytes, &st->second)) {
+			if (address_space_fetch(space, b->writer, task->tid, st->second_addr, st->code_32, st->second_bytes, &st->second)) {
 				st->second.len = 0;
 				break;
 			}
@@ -274,16 +300,30 @@ static void look_ahead(const struct backend *b, struct task *task)
 	}
 }
 
+/* Where iret leads: it pops what its operand size says (Intel SDM volume 2, IRET); 0 when that cannot be told. */
+static uint64_t iret_target(const struct task *task)
+{
+	const struct step_task *st = task->step;
+	uint8_t before = st->insn.len > 1 ? st->bytes[st->insn.len - 2] : 0;
+	bool wide = !st->code_32 && (before & 0xf8) == 0x48; /* REX.W */
+	size_t n = wide ? 8 : 4;
+	uint64_t target = 0;
+
+	for (int i = 0; !wide && i < st->insn.len; i++)
+		if (st->bytes[i] == 0x66)
+			n = 2;
+	return tracee_read(task->tid, task->regs.rsp, &target, n) == n ? target : 0;
+}
+
 /* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0 for a step. */
 static uint64_t stop_behind(const struct task *task)
 {
 	const struct step_task *st = task->step;
-	uint64_t target = 0;
 
 	/* QUIRK(step-popf): stepped over popf or iret, the kernel takes TF for the program's from then on (enable_single_step, Linux
 	 * 6.18). */
 	if (st->insn.class == BT_INSN_IRET)
-		return tracee_read(task->tid, task->regs.rsp, &target, sizeof target) == sizeof target ? target : 0;
+		return iret_target(task);
 	if (st->insn.traits & BT_TRAIT_POPF)
 		return st->addr + st->insn.len;
 	/* A trap per iteration is dear: a memset of a megabyte is one instruction. */
@@ -375,11 +415,11 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const str
 		if ((st->addr & ~0xfffull) == VSYSCALL_PAGE) {
 			struct bt_branch ret = {.kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN, .from = st->addr, .to = next};
 
-			task_branch(task, &ret, false);
+			add_branch(task, &ret, false);
 		} else {
 			const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
 
-			task_branch(task, &gap, false);
+			add_branch(task, &gap, false);
 		}
 	} else if (st->second.len && (next < st->addr || next > st->second_addr)) {
 		retire(task, st->second_addr, &st->second, st->second_bytes, before, next);
@@ -434,7 +474,7 @@ static enum backend_stop handler_entered(struct task *task)
 	b.from = stepper_interrupted_rip(task);
 	b.to = task->regs.rip;
 	task_epoch(task);
-	task_branch(task, &b, false);
+	add_branch(task, &b, false);
 	task->syscall_restarts = false;
 	return BACKEND_HANDLER;
 }
@@ -457,7 +497,7 @@ static enum backend_stop syscall_stop(struct task *task)
 			b.from = st->syscall_rip;
 			b.to = task->regs.rip;
 			task_epoch(task);
-			task_branch(task, &b, false);
+			add_branch(task, &b, false);
 		}
 		return BACKEND_SYSCALL_EXIT;
 	default:
@@ -497,7 +537,7 @@ static void step_execed(struct backend *b, struct task *task)
 
 	(void)b;
 	if (st->syscall_rip)
-		task_branch(task, &entry, false);
+		add_branch(task, &entry, false);
 	st->syscall_rip = 0;
 }
 

@@ -190,6 +190,14 @@ void task_count(struct task *task, uint64_t ticks, uint64_t transfers)
 		branch_ring_count(&task->ring, ticks, transfers);
 }
 
+void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers)
+{
+	if (task->log)
+		branch_log_skip(task->log, reason, ticks, transfers);
+	else
+		branch_ring_skip(&task->ring, reason, ticks, transfers);
+}
+
 void task_call(struct task *task, const struct bt_call *call)
 {
 	struct task_calls *calls = &task->calls;

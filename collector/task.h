@@ -145,6 +145,9 @@ void task_epoch(struct task *task);
 /* So many conditionals and, since the last of them (or, without one, since before), transfers were executed that are not recorded. */
 void task_count(struct task *task, uint64_t ticks, uint64_t transfers);
 
+/* So many were executed that are not recorded for this reason: a gap, also where there were none. */
+void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers);
+
 /* A system call that was made without a stop. */
 void task_call(struct task *task, const struct bt_call *call);
 

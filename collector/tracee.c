@@ -275,6 +275,14 @@ static bool take_status(pid_t tid)
 	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
 }
 
+bool tracee_is_in_64_bit(const struct bt_regs *regs)
+{
+	uint16_t ours;
+
+	__asm__("mov %%cs, %0" : "=r"(ours));
+	return regs->cs == ours;
+}
+
 bool tracee_wants_restart(const struct bt_regs *regs)
 {
 	int64_t result = (int64_t)regs->rax;

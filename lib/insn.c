@@ -114,7 +114,7 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
 /* Recorders come to it most: often it is all that a short program has decoded, and Zydis' tables are large. */
 static const uint8_t syscall_bytes[] = {0x0f, 0x05};
 
-int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
+static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *bytes, size_t n, struct bt_insn *insn)
 {
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction z;
@@ -123,11 +123,7 @@ int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
 	*insn = (struct bt_insn){0};
 	if (!n)
 		return -BT_E_TRUNCATED;
-	if (n >= sizeof syscall_bytes && !memcmp(bytes, syscall_bytes, sizeof syscall_bytes)) {
-		*insn = (struct bt_insn){.len = sizeof syscall_bytes, .class = BT_INSN_SYSCALL};
-		return 0;
-	}
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderInit(&decoder, mode, width);
 	status = ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &z);
 	if (status == ZYDIS_STATUS_NO_MORE_DATA)
 		return -BT_E_TRUNCATED;
@@ -139,4 +135,18 @@ int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
 	if (z.raw.imm[0].is_relative)
 		insn->displacement = z.raw.imm[0].value.s;
 	return 0;
+}
+
+int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
+{
+	if (n >= sizeof syscall_bytes && !memcmp(bytes, syscall_bytes, sizeof syscall_bytes)) {
+		*insn = (struct bt_insn){.len = sizeof syscall_bytes, .class = BT_INSN_SYSCALL};
+		return 0;
+	}
+	return decode(ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64, bytes, n, insn);
+}
+
+int bt_insn_decode_32(const uint8_t *bytes, size_t n, struct bt_insn *insn)
+{
+	return decode(ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32, bytes, n, insn);
 }

@@ -49,6 +49,9 @@ struct bt_insn {
  * when they are no instruction. *insn is zeroed on error. */
 int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn);
 
+/* The same of 32-bit code (compatibility mode). */
+int bt_insn_decode_32(const uint8_t *bytes, size_t n, struct bt_insn *insn);
+
 /* The branch kind of a class, or -1 for one that is no branch. */
 int bt_insn_branch_kind(enum bt_insn_class class);
 

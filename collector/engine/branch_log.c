@@ -279,15 +279,20 @@ void branch_log_break(struct branch_log *log, enum bt_gap_reason reason)
 	put(log, &(struct branch_log_record){.segment = reason, .kind = SLOT_BREAK}, 1);
 }
 
-void branch_log_count(struct branch_log *log, uint64_t ticks, uint64_t transfers)
+void branch_log_skip(struct branch_log *log, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers)
 {
 	const struct branch_log_record count[2] = {
-		{.bits = ticks, .kind = SLOT_COUNT},
+		{.bits = ticks, .segment = reason, .kind = SLOT_COUNT},
 		{.bits = transfers, .kind = SLOT_PC},
 	};
 
+	put(log, count, 2);
+}
+
+void branch_log_count(struct branch_log *log, uint64_t ticks, uint64_t transfers)
+{
 	if (ticks || transfers)
-		put(log, count, 2);
+		branch_log_skip(log, BT_GAP_OFF, ticks, transfers);
 }
 
 void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool tick)

@@ -73,6 +73,9 @@ void branch_log_break(struct branch_log *log, enum bt_gap_reason reason);
  * of BT_GAP_OFF. Between stretches. */
 void branch_log_count(struct branch_log *log, uint64_t ticks, uint64_t transfers);
 
+/* The same for another reason; a gap also where there were none. */
+void branch_log_skip(struct branch_log *log, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers);
+
 /* One branch seen by the stepper (between stretches). */
 void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool tick);
 void branch_log_epoch(struct branch_log *log, uint32_t space, uint32_t epoch);

@@ -18,7 +18,7 @@ enum slot_kind {
 	SLOT_EPOCH,	/* bits: epoch; segment: space */
 	SLOT_TABLE,	/* bits: the table's address */
 	SLOT_BREAK,	/* segment: enum bt_gap_reason */
-	SLOT_COUNT,	/* bits: ticks. A SLOT_PC with transfers follows */
+	SLOT_COUNT,	/* bits: ticks; segment: enum bt_gap_reason. A SLOT_PC with transfers follows */
 };
 
 /* What a slot needs of those before it. */
@@ -99,7 +99,7 @@ struct unit {
 	uint64_t ticks;
 	uint64_t transfers;	   /* of UNIT_COUNT: behind those */
 	bool tick;		   /* of UNIT_BRANCH */
-	enum bt_gap_reason reason; /* of UNIT_BREAK */
+	enum bt_gap_reason reason; /* of UNIT_BREAK, UNIT_COUNT */
 	struct walk_leg leg;	   /* of UNIT_WALKED */
 };
 

@@ -203,6 +203,7 @@ bool reader_next(struct reader *r, struct unit *u)
 	} else if (slot->kind == SLOT_COUNT) {
 		u->type = UNIT_COUNT;
 		u->transfers = slot[1].bits;
+		u->reason = (enum bt_gap_reason)slot->segment;
 	} else if (slot->kind == SLOT_BREAK) {
 		u->type = UNIT_BREAK;
 		u->reason = (enum bt_gap_reason)slot->segment;

@@ -92,9 +92,7 @@ static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
 		deliver(d, d->reader.out.entries, d->reader.out.n);
 	else if (u->type == UNIT_UNKNOWN)
 		deliver_gap(d, u, BT_GAP_SCRIBBLED);
-	else if (u->type == UNIT_COUNT)
-		deliver_gap(d, u, BT_GAP_OFF);
-	else if (u->type == UNIT_BREAK)
+	else if (u->type == UNIT_COUNT || u->type == UNIT_BREAK)
 		deliver_gap(d, u, u->reason);
 }
 

@@ -346,7 +346,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	int rc;
 
 	et->straight = false;
-	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs))
+	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) && tracee_is_in_64_bit(&task->regs))
 		es = engine_space_of(b, task);
 	src.es = es;
 	if (es && !may_enter(&src))

@@ -89,8 +89,12 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 		*register_at(r, p->reg) = s->ctx.spill;
 	if (p->state & PLACE_RCX)
 		r->rcx = s->ctx.rcx;
-	if (p->state & PLACE_RCX && p->reg)
+	if (p->state & PLACE_RCX && p->reg == X86_R10)
 		r->r10 = s->ctx.r10;
+	if (p->state & PLACE_RCX && p->reg == X86_RDX) {
+		r->rax = s->ctx.rax;
+		r->rdx = s->ctx.rdx;
+	}
 	s->arrival = ARRIVED_NOWHERE;
 	s->kind = EXIT_STOP;
 	return true;
@@ -137,11 +141,6 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	}
 	s->regs.r11 = s->ctx.r11;
 	return true;
-}
-
-static bool is_canonical(uint64_t addr)
-{
-	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
 }
 
 /* Before such an int3 has run. */
@@ -260,7 +259,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	else if (chain)
 		s->regs.rip = chain->pc;
 	else if (arriving)
-		s->regs.rip = is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
+		s->regs.rip = x86_is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
 		s->regs.rip = x->target;
 	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called))) /* at a system call, behind it, or at CPUID */
@@ -404,7 +403,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	et->in_cache = false;
 	if (et->ticks ? calls_take(task, es, s) : take_records(task, es, s))
 		return -BT_E_GONE;
-	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
+	if (s->arrival == ARRIVED_INDIRECT && !x86_is_canonical(s->regs.rip))
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);
 	if (et->ticks)
 		count_stretch(task, s);

@@ -171,7 +171,7 @@ void chain_emit_comparison(struct translation *t)
 	emit_store(e, X86_RAX, CTX_RAX);
 	emit_store(e, X86_RCX, CTX_RCX);
 	emit_store(e, X86_RDX, CTX_RDX);
-	chain_place(t, first, PLACE_BETWEEN, 0);
+	chain_place(t, first, PLACE_RCX, X86_RDX); /* what it reads may be gone: then the instructions themselves find that */
 	emit_constant(e, X86_RAX, t->pc);
 	for (size_t at = 0, n; at < len; at += n) {
 		uint64_t value = 0;

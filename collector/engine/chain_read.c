@@ -12,6 +12,8 @@ enum {
 /* Whether a prefix extends the base register of a rip-relative operand: without effect, but not once there is a base. */
 static bool extends_base(const struct step *s)
 {
+	if (s->insn.map != X86_MAP_OTHER)
+		return s->insn.rex & 1;
 	for (int i = 0; i < s->insn.modrm_at; i++) {
 		if (s->bytes[i] == 0xc4 || s->bytes[i] == 0x62)
 			return !(s->bytes[i + 1] & 0x20);
@@ -63,10 +65,18 @@ static bool is_empty(const struct step *s)
 	return !memcmp(s->bytes, zeros, sizeof zeros);
 }
 
+/* Whether it is a direct branch to an address that no page can have: the branch itself faults, before it has done anything. */
+static bool leads_astray(const struct step *s)
+{
+	bool direct = is_conditional(s) || s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL;
+
+	return direct && !x86_is_canonical(target_of(s));
+}
+
 static bool fetch(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
-	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)))
+	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)) || leads_astray(s))
 		return false;
 	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }
@@ -97,7 +107,10 @@ static bool follow_jump(const struct translation *t, const struct step *s)
 /* Whether it writes memory that no operand names: (V)MASKMOVDQU and MASKMOVQ at rdi, CLZERO at rax. */
 static bool writes_unnamed(const struct step *s)
 {
-	return s->insn.map == X86_MAP_0F && (s->insn.opcode == 0xf7 || (s->insn.opcode == 0x01 && s->bytes[s->insn.modrm_at] == 0xfc));
+	bool vex = s->insn.map == X86_MAP_OTHER; /* of all that has no memory operand some write too much here: no harm */
+
+	return (s->insn.opcode == 0xf7 && (vex || s->insn.map == X86_MAP_0F)) ||
+	       (s->insn.map == X86_MAP_0F && s->insn.opcode == 0x01 && s->bytes[s->insn.modrm_at] == 0xfc);
 }
 
 /* Whether the instruction may write memory other than by a push: in mutable code what follows it may be something else then. */

@@ -60,7 +60,7 @@ enum place_state {
 	PLACE_R11 = 1,	    /* r11 is the application's, the bits are in the context */
 	PLACE_SHIFTED = 2,  /* the coming conditional has been counted */
 	PLACE_SPILLED = 4,  /* a register (place.reg) is in CTX_SPILL */
-	PLACE_RCX = 8,	    /* rcx is in the context; and r10, where place.reg says so */
+	PLACE_RCX = 8,	    /* rcx is in the context; and, where place.reg says so, r10, or (rdx) rax and rdx */
 	PLACE_BETWEEN = 16, /* in the middle of something: step on */
 	PLACE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand went away since it was probed */
 	PLACE_CALLED = 64,  /* behind a system call that is to be noted; rcx is to be the application's pc */

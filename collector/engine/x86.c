@@ -334,6 +334,26 @@ static bool gs_matters(const struct x86_insn *insn, unsigned modrm)
 	return insn->class == BT_INSN_PLAIN || modrm < 0xc0;
 }
 
+/* LOCK is for what reads, changes and writes memory; elsewhere it raises #UD (Intel SDM volume 2, LOCK), which must come before anything
+ * of ours does. */
+static bool may_be_locked(const struct x86_insn *insn, unsigned modrm)
+{
+	unsigned op = insn->opcode, reg = modrm >> 3 & 7;
+
+	if (modrm >= 0xc0)
+		return false;
+	if (insn->map == X86_MAP_0F) /* bts, btr, btc; cmpxchg, xadd; cmpxchg8b, cmpxchg16b */
+		return op == 0xab || op == 0xb3 || op == 0xbb || (op == 0xba && reg > 4) || (op & ~1u) == 0xb0 || (op & ~1u) == 0xc0 ||
+		       (op == 0xc7 && reg == 1);
+	if (insn->map != X86_MAP_1)
+		return false;
+	if (op < 0x38) /* add, or, adc, sbb, and, sub, xor */
+		return (op & 7) < 2;
+	if (op >= 0x80 && op <= 0x83) /* the same with a constant, but for cmp */
+		return reg < 7;
+	return (op & ~1u) == 0x86 || ((op & ~1u) == 0xf6 && (reg & ~1u) == 2) || ((op & ~1u) == 0xfe && reg < 2); /* xchg; not, neg; inc, dec */
+}
+
 static bool must_run_outside(const struct scan *s, const struct x86_insn *insn, unsigned modrm)
 {
 	if (s->form.what & FORM_OUTSIDE)
@@ -343,6 +363,8 @@ static bool must_run_outside(const struct scan *s, const struct x86_insn *insn, 
 	if (s->prefixes & P_66 && !(s->extend & REX_W) && insn->class != BT_INSN_PLAIN)
 		return true;
 	if (s->prefixes & P_67 && insn->traits & X86_RIP_RELATIVE)
+		return true;
+	if (s->prefixes & P_LOCK && !may_be_locked(insn, modrm))
 		return true;
 	return s->prefixes & P_GS && gs_matters(insn, modrm);
 }

@@ -8,8 +8,8 @@
 /* The mandatory prefix in force: of f2 and f3 the last one, else 66. Numbered as VEX.pp. */
 enum form_prefix { PP_NONE, PP_66, PP_F3, PP_F2, PP_COUNT };
 
-/* Bits of x86_form.what. Prefixes that an opcode does not know are not looked at, neither is LOCK where it is not allowed: such bytes
- * raise #UD in the code cache as they do at their own place. */
+/* Bits of x86_form.what. Prefixes that an opcode does not know are not looked at: such bytes raise #UD in the code cache as they do at
+ * their own place. */
 enum form_what {
 	FORM_VALID = 1 << 0,
 	FORM_MODRM = 1 << 1,

@@ -326,7 +326,7 @@ static bool leads(void *arg, uint64_t start, uint64_t end)
 		uint8_t bytes[BT_INSN_MAX];
 		int kind;
 
-		if (address_space_fetch(r->task->process->space, r->p->writer, r->task->tid, pc, bytes, &insn))
+		if (address_space_fetch(r->task->process->space, r->p->writer, r->task->tid, pc, false, bytes, &insn))
 			return true; /* not known */
 		kind = bt_insn_branch_kind(insn.class);
 		if (kind >= 0 && kind != BT_BRANCH_JCC && kind != BT_BRANCH_SYSCALL)

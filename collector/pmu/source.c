@@ -62,7 +62,7 @@ static void keep_code_between(const struct pmu *p, const struct task *task, uint
 	if (end < start || end - start > PAGES * PAGE)
 		return;
 	for (uint64_t page = (start & ~(uint64_t)(PAGE - 1)) + PAGE; page < end; page += PAGE)
-		(void)!address_space_fetch(task->process->space, p->writer, task->tid, page, bytes, &insn);
+		(void)!address_space_fetch(task->process->space, p->writer, task->tid, page, false, bytes, &insn);
 }
 
 void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t to, uint64_t flags)
@@ -81,14 +81,14 @@ void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t 
 
 	if (last && bt_branch_is_branch(last))
 		keep_code_between(p, task, last->to, from);
-	if (!address_space_fetch(space, p->writer, task->tid, from, bytes, &insn)) {
+	if (!address_space_fetch(space, p->writer, task->tid, from, false, bytes, &insn)) {
 		int kind = bt_insn_branch_kind(insn.class);
 
 		/* What is no branch was interrupted there (a return from the kernel); a system call's entry leads on, and not
 		 * into the kernel. */
 		b.kind = kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 	}
-	(void)!address_space_fetch(space, p->writer, task->tid, to, bytes, &insn);
+	(void)!address_space_fetch(space, p->writer, task->tid, to, false, bytes, &insn);
 	if (flags & (PREDICTED | MISPREDICTED))
 		b.flags |= BT_BRANCH_PREDICTION_KNOWN | (flags & PREDICTED ? 0 : BT_BRANCH_MISPREDICTED);
 	task_epoch(task);

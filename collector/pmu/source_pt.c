@@ -165,7 +165,7 @@ static size_t read_page(struct code_cache *c, uint64_t addr, uint8_t *out, size_
 		c->pages[slot].addr = page;
 		c->pages[slot].len = tracee_read(c->task->tid, page, c->pages[slot].bytes, PAGE);
 		/* The trace holds the page, too. */
-		(void)!address_space_fetch(c->task->process->space, c->p->writer, c->task->tid, addr, bytes, &insn);
+		(void)!address_space_fetch(c->task->process->space, c->p->writer, c->task->tid, addr, false, bytes, &insn);
 	}
 	if (at >= c->pages[slot].len)
 		return 0;

@@ -3,6 +3,7 @@
 # Signals at any instruction of translated code, and code that changes under it: programs that check themselves print what they print
 # natively. BTREC_ALARMS (300) is the number of alarms in each program of the torture.
 import os
+import re
 
 from e2e import *
 import engine_compare
@@ -12,7 +13,8 @@ ALARMS = os.environ.get("BTREC_ALARMS", "300")
 TORTURE = "registers alternative-stack nested jumps edits moves strings calls sleeps threads queued faults".split()
 CODE = "rewritten toggled double-mapped file-mapped remapped patched-by-thread own-text unaligned-store many-pages copied loaded-twice".split()
 FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall gs-base
-fs-base contexts deep-backtrace seccomp limits single-step cpuid cpuid-trap""".split()
+fs-base contexts deep-backtrace seccomp limits single-step cpuid cpuid-trap locked astray rip-relative
+code-32""".split()
 
 
 def torture():
@@ -45,6 +47,23 @@ def exact():
 add_all("signals", torture, TORTURE, ALARMS)
 add_all("code that changes", changing, CODE)
 add_all("what a program sees of itself", exact, FAULTS)
+
+
+@case("operands beside the code are no reason to leave the cache")
+def operands():
+    info = execute([BTREC, "info", record([exact(), "rip-relative"], ["--backend", BACKEND]).trace]).out.decode()
+    stepped = int(re.search(r"^stepped +(\d+)", info, re.M).group(1))
+    check(20 <= stepped < 1000, "%d instructions stepped" % stepped)
+
+
+@case("32-bit code: counted as stepped, and a gap says so")
+def code_32():
+    for options in (), ("--history", "off"):
+        engine_compare.compare_runs([exact(), "code-32"], options)
+    recorded = record([exact(), "code-32"], ["--backend", BACKEND, "--snap-exit", "always"])
+    report = btview("--stdio", "-n", "100000", recorded.trace).out.decode()
+    equal(report.count("32-bit code: stepped"), 6, "gaps for 32-bit code")
+    check("  Consistent: " in report, report[:2000])
 
 
 @case("C++ exceptions through frames")

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -168,6 +169,95 @@ static void privileged(void)
 	FAULT("movq %%cr0, %%rax");
 	FAULT("int $0x20");
 	FAULT("wbinvd");
+}
+
+/* LOCK where it may not be, of instructions that the engine rewrites, or before which it may use the flags. */
+static void locked(void)
+{
+	FAULT("jmp 2f; 1: .byte 0xf0; ret; 2: call 1b");
+	FAULT(".byte 0xf0; jmp 1f; 1: nop");
+	FAULT(".byte 0xf0; ja 1f; 1: nop");
+	FAULT(".byte 0xf0; jecxz 1f; 1: nop");
+	FAULT(".byte 0xf0; call 1f; 1: nop");
+	FAULT("leaq 1f(%%rip), %%rax; .byte 0xf0; jmp *%%rax; 1: nop");
+	FAULT(".byte 0xf0; leaq 1f(%%rip), %%rax; 1: nop");
+	FAULT(".byte 0xf0; cpuid");
+	FAULT("movl $200, %%ecx; 1: nop; .byte 0xf0; xorl %%eax, %%eax; stc; decl %%ecx; jnz 1b");
+	FAULT("movl $200, %%ecx; 1: nop; .byte 0xf0; cmpl %%eax, -64(%%rsp); stc; decl %%ecx; jnz 1b");
+}
+
+/* Direct branches to where no page can be. */
+static void astray(void)
+{
+	static const unsigned char code[] = {
+		0xe9, 0xf0, 0xff, 0xff, 0x7f, [16] = 0xe8, 0xf0, 0xff, 0xff, 0x7f, [32] = 0x0f, 0x87, 0xf0, 0xff, 0xff, 0x7f, 0xc3, /* jmp; call; ja, ret */
+		[48] = 0x0f, 0x86, 0xf0, 0xff, 0xff, 0x7f, /* jbe */
+	};
+	void *at = mmap((void *)0x7fff90000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (at == MAP_FAILED)
+		exit(3);
+	memcpy(at, code, sizeof code);
+	mprotect(at, 4096, PROT_READ | PROT_EXEC);
+	FAULT("movabsq $0x7fff90000000, %%rax; jmp *%%rax");
+	FAULT("movabsq $0x7fff90000010, %%rax; jmp *%%rax");
+	FAULT("movabsq $0x7fff90000020, %%rax; call *%%rax");
+	FAULT("movabsq $0x7fff90000030, %%rax; jmp *%%rax");
+}
+
+/* rip-relative operands of instructions whose opcode is EVEX's or VEX's first byte; now and then with a prefix that would extend a base. */
+uint32_t operands[8] __attribute__((aligned(16))) = {1, 2, 3, 4, 5, 6, 7, 8};
+
+static void rip_relative(void)
+{
+	uint32_t out[4], sum = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		__asm__ volatile("movd %1, %%xmm0; punpckldq operands(%%rip), %%xmm0; pinsrw $3, 4+operands(%%rip), %%xmm0; movdqu %%xmm0, %0"
+				 : "=m"(out) : "r"(i) : "xmm0");
+		if (i % 1000 == 0) /* pinsrw $2, operands(%rip), %xmm0 */
+			__asm__ volatile("leaq 16+operands(%%rip), %%r8; .byte 0x66, 0x41, 0x0f, 0xc4, 0x05; .long operands-(.+5); .byte 2\n"
+					 "movdqu %%xmm0, %0" : "=m"(out)::"xmm0", "r8");
+		sum = sum * 31 + out[0] + out[1] * 3 + out[2] * 5 + out[3] * 7;
+	}
+	printf("%x\n", sum);
+}
+
+/* 32-bit code, reached by a far call; a signal's handler is called there, and returns to it. */
+uint64_t low_stack[512], high_rsp;
+struct {
+	uint32_t offset;
+	uint16_t selector;
+} __attribute__((packed)) far_entry;
+extern const char entry_32[];
+
+__asm__(".pushsection .text; .code32; entry_32: xorl %eax, %eax; movl $100, %ecx\n"
+	"1: incl %eax; testb $1, %cl; jz 2f; incl %eax; 2: decl %ecx; jnz 1b\n"
+	"pushl %ecx; popl %edx; call 3f; ud2; addl $1000, %eax; lret\n"
+	"3: addl $7, %eax; ret; .code64; .popsection");
+
+static void on_ud2(int signo, siginfo_t *info, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	printf("signal %d rip %+lld rax %lld cs %x\n", signo, r[REG_RIP] - (long long)(uintptr_t)entry_32, r[REG_RAX], (unsigned)(r[REG_CSGSFS] & 0xffff));
+	r[REG_RIP] += 2;
+	(void)info;
+}
+
+static void code_32(void)
+{
+	struct sigaction action = {.sa_sigaction = on_ud2, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	unsigned result;
+
+	sigaction(SIGILL, &action, NULL);
+	far_entry.offset = (uint32_t)(uintptr_t)entry_32;
+	far_entry.selector = 0x23; /* __USER32_CS */
+	for (int i = 0; i < 3; i++) {
+		__asm__ volatile("movq %%rsp, high_rsp(%%rip); leaq 4096+low_stack(%%rip), %%rsp; lcall *far_entry(%%rip); movq high_rsp(%%rip), %%rsp"
+				 : "=a"(result)::"rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
+		printf("%u\n", result);
+	}
 }
 
 /* The old way to ask for the time, where the kernel has it. */
@@ -388,7 +478,7 @@ static const struct {
 	{"wild-jump", wild_jump}, {"wild-return", wild_return}, {"null-jump", null_jump}, {"bad-load", bad_load}, {"bad-store", bad_store},
 	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"contexts", swap_contexts},
 	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
-	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap},
+	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"astray", astray}, {"rip-relative", rip_relative}, {"code-32", code_32},
 };
 
 int main(int argc, char **argv)
