@@ -71,10 +71,14 @@ static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_
 	}
 }
 
+static bool leaves_out(const uint64_t *args) { return (int)args[2] == MADV_DONTFORK || (int)args[2] == MADV_WIPEONFORK; }
+
+/* What fails may have been done in part. */
 static void advice_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
 {
+	(void)result;
 	(void)out;
-	s->leaves_out |= !failed(result) && ((int)args[2] == MADV_DONTFORK || (int)args[2] == MADV_WIPEONFORK);
+	s->leaves_out |= leaves_out(args);
 }
 
 static void all_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
@@ -118,3 +122,5 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 		}
 	return false;
 }
+
+bool map_call_leaves_out(const struct tracee_syscall *call) { return call->nr == SYS_madvise && !call->compat && leaves_out(call->args); }

@@ -9,4 +9,7 @@
 /* Whether a call of s's that gave `result` may have changed mappings, and where; notes in s what later ones are judged by. */
 bool map_call_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out);
 
+/* Whether it says that a fork's child is to get some memory empty, or not at all. */
+bool map_call_leaves_out(const struct tracee_syscall *call);
+
 #endif

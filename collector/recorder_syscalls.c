@@ -15,6 +15,10 @@
 #include "collector/world.h"
 #include "include/btrec.h"
 
+enum {
+	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
+};
+
 static bool is_call(const struct task *task, long nr)
 {
 	return task->call.nr == (uint64_t)nr && !task->call.compat;
@@ -87,12 +91,30 @@ bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
  * kernel does not know when user code of ours is in one, so nobody gets any: programs and C libraries fall back, as on kernels without
  * rseq(2) (before Linux 4.18). With --from the program may have it already, and glibc aborts when a thread does not get what the first
  * one got. Native code keeps it. */
-static void refuse_rseq(const struct recorder *r, struct task *task)
+static bool is_rseq(const struct recorder *r, const struct task *task)
 {
-	if (!is_call(task, SYS_rseq) || r->options.from || r->backend.ops->native)
+	return is_call(task, SYS_rseq) && !r->options.from;
+}
+
+/* QUIRK(shadow-stack): calls and returns of translated code are jumps, of which a shadow stack knows nothing. Programs that could have one
+ * run without, as on processors that have none. */
+static bool is_shadow_stack(const struct task *task)
+{
+	return is_call(task, SYS_arch_prctl) && task->call.args[0] == ENABLE_SHADOW_STACK;
+}
+
+/* System calls that are not made. */
+static void refuse_call(struct recorder *r, struct task *task)
+{
+	bool shadow = is_shadow_stack(task);
+
+	if (r->backend.ops->native || !(shadow || is_rseq(r, task)))
 		return;
-	task->regs.orig_rax = UINT64_MAX; /* no system call: the kernel leaves -ENOSYS in rax */
+	task->regs.orig_rax = UINT64_MAX; /* none: rax stays as it is */
+	task->regs.rax = (uint64_t)(shadow ? -EOPNOTSUPP : -ENOSYS);
 	tracee_set_regs(task->tid, &task->regs);
+	if (shadow)
+		recorder_note(r, task, "the program asked for a shadow stack (CET): it runs without");
 }
 
 void recorder_syscall_entered(struct recorder *r, struct task *task)
@@ -111,7 +133,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	snapshot_on_request(r, task);
 	if (recorder_let_go_before_exec(r, task))
 		return;
-	refuse_rseq(r, task);
+	refuse_call(r, task);
 	limits_call_entered(&r->tasks, task);
 	affinity_call_entered(&r->affinity, &r->tasks, task);
 	recorder_make_call(r, task);

@@ -90,7 +90,7 @@ static bool may_watch(const struct engine_space *es, const struct task *task, ui
 
 	if (!m || m->shared || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
 		return false;
-	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) || watched_is_stack(&es->watch, page))
+	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) || watched_is_spared(&es->watch, page))
 		return false;
 	return !awaited_by_kernel(es, page);
 }
@@ -277,7 +277,7 @@ static void open_range(void *arg, uint64_t start, uint64_t end)
 static bool look_at_call(struct task *task, struct engine_space *es, struct opening *o)
 {
 	struct engine_task *et = task->backend;
-	struct watch_range stack;
+	struct watch_range range;
 
 	switch (watch_call_kind(task)) {
 	case WATCH_CALL_ENDS:
@@ -290,12 +290,12 @@ static bool look_at_call(struct task *task, struct engine_space *es, struct open
 		et->suspends = true;
 		es->watch.suspended++;
 		return true;
-	case WATCH_CALL_STACK:
-		if (!watch_call_stack(task, &stack))
+	case WATCH_CALL_SPARES:
+		if (!watch_call_spared(task, &range))
 			return false;
-		if (!watched_add_stack(&es->watch, stack.start, stack.end))
+		if (!watched_spare(&es->watch, range.start, range.end))
 			es->watch.refused = true;
-		open_range(o, stack.start, stack.end); /* what is protected there would be in a frame's way */
+		open_range(o, range.start, range.end); /* what is protected there would be in a frame's way */
 		return es->watch.refused;
 	case WATCH_CALL_PLAIN:
 		return false;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/map_calls.h"
 #include "collector/tracee.h"
 
 enum {
@@ -380,18 +381,25 @@ enum watch_call watch_call_kind(const struct task *task)
 	case SYS_clone3:
 		return copies_space(task) ? WATCH_CALL_FORKS : WATCH_CALL_PLAIN;
 	case SYS_sigaltstack:
-		return task->call.args[0] ? WATCH_CALL_STACK : WATCH_CALL_PLAIN;
+		return task->call.args[0] ? WATCH_CALL_SPARES : WATCH_CALL_PLAIN;
+	case SYS_madvise:
+		return map_call_leaves_out(&task->call) ? WATCH_CALL_SPARES : WATCH_CALL_PLAIN;
 	default:
 		return WATCH_CALL_PLAIN;
 	}
 }
 
-bool watch_call_stack(const struct task *task, struct watch_range *stack)
+bool watch_call_spared(const struct task *task, struct watch_range *range)
 {
+	const uint64_t *args = task->call.args;
 	uint64_t s[3]; /* stack_t: its address, flags, size */
 
+	if (task->call.nr == SYS_madvise) {
+		*range = (struct watch_range){args[0], args[0] + args[1]};
+		return args[0] + args[1] > args[0] && address_space_code_kind(task->process->space, args[0]) == CODE_MUTABLE;
+	}
 	if (tracee_read(task->tid, task->call.args[0], s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
 		return false;
-	*stack = (struct watch_range){s[0], s[0] + s[2]};
+	*range = (struct watch_range){s[0], s[0] + s[2]};
 	return true;
 }

@@ -10,7 +10,7 @@ enum {
 	HEAT_MAX = 12,	/* of a page: at some 50 us for each writing, two hundredths of the time */
 	ALL_HEAT_MAX = 400, /* of all */
 	BACKOFF_MAX = 8,
-	STACKS_MAX = 4096,
+	SPARED_MAX = 4096,
 };
 
 void watched_release(struct watched_pages *w)
@@ -20,7 +20,7 @@ void watched_release(struct watched_pages *w)
 		free(w->pages[i]);
 	}
 	free(w->pages);
-	free(w->stacks);
+	free(w->spared);
 	*w = (struct watched_pages){0};
 }
 
@@ -48,10 +48,10 @@ bool watched_copy(struct watched_pages *to, const struct watched_pages *from)
 	to->suspended = 0;
 	to->count = 0;
 	to->pages = malloc((from->cap ? from->cap : 1) * sizeof *to->pages);
-	to->stacks = malloc((from->stack_cap ? from->stack_cap : 1) * sizeof *to->stacks);
-	ok = to->pages && to->stacks;
-	if (ok && from->stack_count)
-		memcpy(to->stacks, from->stacks, from->stack_count * sizeof *to->stacks);
+	to->spared = malloc((from->spared_cap ? from->spared_cap : 1) * sizeof *to->spared);
+	ok = to->pages && to->spared;
+	if (ok && from->spared_count)
+		memcpy(to->spared, from->spared, from->spared_count * sizeof *to->spared);
 	for (size_t i = 0; ok && i < from->count; i++)
 		ok = copy_page(to, from->pages[i]);
 	if (!ok)
@@ -237,31 +237,31 @@ struct watched_page *watched_retry(struct watched_pages *w, size_t *at, uint64_t
 	return NULL;
 }
 
-bool watched_add_stack(struct watched_pages *w, uint64_t start, uint64_t end)
+bool watched_spare(struct watched_pages *w, uint64_t start, uint64_t end)
 {
-	size_t cap = w->stack_cap ? w->stack_cap * 2 : 8;
-	struct watch_range *stacks;
+	size_t cap = w->spared_cap ? w->spared_cap * 2 : 8;
+	struct watch_range *spared;
 
-	for (size_t i = 0; i < w->stack_count; i++)
-		if (w->stacks[i].start == start && w->stacks[i].end == end)
+	for (size_t i = 0; i < w->spared_count; i++)
+		if (w->spared[i].start == start && w->spared[i].end == end)
 			return true;
-	if (w->stack_count == STACKS_MAX)
+	if (w->spared_count == SPARED_MAX)
 		return false;
-	if (w->stack_count == w->stack_cap) {
-		stacks = realloc(w->stacks, cap * sizeof *stacks);
-		if (!stacks)
+	if (w->spared_count == w->spared_cap) {
+		spared = realloc(w->spared, cap * sizeof *spared);
+		if (!spared)
 			return false;
-		w->stacks = stacks;
-		w->stack_cap = cap;
+		w->spared = spared;
+		w->spared_cap = cap;
 	}
-	w->stacks[w->stack_count++] = (struct watch_range){start, end};
+	w->spared[w->spared_count++] = (struct watch_range){start, end};
 	return true;
 }
 
-bool watched_is_stack(const struct watched_pages *w, uint64_t page)
+bool watched_is_spared(const struct watched_pages *w, uint64_t page)
 {
-	for (size_t i = 0; i < w->stack_count; i++)
-		if (w->stacks[i].start < page + WATCH_PAGE && page < w->stacks[i].end)
+	for (size_t i = 0; i < w->spared_count; i++)
+		if (w->spared[i].start < page + WATCH_PAGE && page < w->spared[i].end)
 			return true;
 	return false;
 }

@@ -420,7 +420,7 @@ const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
 
 const struct x86_form_0f01 x86_forms_0f01[] = {
 	{0xd0, NP, {MODRM, RAX | RCX | RDX, 0, 0}}, /* xgetbv */
-	{0xd6, NP, JUST(MODRM)}, /* xtest: no transaction is open in the cache; without RTM it raises #UD, so the flags may stay */
+	{0xd6, NP, {MODRM, 0, 0, ALL}}, /* xtest: no transaction is open in the cache */
 	{0xe8, NP, JUST(MODRM)}, /* serialize */
 	{0xee, NP, {MODRM, RAX | RCX | RDX, 0, 0}}, /* rdpkru */
 	{0xf9, ANY, {MODRM, RAX | RCX | RDX, 0, 0}}, /* rdtscp */

@@ -18,7 +18,7 @@ CHECK = os.path.join(os.environ["abs_top_builddir"], "tests/tools/check_history"
 
 ALONE = """by-read by-readv by-recvmsg by-file by-process-vm-writev by-proc-mem data-beside-code across-pages own-loop
 by-string-instructions on-the-stack own-protection moved replaced replaced-fixed stack-beside-code stack-over-code heap-again switched-stack filtered
-at-the-end ends-protected before-nothing""".split()
+at-the-end ends-protected before-nothing shortened by-masked-store""".split()
 # Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own:
 # only outcome and history are compared.
 OTHERS = """by-small-calls read-in-flight by-a-thread forked forked-with-threads with-signals-blocked with-faults-ignored blocked-fault

@@ -150,10 +150,12 @@ for name_ in TRAP_FLAG:
     add_trap_flag(name_)
 
 
-@case("restartable sequences are refused")
+@case("restartable sequences and shadow stacks are refused")
 def rseq():
-    result = record([build("rseq.c")])
-    equal(result.out, b"refused\n", "output")
+    for options in ((), ("--backend", "engine")):
+        result = record([build("rseq.c")], options)
+        equal(result.out, b"refused\nrefused\n", "output")
+        check("shadow stack (CET)" in execute([BTREC, "dump", result.trace]).out.decode(), "nothing is said of the shadow stack")
 
 
 def forgetful():

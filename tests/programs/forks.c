@@ -334,6 +334,33 @@ static int alive(int n)
 	return wait_all();
 }
 
+/* A page that has run, of which the child has nothing, or (advice MADV_WIPEONFORK) has it empty: add %al,(%rax) to its end. */
+static int without(function f, int advice)
+{
+	int before = f(), result;
+
+	if (madvise((void *)f, PAGE, advice))
+		return -1;
+	before += f();
+	for (int i = result = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(f());
+		result = result * 3 + wait_for(pid);
+	}
+	return before + result + f();
+}
+
+static int left_out(int n)
+{
+	function written = make_code(NULL, (uint8_t)n);
+
+	mprotect((void *)written, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	return without(make_code(NULL, (uint8_t)n), MADV_DONTFORK) + without(make_code(NULL, (uint8_t)n), MADV_WIPEONFORK) +
+	       without(written, MADV_WIPEONFORK);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -342,6 +369,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{"nested", nested},   {"many", many},		{"then-exec", then_exec},   {"libraries", libraries}, {"written", written}, {"replaced", replaced},
 		{"only-there", only_there}, {"in-handler", in_handler}, {"in-threads", in_threads}, {"orphans", orphans},     {"alive", alive},
+		{"left-out", left_out},
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -803,6 +804,90 @@ static long before_nothing(void)
 	return bad;
 }
 
+/* ---- The file of shared code gets shorter ---- */
+
+static int shrunk;
+static unsigned char *shrunk_code;
+static greg_t shrunk_regs[4];
+
+static void lengthen(int signo, siginfo_t *info, void *context)
+{
+	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)signo;
+	fault_at = info->si_addr;
+	shrunk_regs[0] = regs[REG_RIP] - (greg_t)(uintptr_t)shrunk_code;
+	shrunk_regs[1] = regs[REG_RAX];
+	shrunk_regs[2] = regs[REG_RCX];
+	shrunk_regs[3] = regs[REG_RDX];
+	if (ftruncate(shrunk, 2 * PAGE))
+		_exit(3);
+	memcpy(shrunk_code + PAGE - 3, "\x48\x89\xd0\x48\x01\xc8\xc3", 7); /* mov %rdx,%rax; add %rcx,%rax on the second page; ret */
+}
+
+static long shortened(void)
+{
+	struct sigaction action = {.sa_sigaction = lengthen, .sa_flags = SA_SIGINFO};
+	long bad = 0, result;
+
+	shrunk = memfd_create("code", 0);
+	if (shrunk < 0 || ftruncate(shrunk, 2 * PAGE))
+		return -1;
+	shrunk_code = mmap(NULL, 2 * PAGE, RWX, MAP_SHARED, shrunk, 0);
+	sigaction(SIGBUS, &action, NULL);
+	lengthen(0, &(siginfo_t){0}, &(ucontext_t){0});
+	for (int i = 0; i < TIMES; i++) {
+		bool first = i & 1; /* page, or the second alone */
+
+		fault_at = NULL;
+		if (i >= TIMES / 2 && ftruncate(shrunk, first ? 0 : PAGE))
+			return -1;
+		__asm__ volatile("call *%1" : "=a"(result) : "r"(shrunk_code + PAGE - 3), "a"(0x77l), "d"(1000l), "c"(24l + i) : "memory", "cc", "r11");
+		bad += result != 1024 + i;
+		if (i < TIMES / 2)
+			bad += fault_at != NULL;
+		else
+			bad += fault_at != shrunk_code + PAGE - (first ? 3 : 0) || shrunk_regs[0] != PAGE - (first ? 3 : 0) ||
+			       shrunk_regs[1] != (first ? 0x77 : 1000) || shrunk_regs[2] != 24 + i || shrunk_regs[3] != 1000;
+	}
+	return bad;
+}
+
+/* ---- Instructions write over what follows them, through another mapping, where no operand says so ---- */
+
+extern const char masked_legacy[], masked_vex[], masked_end[];
+
+/* At 8 from the beginning: mov $1, %eax; ret. */
+__asm__(".pushsection .text; masked_legacy: movq %rdi, %rdi; maskmovdqu %xmm1, %xmm0; nop; movl $1, %eax; ret; .fill 16, 1, 0x90\n"
+	"masked_vex: movq %rdi, %rdi; vmaskmovdqu %xmm1, %xmm0; nop; movl $1, %eax; ret; .fill 16, 1, 0x90; masked_end: .popsection");
+
+static long write_behind(const char *code, const char *end)
+{
+	int file = memfd_create("code", 0), result;
+	unsigned char *data, *run, mask[16] = {[1] = 0x80};
+	long bad = file < 0 || ftruncate(file, PAGE);
+
+	data = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	run = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+	memcpy(data, code, (size_t)(end - code));
+	for (int i = 0; i < TIMES; i++) {
+		unsigned char bytes[16] = {[1] = (unsigned char)i};
+		register unsigned char *at __asm__("rdi") = data + 8;
+
+		__asm__ volatile("movdqu %1, %%xmm0; movdqu %2, %%xmm1; call *%3"
+				 : "=a"(result) : "m"(bytes), "m"(mask), "r"(run), "r"(at) : "xmm0", "xmm1", "rcx", "rdx", "r11", "memory", "cc");
+		bad += result != i;
+	}
+	return bad;
+}
+
+static long by_masked_store(void)
+{
+	long bad = write_behind(masked_legacy, masked_vex);
+
+	return __builtin_cpu_supports("avx") ? bad + write_behind(masked_vex, masked_end) : bad;
+}
+
 static const struct {
 	const char *name;
 	long (*run)(void);
@@ -817,7 +902,7 @@ static const struct {
 	{"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code},
 	{"stack-over-code", stack_over_code}, {"heap-again", heap_again}, {"switched-stack", switched_stack},
 	{"at-the-end", at_the_end}, {"filtered", filtered}, {"ends-protected", ends_protected}, {"dies-protected", dies_protected},
-	{"before-nothing", before_nothing},
+	{"before-nothing", before_nothing}, {"shortened", shortened}, {"by-masked-store", by_masked_store},
 };
 
 int main(int argc, char **argv)

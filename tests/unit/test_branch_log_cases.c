@@ -474,6 +474,25 @@ static void what_was_only_counted_is_a_gap_and_counts_go_on(void **state)
 	hand_release(&h);
 }
 
+static void what_is_skipped_is_one_gap_of_its_reason(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_init(&h, 100);
+	branch_log_branch(h.log, &(struct bt_branch){.kind = BT_BRANCH_ICALL, .flags = 1, .from = 1, .to = 3}, false);
+	branch_log_skip(h.log, BT_GAP_CODE_32, 0, 0);
+	branch_log_skip(h.log, BT_GAP_CODE_32, 1, 0);
+	branch_log_skip(h.log, BT_GAP_CODE_32, 0, 1);
+	branch_log_branch(h.log, &(struct bt_branch){.kind = BT_BRANCH_SYSCALL, .flags = 1, .from = 5, .to = 7}, false);
+	branch_log_skip(h.log, BT_GAP_CODE_32, 0, 0); /* nothing was counted, but something ran */
+	assert_settled(&h, 11, 2, 4);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_CODE_32), 2);
+	assert_entry(&h, 0, BT_BRANCH_ICALL, 1, 3);
+	assert_entry(&h, 2, BT_BRANCH_SYSCALL, 5, 7);
+	hand_release(&h);
+}
+
 static void a_log_of_counts_alone_keeps_them(void **state)
 {
 	struct hand h;
@@ -589,6 +608,7 @@ int main(void)
 		cmocka_unit_test(records_outside_a_stretch_are_a_gap),
 		cmocka_unit_test(a_lowered_log_keeps_its_newest_and_says_why_not_more),
 		cmocka_unit_test(what_was_only_counted_is_a_gap_and_counts_go_on),
+		cmocka_unit_test(what_is_skipped_is_one_gap_of_its_reason),
 		cmocka_unit_test(a_log_of_counts_alone_keeps_them),
 		cmocka_unit_test(the_generation_of_a_stretch_outlives_its_begin),
 		cmocka_unit_test(a_cycle_that_leaves_no_record_ends),

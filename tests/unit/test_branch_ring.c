@@ -330,7 +330,11 @@ static void a_ring_of_no_entries_counts(void **state)
 	assert_int_equal(f->ring.now.transfers, 9);
 	branch_ring_count(&f->ring, 50, 2);
 	push(f, BT_BRANCH_SYSCALL, 1);
+	branch_ring_skip(&f->ring, BT_GAP_CODE_32, 0, 2);
 	assert_int_equal(f->ring.now.tick, 150);
+	assert_int_equal(f->ring.now.transfers, 5);
+	branch_ring_skip(&f->ring, BT_GAP_CODE_32, 1, 3);
+	assert_int_equal(f->ring.now.tick, 151);
 	assert_int_equal(f->ring.now.transfers, 3);
 	assert_int_equal(branch_ring_memory(&f->ring), 0);
 	assert_int_equal(written(f).count, 0);

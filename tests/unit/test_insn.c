@@ -115,6 +115,26 @@ static void every_jcc_short_and_near(void **state)
 	}
 }
 
+static void code_of_32_bits_has_its_own_lengths(void **state)
+{
+	static const struct {
+		uint8_t bytes[6], n, class;
+	} codes[] = {
+		{{0x40}, 1, BT_INSN_PLAIN}, {{0x49}, 1, BT_INSN_PLAIN}, {{0x06}, 1, BT_INSN_PLAIN}, {{0xa1, 1, 2, 3, 4}, 5, BT_INSN_PLAIN}, /* inc, dec, push, mov */
+		{{0x75, 0xf0}, 2, BT_INSN_JCC}, {{0xe3, 2}, 2, BT_INSN_JRCXZ}, {{0xe8, 1, 0, 0, 0}, 5, BT_INSN_CALL}, {{0xcb}, 1, BT_INSN_RET},
+		{{0xcd, 0x80}, 2, BT_INSN_SYSCALL}, {{0x0f, 0x34}, 2, BT_INSN_SYSCALL}, {{0xcf}, 1, BT_INSN_IRET},
+	};
+	struct bt_insn insn;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+		assert_int_equal(bt_insn_decode_32(codes[i].bytes, codes[i].n, &insn), 0);
+		assert_int_equal(insn.len, codes[i].n);
+		assert_int_equal(insn.class, codes[i].class);
+		assert_int_equal(bt_insn_decode_32(codes[i].bytes, codes[i].n - 1u, &insn), -BT_E_TRUNCATED);
+	}
+}
+
 static void cut_and_invalid_are_told_apart(void **state)
 {
 	static const uint8_t invalid[] = {0x06, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* push es: not in 64-bit mode */
@@ -158,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_instructions),
 		cmocka_unit_test(every_jcc_short_and_near),
+		cmocka_unit_test(code_of_32_bits_has_its_own_lengths),
 		cmocka_unit_test(cut_and_invalid_are_told_apart),
 		cmocka_unit_test(classes_map_to_kinds_and_ticks),
 	};

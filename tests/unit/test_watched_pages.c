@@ -126,7 +126,7 @@ static void a_copy_is_one_of_its_own(void **state)
 	watched_protect(&w, page(&w, 3), 7);
 	page(&w, 3)->bytes = calloc(1, WATCH_PAGE);
 	page(&w, 3)->bytes[17] = 42;
-	assert_true(watched_add_stack(&w, 0x5000, 0x6000));
+	assert_true(watched_spare(&w, 0x5000, 0x6000));
 	w.suspended = 2;
 	assert_true(watched_copy(&copy, &w));
 	page(&w, 3)->bytes[17] = 1;
@@ -135,8 +135,8 @@ static void a_copy_is_one_of_its_own(void **state)
 	assert_int_equal(copy.suspended, 0);
 	assert_int_equal(copy.protected, 1);
 	assert_int_equal(page(&copy, 3)->bytes[17], 42);
-	assert_true(watched_is_stack(&copy, 0x5000));
-	assert_false(watched_is_stack(&copy, 0x6000));
+	assert_true(watched_is_spared(&copy, 0x5000));
+	assert_false(watched_is_spared(&copy, 0x6000));
 	watched_release(&copy);
 }
 

@@ -135,6 +135,8 @@ static bool is_branch(enum bt_insn_class class)
 
 static bool outside_by_category(const ZydisDecodedInstruction *z)
 {
+	if (z->mnemonic == ZYDIS_MNEMONIC_XTEST)
+		return false;
 	switch (z->meta.category) {
 	case ZYDIS_CATEGORY_AMD3DNOW:
 	case ZYDIS_CATEGORY_ENQCMD:
