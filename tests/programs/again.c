@@ -172,10 +172,10 @@ static void write_elsewhere(void)
 		}
 }
 
-/* Code of each process's own, where the one before had its. */
+/* Code of each process's own, where the one before had its: above where the heap may begin (a gigabyte behind the program). */
 static int placed(int n)
 {
-	uint8_t *code = mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	uint8_t *code = mmap((void *)0x50000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	const uint8_t mov_ret[] = {0xb8, (uint8_t)n, 0, 0, 0, 0xc3};
 
 	if (code == MAP_FAILED)
