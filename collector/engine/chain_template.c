@@ -175,6 +175,9 @@ struct template_maker *template_maker_new(const struct processor *processor, boo
 
 static bool is_low(uint64_t addr) { return addr <= UINT32_MAX; }
 
+/* Towards the middle of the addresses: near their end branches cannot be moved on. */
+static uint64_t move_of(uint64_t pc) { return is_low(pc) ? 0 : pc >> 46 ? -(uint64_t)MOVE_ADDRESS : MOVE_ADDRESS; }
+
 /* The chain in the two caches. False where it cannot be made in both in the same way. */
 static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, struct chain_demand demand, const struct chain *chains[2])
 {
@@ -184,7 +187,7 @@ static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect,
 	m->range_count = 0;
 	m->unfit = false;
 	for (int i = 0; i < 2; i++) {
-		m->moved = i && !is_low(pc) ? MOVE_ADDRESS : 0;
+		m->moved = i ? move_of(pc) : 0;
 		m->recording = !i;
 		made[i] = code_cache_find(m->caches[i], pc + m->moved);
 		if (made[i] == CHAIN_NONE)
