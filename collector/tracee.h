@@ -104,9 +104,15 @@ long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const 
  * program does not make itself may end it. */
 bool tracee_is_filtered(pid_t tid);
 
-/* Executes one system call in the task, which is stopped at a signal or a step, with the instructions syscall; int3 at `at`. SIGTRAP
- * must not be blocked. Afterwards the task stands at a stop of a signal and has the registers regs, as before. Returns 0; -BT_E_GONE; or
- * 1 when another stop came first: the call was not made, and that stop is still to be waited for. */
+enum tracee_call {
+	TRACEE_CALL_MADE,
+	TRACEE_CALL_NOT_MADE,	  /* another stop came first, which is still to be waited for */
+	TRACEE_CALL_MADE_STOPPED, /* it was made, and another stop came right behind it, which is still to be waited for */
+};
+
+/* Executes one system call, which is not one that the kernel may restart, in the task, which is stopped at a signal or a step, with the
+ * instructions syscall; int3 at `at`. SIGTRAP must not be blocked. Afterwards the task stands at a stop of a signal and has the registers
+ * regs, as before. Returns an enum tracee_call (then, if it was made, *result is what it gave), or -BT_E_GONE. */
 int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result);
 
 /* Makes another system call in the task, which is at the entry of one (regs: its registers there), and brings it back to that

@@ -459,7 +459,7 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 	long result;
 	int rc = tracee_call(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_call), SYS_mremap, args, &result);
 
-	return rc ? rc : result == (long)args[4] ? 0 : -BT_E_NO_MEMORY;
+	return rc ? rc : result == (long)args[4] ? 0 : -BT_E_NO_MEMORY; /* with another stop to wait for it is made once more */
 }
 
 static int map_tables(const struct backend *b, struct task *task, struct engine_space *es, uint32_t area)

@@ -19,14 +19,15 @@ enum {
 	DIFF_GAP = 16,	  /* bytes that changed are one range unless so many between them did not */
 };
 
-/* mprotect() in the stopped task. */
+/* mprotect() in the stopped task. *done: it was made; also where another stop came behind it. */
 static enum watch_result protect(const struct backend *b, struct task *task, const struct engine_space *es, uint64_t start, uint64_t end,
-				 int prot, bool at_entry)
+				 int prot, bool at_entry, bool *done)
 {
 	const uint64_t args[6] = {start, end - start, (uint64_t)prot};
 	long result;
 	int rc;
 
+	*done = false;
 	if (at_entry)
 		rc = tracee_call_at_entry(task->tid, &task->regs, SYS_mprotect, args, &result);
 	else
@@ -38,6 +39,7 @@ static enum watch_result protect(const struct backend *b, struct task *task, con
 				 &result);
 	if (rc < 0)
 		return WATCH_GONE;
+	*done = rc != TRACEE_CALL_NOT_MADE && !result;
 	if (rc > 0) {
 		stepper_prepare(b, task);
 		return WATCH_INTERRUPTED;
@@ -160,6 +162,7 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	struct watched_page *p = watched_add(&es->watch, page);
 	uint64_t now = trace_writer_time(b->writer);
 	enum watch_result rc;
+	bool done;
 
 	if (!p || p->state == WATCH_COMPARED)
 		return WATCH_NOT;
@@ -171,13 +174,18 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	}
 	p->prot = address_space_map_at(task->process->space, page)->prot;
 	task->process->space->watched = true; /* before SIGSEGV is hidden */
-	rc = protect(b, task, es, page, page + WATCH_PAGE, p->prot & ~PROT_WRITE, false);
-	if (rc == WATCH_NOT || (rc == WATCH_DONE && !take_bytes(task, es, p, now))) {
-		if (rc == WATCH_DONE)
-			(void)protect(b, task, es, page, page + WATCH_PAGE, p->prot, false);
-		compare(es, p, now);
-		return WATCH_NOT;
+	rc = protect(b, task, es, page, page + WATCH_PAGE, p->prot & ~PROT_WRITE, false, &done);
+	if (done && !take_bytes(task, es, p, now)) {
+		if (rc == WATCH_INTERRUPTED) { /* no call can be made now: it is given back when it is written to */
+			code_cache_drop(es->cache, page, page + WATCH_PAGE);
+			watched_protect(&es->watch, p, now);
+			return rc;
+		}
+		(void)protect(b, task, es, page, page + WATCH_PAGE, p->prot, false, &done);
+		rc = WATCH_NOT;
 	}
+	if (rc == WATCH_NOT)
+		compare(es, p, now);
 	return rc;
 }
 
@@ -223,6 +231,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 	while ((p = watched_protected(&es->watch, start, end))) {
 		uint64_t run = watched_run(&es->watch, p, end);
 		enum watch_result rc;
+		bool done;
 
 		/* Whoever writes there from now on finds no chain of it. */
 		if (es->parallel && engine_space_is_busy(es, task)) {
@@ -230,19 +239,20 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 			if (code_cache_push(es->cache, task->tid))
 				return WATCH_GONE;
 		}
-		rc = protect(b, task, es, p->addr, run, p->prot, at_entry);
-
+		rc = protect(b, task, es, p->addr, run, p->prot, at_entry, &done);
 		if (rc == WATCH_NOT) { /* there may be no room for another mapping: a whole run needs none */
 			run = watched_run(&es->watch, p, UINT64_MAX);
-			rc = protect(b, task, es, p->addr, run, p->prot, at_entry);
+			rc = protect(b, task, es, p->addr, run, p->prot, at_entry, &done);
 		}
-		if (rc != WATCH_DONE)
+		if (!done)
 			return rc;
 		for (uint64_t page = p->addr; page < run; page += WATCH_PAGE)
 			watched_opened(&es->watch, watched_find(&es->watch, page), trace_writer_time(b->writer));
 		code_cache_park(es->cache, p->addr, run);
 		es->opened++;
 		es->gather |= es->parallel && engine_space_is_busy(es, task);
+		if (rc != WATCH_DONE)
+			return rc;
 	}
 	return WATCH_DONE;
 }

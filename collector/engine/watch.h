@@ -12,7 +12,7 @@
 enum watch_result {
 	WATCH_DONE,
 	WATCH_NOT,	   /* the page is not to be watched (now) */
-	WATCH_INTERRUPTED, /* another stop of the task came first; task->regs are set in it */
+	WATCH_INTERRUPTED, /* another stop of the task came first, or behind it; task->regs are set in it */
 	WATCH_GONE,
 };
 

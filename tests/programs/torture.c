@@ -434,12 +434,52 @@ static void faults(void)
 	printf("%ld wrong\n", faults_wrong);
 }
 
+/* A page of code that is written and run by turns, now and then in a handler: a recorder's calls to protect it are interrupted, too. */
+static unsigned char *jit_page;
+static volatile long jit_wrong;
+
+static int jit_call(unsigned char *at, int value)
+{
+	at[0] = 0xb8; /* mov $value, %eax; ret */
+	memcpy(at + 1, &value, sizeof value);
+	at[5] = 0xc3;
+	return ((int (*)(void))(void *)at)();
+}
+
+static void on_jit_alarm(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+	(void)context;
+	alarms++;
+	if (alarms % 3 == 0)
+		jit_wrong += jit_call(jit_page + 64, (int)alarms) != (int)alarms;
+	set_alarm();
+}
+
+static void written_code(void)
+{
+	int value = 0;
+
+	jit_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	on(SIGALRM, on_jit_alarm, 0);
+	set_alarm();
+	while (alarms < 3 * wanted) {
+		for (int i = 0; i < 5; i++, value++)
+			jit_wrong += jit_call(jit_page, value) != value;
+		for (volatile int wait = 0; wait < 1000; wait++)
+			; /* else the page is soon no longer protected */
+	}
+	printf("%ld wrong\n", jit_wrong);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } table[] = {
 	{"registers", registers}, {"alternative-stack", registers_on_alternative_stack}, {"nested", nested}, {"jumps", jumps}, {"edits", edits},
 	{"moves", moves}, {"strings", strings}, {"calls", calls}, {"sleeps", sleeps}, {"threads", threads}, {"queued", queued}, {"faults", faults},
+	{"written-code", written_code},
 };
 
 int main(int argc, char **argv)
