@@ -71,13 +71,21 @@ static void schedule_all(struct recorder *r, struct unit *u)
 	enum backend_company company = COMPANY_ANY;
 	struct task *task;
 
+	/* The core file is to show the others where they stopped. */
+	if (u->dumps && is_running(u->dumps, u))
+		return;
+	u->dumps = NULL;
 	while ((task = u->ready_first) && !r->frozen && !task->process->leaving) {
 		if (r->backend.ops->company)
 			company = r->backend.ops->company(&r->backend, task);
 		if (company != COMPANY_ANY && look_at_running(r, u, company == COMPANY_NONE))
 			return;
+		if (task->pending_signal && task->pending_action == BT_ACTION_CORE)
+			u->dumps = task;
 		ready_remove(task->unit, task);
 		recorder_resume_task(r, task);
+		if (u->dumps)
+			return;
 	}
 }
 

@@ -191,7 +191,7 @@ static int restore_trap_disposition(struct task *task)
 	/* struct kernel_sigaction: handler, flags, restorer, mask */
 	static const uint64_t ignore[4] = {(uint64_t)(uintptr_t)SIG_IGN};
 
-	if (!task->process->trap_ignored)
+	if (!task->process->trap_ignored || tracee_is_filtered(task->tid)) /* a filter of the program's may end it for that */
 		return 0;
 	return tracee_sigaction_at_entry(task->tid, &task->regs, SIGTRAP, ignore);
 }

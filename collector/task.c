@@ -99,6 +99,8 @@ void task_leave_unit(struct task *task)
 	struct unit *u = task->unit;
 
 	task->unit = NULL;
+	if (u && u->dumps == task)
+		u->dumps = NULL;
 	if (!u || --u->tasks)
 		return;
 	*u->link = u->next;

@@ -52,6 +52,7 @@ struct unit {
 	unsigned tasks;
 	struct task *current;		  /* holds the turn */
 	struct task *ready_first, *ready_last;
+	struct task *dumps; /* is being ended by a signal that leaves a core file, where tasks run side by side; NULL */
 	uint32_t last;			  /* task that ran last */
 };
 

@@ -275,13 +275,15 @@ static bool take_status(pid_t tid)
 	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
 }
 
-bool tracee_is_in_64_bit(const struct bt_regs *regs)
+static uint16_t our_code_selector(void)
 {
 	uint16_t ours;
 
 	__asm__("mov %%cs, %0" : "=r"(ours));
-	return regs->cs == ours;
+	return ours;
 }
+
+bool tracee_is_in_64_bit(const struct bt_regs *regs) { return regs->cs == our_code_selector(); }
 
 bool tracee_wants_restart(const struct bt_regs *regs)
 {
@@ -318,7 +320,7 @@ static struct bt_regs call_regs(const struct bt_regs *from, long nr, const uint6
 	return regs;
 }
 
-static const uint8_t syscall_insn[2] = {0x0f, 0x05};
+static const uint8_t syscall_insn[2] = {0x0f, 0x05}, int80_insn[2] = {0xcd, 0x80};
 
 static bool is_behind_syscall(pid_t tid, uint64_t rip)
 {
@@ -422,19 +424,57 @@ int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, con
 	return call.rip == at ? TRACEE_CALL_NOT_MADE : TRACEE_CALL_MADE_STOPPED;
 }
 
-/* The task is at the entry of a system call, with all signals blocked. */
-static int make_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+/* The task, with all signals blocked, is at the entry of a system call by the syscall instruction. It is at the exit of the other then. */
+static int replace_call(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
 {
-	struct bt_regs other = *regs, again = *regs;
+	struct bt_regs other = *regs;
 
 	other.orig_rax = (uint64_t)nr;
 	set_call(&other, args);
-	again.rip -= 2; /* to the syscall instruction */
-	again.rax = regs->orig_rax;
 	if (tracee_set_regs(tid, &other) || !await_syscall_stop(tid) || tracee_get_regs(tid, &other))
 		return -BT_E_GONE;
 	*result = (long)other.rax;
-	return tracee_set_regs(tid, &again) || !await_syscall_stop(tid) ? -BT_E_GONE : 0;
+	return 0;
+}
+
+/* The same at an entry by int 0x80, whose calls have numbers of their own and only the lower halves of arguments: that call is left out, and
+ * for the other the instruction is one of syscall meanwhile, which is as long. */
+static int replace_compat_call(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+{
+	uint64_t at = regs->rip - sizeof syscall_insn;
+	struct bt_regs none = *regs, other = call_regs(regs, nr, args);
+	bool made;
+
+	none.orig_rax = UINT64_MAX;
+	other.rip = at;
+	other.cs = our_code_selector();
+	if (tracee_set_regs(tid, &none) || !await_syscall_stop(tid))
+		return -BT_E_GONE;
+	made = tracee_write(tid, at, syscall_insn, sizeof syscall_insn) && !tracee_set_regs(tid, &other) && await_syscall_stop(tid) &&
+	       await_syscall_stop(tid) && !tracee_get_regs(tid, &other);
+	*result = made ? (long)other.rax : -ENOSYS;
+	tracee_write(tid, at, int80_insn, sizeof int80_insn);
+	return 0;
+}
+
+/* The task is at the entry of a system call, with all signals blocked. */
+static int make_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+{
+	struct bt_regs again = *regs;
+	uint8_t code[2];
+	int rc;
+
+	again.rip -= sizeof code; /* to the instruction */
+	again.rax = regs->orig_rax;
+	if (tracee_read(tid, again.rip, code, sizeof code) != sizeof code)
+		return TRACEE_CALL_NOT_MADE;
+	if (!memcmp(code, syscall_insn, sizeof code))
+		rc = replace_call(tid, regs, nr, args, result);
+	else if (!memcmp(code, int80_insn, sizeof code))
+		rc = replace_compat_call(tid, regs, nr, args, result);
+	else /* sysenter leads elsewhere */
+		return TRACEE_CALL_NOT_MADE;
+	return rc || tracee_set_regs(tid, &again) || !await_syscall_stop(tid) ? -BT_E_GONE : 0;
 }
 
 int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
@@ -464,5 +504,5 @@ int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, 
 		return 0;
 	rc = tracee_call_at_entry(tid, regs, SYS_rt_sigaction, args, &result);
 	tracee_write(tid, scratch, saved, sizeof saved);
-	return rc;
+	return rc < 0 ? rc : 0;
 }

@@ -116,7 +116,7 @@ enum tracee_call {
 int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result);
 
 /* Makes another system call in the task, which is at the entry of one (regs: its registers there), and brings it back to that
- * entry. Returns 0 or -BT_E_GONE. */
+ * entry. Returns TRACEE_CALL_MADE, TRACEE_CALL_NOT_MADE where there is no way back to it (sysenter), or -BT_E_GONE. */
 int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result);
 
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */

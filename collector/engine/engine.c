@@ -422,6 +422,8 @@ static enum backend_company engine_company(const struct backend *b, const struct
 	const struct engine_task *et = task->backend;
 
 	(void)b;
+	if (task->pending_signal && task->pending_action == BT_ACTION_CORE) /* a core file has the registers of all of them */
+		return COMPANY_NONE;
 	if (task->in_syscall)
 		return et->calls_alone ? COMPANY_NONE : COMPANY_ANY;
 	return engine_space_company(task);
