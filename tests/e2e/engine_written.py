@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import time
 
@@ -21,7 +22,7 @@ by-string-instructions on-the-stack own-protection moved replaced replaced-fixed
 at-the-end ends-protected before-nothing shortened by-masked-store""".split()
 # Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own:
 # only outcome and history are compared.
-OTHERS = """by-small-calls read-in-flight by-a-thread forked forked-with-threads with-signals-blocked with-faults-ignored blocked-fault
+OTHERS = """by-small-calls by-int80 read-in-flight by-a-thread forked forked-with-threads with-signals-blocked with-faults-ignored blocked-fault
 dies-protected""".split()
 
 
@@ -109,6 +110,36 @@ def core_file():
     record([program(), "dies-protected"], ["--backend", BACKEND], core=resource.RLIM_INFINITY, cwd=places[1])
     cores = [os.path.join(place, os.listdir(place)[0]) for place in places]
     equal(segments(cores[1]).get("RWE"), segments(cores[0]).get("RWE"), "writable and executable segments")
+
+
+def places_of_threads(core):
+    """Where each thread of a core file was (NT_PRSTATUS, elf_prstatus)."""
+    data = open(core, "rb").read()
+    at, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    found = []
+    for i in range(count):
+        kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", data, at + i * size)
+        end = offset + length
+        while kind == 4 and offset < end: # PT_NOTE
+            name, desc, note = struct.unpack_from("<III", data, offset)
+            offset += 12 + (name + 3 & ~3)
+            if note == 1:
+                found.append(struct.unpack_from("<Q", data, offset + 112 + 16 * 8)[0])
+            offset += desc + 3 & ~3
+    return found
+
+
+@case("a core file has threads that run side by side where they were")
+def core_of_threads():
+    for _ in range(3):
+        place = fresh_dir("core")
+        recorded = record([build("core_threads.c", *STATIC, "-pthread")], ["--backend", BACKEND, "--parallel"], core=resource.RLIM_INFINITY, cwd=place)
+        equal(recorded.status, -signal.SIGSEGV, "end")
+        if not os.listdir(place):
+            raise Skip("no core file")
+        threads = places_of_threads(os.path.join(place, os.listdir(place)[0]))
+        equal(len(threads), 4, "threads")
+        check(all(at < 1 << 32 for at in threads), "not in the program: %s" % [hex(at) for at in threads])
 
 
 def rewritten(who, end):

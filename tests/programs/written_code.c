@@ -88,6 +88,49 @@ static long by_read(void)
 	return bad;
 }
 
+static long compat_call(long number, long first, long second, long third)
+{
+	long result;
+
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(first), "c"(second), "d"(third) : "r8", "r9", "r10", "r11", "memory");
+	return result;
+}
+
+/* Whether the kernel has 32-bit calls. */
+static int has_compat_calls(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL);
+		_exit(compat_call(20, 0, 0, 0) != getpid());
+	}
+	return waitpid(pid, &status, 0) == pid && !status;
+}
+
+/* By calls whose numbers and arguments are not those of 64-bit ones; while SIGTRAP is ignored, too. */
+static long by_int80(void)
+{
+	unsigned char *page = mmap(NULL, 2 * PAGE, RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	int ends[2];
+	long bad = pipe(ends) != 0;
+
+	if (!has_compat_calls())
+		return 0;
+	encode(page, -1);
+	bad += call(page, 1) != 0; /* it is watched */
+	for (int i = 0; i < TIMES; i++) {
+		encode(page + PAGE, i);
+		bad += write(ends[1], page + PAGE, SIZE) != SIZE;
+		bad += compat_call(3, ends[0], (long)page, SIZE) != SIZE;
+		bad += call(page, 2) != i + 2 || call(page + PAGE, 3) != i + 3;
+		if (i == TIMES / 2)
+			signal(SIGTRAP, SIG_IGN);
+	}
+	return bad + (signal(SIGTRAP, SIG_DFL) != SIG_IGN);
+}
+
 static long by_readv(void)
 {
 	unsigned char *page = warm(2), bytes[2 * SIZE];
@@ -892,7 +935,7 @@ static const struct {
 	const char *name;
 	long (*run)(void);
 } table[] = {
-	{"by-read", by_read}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg}, {"by-file", by_file},
+	{"by-read", by_read}, {"by-int80", by_int80}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg}, {"by-file", by_file},
 	{"by-process-vm-writev", by_process_vm_writev}, {"by-proc-mem", by_proc_mem}, {"by-small-calls", by_small_calls},
 	{"read-in-flight", read_in_flight}, {"data-beside-code", data_beside_code}, {"across-pages", across_pages},
 	{"own-loop", own_loop}, {"by-string-instructions", by_string_instructions}, {"on-the-stack", on_the_stack},
