@@ -7,8 +7,9 @@
 #include <sys/types.h>
 
 /* A fixed range of addresses that backends keep for themselves; the deterministic start maps it inaccessible under every
- * backend, so that the program's own mappings fall alike. Far from mmap_base, brk and the usual hints. */
-#define WORLD_RESERVED_START 0x200000000000u
+ * backend, so that the program's own mappings fall alike. Far from mmap_base and the usual hints, below where position independent programs and
+ * their heaps lie (0x555555554000 and up), and where ThreadSanitizer and MemorySanitizer let applications have memory. */
+#define WORLD_RESERVED_START 0x550000000000u
 #define WORLD_RESERVED_SIZE 0x40000000u
 
 /* The task is at the exit of its execve: fixes AT_RANDOM, hides the vdso, maps the reserved range. Returns 0 or -BT_E_GONE. */

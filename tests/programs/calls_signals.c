@@ -45,7 +45,7 @@ static int in_text(uint64_t pc)
 /* Where the engine has its region (collector/world.h). */
 static int in_region(uint64_t pc)
 {
-	return pc - 0x200000000000 < 0x40000000;
+	return pc - 0x550000000000 < 0x40000000;
 }
 
 static void on_signal(int signo, siginfo_t *info, void *arg)

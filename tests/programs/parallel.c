@@ -492,7 +492,7 @@ static long one_call(void)
 
 /* ---- The addresses at which the engine keeps its own are taken away, or taken ---- */
 
-#define REGION ((char *)0x200000000000)
+#define REGION ((char *)0x550000000000)
 #define REGION_SIZE ((size_t)68 << 20)
 
 static long compute(long n)

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START ((char *)0x200000000000)
+#define START ((char *)0x550000000000)
 #define DATA ((size_t)4 << 20)
 #define SIZE ((size_t)68 << 20)
 #define PAGE ((size_t)4096)
