@@ -70,7 +70,7 @@ static void print_end(const struct model *m)
 
 	print_label("end");
 	if (!m->end)
-		puts("the trace was not closed: still being written, or the recorder was cut off");
+		puts(model_unclosed(m));
 	else if (m->end->kind == BT_EXIT_STATUS)
 		printf("exited with %" PRIu32 "\n", m->end->status);
 	else if (m->end->kind == BT_EXIT_SIGNAL)
@@ -205,8 +205,7 @@ static bool print_damage(const struct model *m)
 	for (size_t i = 0; i < m->damage_count; i++) {
 		const struct model_damage *d = &m->damage[i];
 
-		say("%s, byte %" PRIu64 ": %s%s", d->file, d->offset, d->text,
-		    d->torn ? " (the recorder was cut off here)" : "");
+		say("%s, byte %" PRIu64 ": %s", d->file, d->offset, model_damage_text(m, d));
 		damaged |= !d->torn;
 	}
 	return damaged;

@@ -32,7 +32,7 @@ static int by_start(const void *a, const void *b)
 /* How the program ended: the END record is in the recorder's own event stream. */
 static void describe_end(const struct trace *t, char *how, size_t size)
 {
-	snprintf(how, size, "not closed");
+	snprintf(how, size, t->being_written ? "being written" : "not closed");
 	for (size_t i = 0; i < t->file_count; i++) {
 		struct trace_cursor c;
 		struct bt_record rec;

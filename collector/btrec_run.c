@@ -364,7 +364,8 @@ static void send_message(const struct run *run, const struct front_message *m)
 	}
 }
 
-static void summarize(const struct run *run, const struct recorder *r, struct front_message *m)
+/* lives_on: something of the program does. */
+static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
 	char how[64], stopped[128] = "", never[128] = "";
@@ -381,7 +382,9 @@ static void summarize(const struct run *run, const struct recorder *r, struct fr
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
 	if (r->options.from && !r->from_reached)
 		snprintf(never, sizeof never, "; %.100s was never reached", r->options.from);
-	snprintf(m->text, sizeof m->text, "%s%s%s; trace: %.3200s", how, stopped, never, run->trace);
+	m->lives_on = lives_on;
+	snprintf(m->text, sizeof m->text, "%s%s%s%s; trace: %.3200s", how, stopped, never, lives_on ? "; what it left running is recorded on" : "",
+		 run->trace);
 }
 
 static void notify(void *arg, const struct recorder *r, int stop_signal)
@@ -396,8 +399,8 @@ static void notify(void *arg, const struct recorder *r, int stop_signal)
 	}
 	run->front_due = false;
 	if (!stop_signal) {
-		summarize(run, r, &m);
-		m.lives_on = true;
+		trace_writer_flush(r->writer); /* the user may look at it now */
+		summarize(run, r, true, &m);
 	}
 	send_message(run, &m);
 }
@@ -614,7 +617,7 @@ static int record(struct run *run)
 	link_latest(run, &r);
 	ended_early = !r.notify; /* the front knows already */
 	trace_writer_flush(w);	 /* now, so that the line says whether all of it could be written */
-	summarize(run, &r, &m);
+	summarize(run, &r, false, &m);
 	recorder_release(&r);
 	if (!ended_early)
 		send_message(run, &m);

@@ -284,6 +284,21 @@ static void interpret(struct loader *l)
 	snapshots_finish(l);
 }
 
+const char *model_unclosed(const struct model *m)
+{
+	if (m->end)
+		return NULL;
+	return m->trace->being_written ? "the trace is still being written: this is what there was of it" :
+					 "the trace was not closed: the recorder was cut off";
+}
+
+const char *model_damage_text(const struct model *m, const struct model_damage *d)
+{
+	if (!d->torn)
+		return d->text;
+	return m->trace->being_written ? "the recorder was writing here" : "the recorder was cut off here";
+}
+
 /* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. What is
  * missing although all that is there is whole was in a file that is gone. */
 static void look_for_missing_files(struct loader *l)
@@ -291,7 +306,7 @@ static void look_for_missing_files(struct loader *l)
 	const struct model *m = l->m;
 	char file[32];
 
-	if (!m->end || m->stopped || m->damage_count || l->unknown_events)
+	if (!m->end || m->trace->being_written || m->stopped || m->damage_count || l->unknown_events)
 		return;
 	if (m->events[m->event_count - 1].seq != m->event_count)
 		loader_damage(l, "events-*", 0, BT_E_CORRUPT, "events are missing: one of these files of the trace is gone");

@@ -41,7 +41,7 @@ struct model_snapshot {
 	size_t memory_count;
 };
 
-/* Something in the trace that could not be read. torn: the recorder was cut off here, which is no damage. */
+/* Something in the trace that could not be read. torn: the recorder was cut off or writing here, which is no damage. */
 struct model_damage {
 	char file[32];
 	uint64_t offset;
@@ -69,6 +69,12 @@ struct model {
  * Errors: BT_E_NO_MEMORY. */
 int model_load(struct model **out, struct trace *t, struct bt_error *err) BT_MUST_USE;
 void model_free(struct model *m);
+
+/* Why there is no END, in words for the user; NULL: there is. */
+const char *model_unclosed(const struct model *m);
+
+/* What is the matter there, in words; not escaped. */
+const char *model_damage_text(const struct model *m, const struct model_damage *d);
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
 

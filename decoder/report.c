@@ -95,7 +95,7 @@ static void put_end(struct report *r)
 	if (focus_exit(r->m, &kind, &status, &core))
 		put_exit(r, kind, status, core);
 	else
-		text_printf(&r->t, "unknown: the trace ends before the program did");
+		text_printf(&r->t, r->m->trace->being_written ? "not yet" : "unknown: the trace ends before the program did");
 	text_printf(&r->t, "\n");
 }
 
@@ -370,7 +370,7 @@ static void put_damage(struct report *r)
 		const struct model_damage *d = &r->m->damage[i];
 
 		text_printf(&r->t, "  %s, byte %" PRIu64 ": ", d->file, d->offset);
-		text_outside(&r->t, d->torn ? "the recorder was cut off here" : d->text);
+		text_outside(&r->t, model_damage_text(r->m, d));
 		text_printf(&r->t, "\n");
 	}
 }
@@ -393,7 +393,7 @@ static void put_notes(struct report *r)
 		put_slice(&r->t, r->m->stopped->text);
 		text_printf(&r->t, "\n");
 	} else if (!r->m->end) {
-		text_printf(&r->t, "  the trace was not closed: the recorder was cut off\n");
+		text_printf(&r->t, "  %s\n", model_unclosed(r->m));
 	}
 	put_damage(r);
 	if (r->t.buf.len == heading)

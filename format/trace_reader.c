@@ -76,6 +76,18 @@ static int read_file(int dir, const char *name, struct slice *out)
 	return 0;
 }
 
+/* trace_writer_open()'s lock. */
+static bool is_locked(int dir)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = openat(dir, "header", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
 static int read_header(struct trace *t, struct bt_error *err)
 {
 	const struct trace_file *f = t->file_count && t->files[0].kind == BT_FILE_HEADER ? &t->files[0] : NULL;
@@ -148,12 +160,16 @@ static int add_file(struct trace *t, const char *name, struct trace_file **out)
 	return 0;
 }
 
+static void sort_files(struct trace *t)
+{
+	if (t->file_count)
+		qsort(t->files, t->file_count, sizeof *t->files, compare_files);
+}
+
 static int finish_open(struct trace **out, struct trace *t, struct bt_error *err)
 {
 	int rc;
 
-	if (t->file_count)
-		qsort(t->files, t->file_count, sizeof *t->files, compare_files);
 	rc = read_header(t, err);
 	if (rc) {
 		trace_close(t);
@@ -180,6 +196,7 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 		if (f)
 			f->bytes = files[i].bytes;
 	}
+	sort_files(t);
 	return finish_open(out, t, err);
 }
 
@@ -218,13 +235,16 @@ int trace_open(struct trace **out, const char *path, struct bt_error *err)
 			trace_close(t);
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
+	t->being_written = is_locked(dir);
 	while (!failure && (e = readdir(d))) {
 		struct trace_file *f;
 
 		failure = add_file(t, e->d_name, &f);
-		if (f)
-			failure = read_file(dir, f->name, &f->bytes);
 	}
+	/* What names others is read before what it names, the other way round than it is written. */
+	sort_files(t);
+	for (size_t i = 0; i < t->file_count && !failure; i++)
+		failure = read_file(dir, t->files[i].name, &t->files[i].bytes);
 	closedir(d);
 	if (failure) {
 		trace_close(t);

@@ -22,7 +22,8 @@ struct trace {
 	struct buf header_raw;
 	struct trace_file *files; /* event and branch streams sorted by kind and number, and objects */
 	size_t file_count;
-	bool borrowed; /* the files' bytes are the caller's (trace_open_memory) */
+	bool being_written; /* when it was opened, a writer held it open */
+	bool borrowed;	    /* the files' bytes are the caller's (trace_open_memory) */
 };
 
 /* Opens the trace directory at path. Errors: BT_E_NO_TRACE (nothing there), BT_E_NOT_TRACE (something else),

@@ -48,6 +48,7 @@ struct object {
 
 struct trace_writer {
 	int dir;
+	int lock; /* the header file, locked; or -1 */
 	uint8_t uuid[BT_UUID_SIZE];
 	struct timespec start;
 	uint64_t seq;
@@ -258,6 +259,18 @@ static int make_reserve(int dir)
 	return failure;
 }
 
+/* Says to readers that the trace is being written, for as long as this process or a child of its holds it. Best effort: a file system
+ * may have no locks. */
+static int lock_trace(int dir)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd = openat(dir, "header", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)fcntl(fd, F_OFD_SETLK, &lock);
+	return fd;
+}
+
 static void remove_stream(struct trace_writer *w, enum bt_file_kind kind, uint32_t number)
 {
 	char name[32];
@@ -284,6 +297,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	}
 	(void)!chmod(dir, 0700); /* whatever the umask */
 	w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	w->lock = -1;
 	w->seq = 1;
 	w->objects.kind = BT_FILE_OBJECTS;
 	clock_gettime(CLOCK_MONOTONIC, &w->start);
@@ -297,6 +311,8 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 		failure = stream_write(w, &header);
 	if (!failure)
 		failure = make_reserve(w->dir);
+	if (!failure)
+		w->lock = lock_trace(w->dir);
 	buf_release(&header.records);
 	if (failure) {
 		trace_writer_discard(w, dir);
@@ -458,6 +474,8 @@ void trace_writer_close(struct trace_writer *w)
 		unlinkat(w->dir, reserve_name, 0);
 		close(w->dir);
 	}
+	if (w->lock >= 0)
+		close(w->lock);
 	list_release(&w->events);
 	list_release(&w->branches);
 	buf_release(&w->objects.records);

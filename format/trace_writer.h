@@ -2,7 +2,8 @@
 /* Writes a trace directory (doc/FORMAT.md). Used by the collector and the importers.
  * Append-only: every flush adds whole blocks, so that what was flushed survives whatever happens next.
  * When the disk fills or fails, writing stops: the writer puts a STOPPED record into the room it had reserved for
- * that, later calls do nothing and succeed, and trace_writer_stopped() tells. One thread at a time. */
+ * that, later calls do nothing and succeed, and trace_writer_stopped() tells. One thread at a time.
+ * While it is open, its header file is locked: struct trace's being_written. */
 #ifndef BT_TRACE_WRITER_H
 #define BT_TRACE_WRITER_H
 

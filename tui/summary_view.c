@@ -52,7 +52,7 @@ static void add_end(struct viewer *v, struct lines *l)
 
 	begin(v, &row, "end");
 	if (!end)
-		row_put(&row, STYLE_GAP, "the trace was not closed: the recorder was cut off");
+		row_put(&row, STYLE_GAP, "%s", model_unclosed(v->m));
 	else if (end->kind == BT_EXIT_SIGNAL)
 		row_put(&row, STYLE_FAULT, "killed by %s", signal_name(end->status, name));
 	else if (end->kind == BT_EXIT_STATUS)

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 # btview's reports: the JSON against its schema, filters, exit statuses, defaults, and that nothing from a trace or a
 # symbol table acts on a terminal.
+import fcntl
 import http.server
 import json
 import os
+import struct
 import subprocess
 import threading
 
@@ -97,6 +99,11 @@ def schema_torn():
     equal(result.status, 0, "status")
     validate(json.loads(result.out))
     check(b"not closed" in result.err, "stderr says %r" % result.err)
+    with open(os.path.join(trace, "header"), "r+b") as header:
+        fcntl.fcntl(header, fcntl.F_OFD_SETLK, struct.pack("hhqqixxxx", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        result = view("--stdio", trace)
+        check(b"the recorder was writing here" in result.out, "a lock says that it is being written: %r" % result.out)
+    check(b"the recorder was cut off here" in view("--stdio", trace).out, "no lock any more")
 
 
 @case("damage is told, what is readable is shown, and the status is 76")

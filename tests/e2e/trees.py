@@ -203,12 +203,19 @@ def daemon():
     recorded = record([tree(), "daemon", done])
     equal(recorded.status, 0, "end of btrec (%s)" % recorded.err.decode())
     check(not os.path.exists(done), "btrec waited for the daemon")
+    check(b"left running" in recorded.err, "nothing is said of the daemon: %r" % recorded.err)
+    alive = btview("--stdio", recorded.trace)
+    equal(alive.status, 0, "status of btview while the daemon is recorded")
+    check(b"still being written" in alive.out and b"cut off" not in alive.out + alive.err, "the trace that is being written: %r" % alive.out)
+    equal(process_ends(report(recorded.trace)), [("tree", "0")], "ends while the daemon is recorded")
     open(done + ".go", "w").close()
     wait_until(lambda: os.path.exists(done) and os.path.getsize(done), "the daemon's file")
     with open(done) as file:
         equal(file.read(), "daemon was here\n", "the daemon's file")
     ends = wait_until(lambda: (lambda e: e if len(e) == 2 else None)(process_ends(report(recorded.trace))), "the daemon's end in the trace")
     equal(ends, [("tree", "0"), ("tree", "5")], "processes")
+    wait_until(lambda: b"still being written" not in btview("--stdio", recorded.trace).out, "the end of the recording")
+    check(b"not closed" not in btview("--stdio", recorded.trace).out, "the trace was not closed")
 
 
 main()
