@@ -2,6 +2,7 @@ noinst_LIBRARIES += collector/libcollector.a
 collector_libcollector_a_SOURCES = \
 	collector/backend.h \
 	collector/branch_ring.c collector/branch_ring.h \
+	collector/call_filter.c collector/call_filter.h \
 	collector/code_pages.c collector/code_pages.h \
 	collector/control.c collector/control.h \
 	collector/from.c collector/from.h \

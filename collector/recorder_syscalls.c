@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "collector/call_filter.h"
 #include "collector/map_calls.h"
 #include "collector/memory_lock.h"
 #include "collector/program.h"
@@ -219,6 +220,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	limits_call_left(&r->tasks, task);
 	affinity_call_left(task);
 	memory_lock_call_left(task);
+	call_filter_call_left(&r->tasks, task);
 	if (task->snapshot_call) {
 		task->snapshot_call = false;
 		task->regs.rax = 0;

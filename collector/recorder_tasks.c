@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "collector/call_filter.h"
 #include "collector/from.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
@@ -144,6 +145,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		return false;
 	child->parent = parent->number;
 	child->native = parent->native;
+	child->filter = call_filter_share(parent->filter);
 	if (child->how == BT_TASK_THREAD) {
 		task_join_process(child, parent->process);
 	} else {

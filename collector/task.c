@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "collector/call_filter.h"
+
 enum {
 	FIRST_BUCKETS = 64,
 	SAME_STACK = 64 << 20, /* a stack pointer farther above a frame than this is on another stack */
@@ -125,6 +127,7 @@ void task_remove(struct task_table *t, struct task *task)
 	branch_ring_release(&task->ring);
 	branch_log_free(task->log);
 	buf_release(&task->calls.bytes);
+	call_filter_put(task->filter);
 	free(task);
 }
 

@@ -31,6 +31,8 @@ enum {
 	HANDLER_DEPTH_MAX = 64,
 };
 
+struct call_filter;
+
 struct process {
 	pid_t pid;
 	struct address_space *space;
@@ -100,6 +102,7 @@ struct task {
 	bool halted;	       /* for the snapshot that is being taken */
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	struct tracee_syscall call; /* the one it is in, or made last */
+	struct call_filter *filter; /* the newest of those it was seen to install, or has from its parent (call_filter.h); NULL: none */
 	struct limits_call limits_call;
 	bool affinity_call;    /* that asks for an affinity, or sets one */
 	uint64_t waited;       /* for a processor, in nanoseconds, when that was last looked at */

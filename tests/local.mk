@@ -89,7 +89,8 @@ tests_unit_test_branch_log_guesses_LDADD = collector/libcollector.a $(UNIT_FORMA
 tests_unit_test_engine_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_launch tests/unit/test_limits tests/unit/test_map_calls tests/unit/test_mapped_files
+UNIT_TESTS += tests/unit/test_call_filter tests/unit/test_launch tests/unit/test_limits tests/unit/test_map_calls tests/unit/test_mapped_files
+tests_unit_test_call_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_map_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -268,6 +269,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine_history.py \
 	tests/e2e/engine_programs.py \
 	tests/e2e/engine_calls.py \
+	tests/e2e/engine_filters.py \
 	tests/e2e/engine_forks.py \
 	tests/e2e/again.py \
 	tests/e2e/engine_region.py \
@@ -303,6 +305,6 @@ tests_simulated_btrec_simulated_LDADD = collector/libcollector.a hardware/libhar
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_generate.py tests/e2e/engine_seeds.py \
-	tests/programs/calls.c tests/programs/calls_signals.c tests/programs/descriptors.c tests/programs/endless_code.c tests/programs/forks.c \
+	tests/programs/calls.c tests/programs/calls_signals.c tests/programs/descriptors.c tests/programs/endless_code.c tests/programs/filters.c tests/programs/forks.c \
 	tests/programs/changing_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c \
 	tests/programs/written_code.c

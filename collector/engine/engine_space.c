@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/call_filter.h"
 #include "collector/code_pages.h"
 #include "collector/engine/chain_template.h"
 #include "collector/engine/region_calls.h"
@@ -16,6 +17,7 @@ enum {
 	DEAD_MIN = 8192,
 	DEAD_SHARE = 4,
 	VDSO_MOST = 1 << 14,
+	SYSCALL_BYTES = 2, /* of the instruction */
 	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
@@ -189,7 +191,7 @@ void engine_note(const struct backend *b, const struct task *task, const char *t
 
 void engine_note_refusal(const struct backend *b, const struct task *task)
 {
-	engine_note(b, task, "no room for the code cache in this process (addresses taken, or a limit of memory): single-stepped");
+	engine_note(b, task, "no room for the code cache in this process (addresses taken, a limit of memory, or a system call filter): single-stepped");
 }
 
 static void leave_out_of_cores(pid_t tid, bool areas)
@@ -223,18 +225,46 @@ static uint64_t syscall_of_kernel(const struct address_space *s, pid_t tid)
 	return 0;
 }
 
+/* Whether what make_region() does where there is a filter passes that: one that ends the task for a call that it does not make would. */
+static bool may_make_region(const struct engine_space *es, const struct task *task, bool over)
+{
+	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE), no_file = UINT64_MAX;
+	const struct {
+		bool of_cache;
+		long nr;
+		uint64_t args[6];
+	} calls[] = {
+		{false, SYS_mmap, {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, no_file}},
+		{true, SYS_mmap, {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT, PROT_READ | PROT_WRITE, flags, no_file}},
+		{true, SYS_mmap, {region_address(CODE_AT), REGION_SIZE - CODE_AT, PROT_READ | PROT_EXEC, flags, no_file}},
+		{true, SYS_munmap, {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE}},
+	};
+	struct bt_regs regs;
+
+	if (!task->filter)
+		return true;
+	if (tracee_get_regs(task->tid, &regs))
+		return false;
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		if (!(calls[i].of_cache && es->cache->placed) && !call_filter_passes(task, regs.rip, calls[i].nr, calls[i].args))
+			return false;
+	return true;
+}
+
 /* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh; signals wait meanwhile. */
-static bool make_region(struct engine_space *es, const struct address_space *s, pid_t tid, bool over)
+static bool make_region(struct engine_space *es, const struct address_space *s, const struct task *task, bool over)
 {
 	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
-	bool filtered = tracee_is_filtered(tid), no_file = filtered || es->shared || es->adopted, cache, made;
+	pid_t tid = task->tid;
+	bool filtered = tracee_is_filtered(tid), no_file = filtered || es->shared || es->adopted, may, cache, made;
 	struct tracee_lent lent;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
 	tracee_lend_syscall(tid, syscall_of_kernel(s, tid), &lent);
-	cache = es->cache->placed || !code_cache_map(es->cache, tid, over, no_file);
+	may = may_make_region(es, task, over);
+	cache = may && (es->cache->placed || !code_cache_map(es->cache, tid, over, no_file));
 	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, no_file, es->parallel));
 	es->window.filtered = filtered;
 	if (cache && !made && !es->mapped) /* a fork's child needs the code to give back pages that are protected */
@@ -379,7 +409,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	if (!es->mapped && there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
 		es->refused = true;
 	else
-		es->refused = !make_region(es, s, task->tid, es->mapped || there != NULL);
+		es->refused = !make_region(es, s, task, es->mapped || there != NULL);
 	s->unsure = true; /* what is ours is among its mappings, too */
 	if (es->refused && es->mapped && ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an instruction on */
 		es->refused = false;
@@ -457,8 +487,12 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 {
 	const uint64_t args[6] = {region_address(at), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, area_address(area) + at};
 	long result;
-	int rc = tracee_call(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_call), SYS_mremap, args, &result);
+	const uint64_t call_at = region_address(CODE_AT + es->cache->own_call);
+	int rc;
 
+	if (!call_filter_passes(task, call_at + SYSCALL_BYTES, SYS_mremap, args))
+		return -BT_E_NO_MEMORY;
+	rc = tracee_call(task->tid, &task->regs, call_at, SYS_mremap, args, &result);
 	return rc ? rc : result == (long)args[4] ? 0 : -BT_E_NO_MEMORY; /* with another stop to wait for it is made once more */
 }
 

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/call_filter.h"
+
+#include <linux/audit.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "collector/task.h"
+#include "collector/tracee.h"
+
+struct call_filter {
+	struct call_filter *older;
+	unsigned users;
+	size_t n;
+	struct sock_filter code[];
+};
+
+struct call_filter *call_filter_add(struct call_filter *older, const struct sock_filter *code, size_t n)
+{
+	struct call_filter *f = malloc(sizeof *f + n * sizeof *code);
+
+	if (!f) {
+		call_filter_put(older);
+		return NULL;
+	}
+	*f = (struct call_filter){.older = older, .users = 1, .n = n};
+	memcpy(f->code, code, n * sizeof *code);
+	return f;
+}
+
+struct call_filter *call_filter_share(struct call_filter *f)
+{
+	if (f)
+		f->users++;
+	return f;
+}
+
+void call_filter_put(struct call_filter *f)
+{
+	while (f && !--f->users) {
+		struct call_filter *older = f->older;
+
+		free(f);
+		f = older;
+	}
+}
+
+/* ---- Classic BPF (Documentation/networking/filter.rst), as far as seccomp_check_filter() in Linux' kernel/seccomp.c lets it in ---- */
+
+struct machine {
+	uint32_t a, x, memory[BPF_MEMWORDS];
+};
+
+/* False: a division by zero, which ends the program with 0. */
+static bool compute(struct machine *m, uint16_t op, uint32_t operand)
+{
+	switch (op) {
+	case BPF_ADD:
+		m->a += operand;
+		return true;
+	case BPF_SUB:
+		m->a -= operand;
+		return true;
+	case BPF_MUL:
+		m->a *= operand;
+		return true;
+	case BPF_DIV:
+		m->a = operand ? m->a / operand : 0;
+		return operand;
+	case BPF_AND:
+		m->a &= operand;
+		return true;
+	case BPF_OR:
+		m->a |= operand;
+		return true;
+	case BPF_XOR:
+		m->a ^= operand;
+		return true;
+	case BPF_LSH: /* the kernel's machine uses five bits of the count */
+		m->a <<= operand & 31;
+		return true;
+	case BPF_RSH:
+		m->a >>= operand & 31;
+		return true;
+	case BPF_NEG:
+		m->a = -m->a;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool holds(uint16_t op, uint32_t a, uint32_t operand)
+{
+	switch (op) {
+	case BPF_JEQ:
+		return a == operand;
+	case BPF_JGT:
+		return a > operand;
+	case BPF_JGE:
+		return a >= operand;
+	case BPF_JSET:
+		return a & operand;
+	default: /* BPF_JA */
+		return true;
+	}
+}
+
+/* False for what no filter has. */
+static bool load(struct machine *m, uint16_t code, uint32_t k, const struct seccomp_data *call, uint32_t *to)
+{
+	switch (BPF_MODE(code)) {
+	case BPF_IMM:
+		*to = k;
+		return true;
+	case BPF_LEN:
+		*to = sizeof *call;
+		return true;
+	case BPF_MEM:
+		*to = m->memory[k % BPF_MEMWORDS];
+		return k < BPF_MEMWORDS;
+	case BPF_ABS:
+		if (BPF_CLASS(code) != BPF_LD || k % sizeof *to || k >= sizeof *call)
+			return false;
+		memcpy(to, (const char *)call + k, sizeof *to);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What the filter returns. What cannot be one's code is answered as the kernel answers what it does not know: kill. */
+static uint32_t run(const struct call_filter *f, const struct seccomp_data *call)
+{
+	struct machine m = {0};
+
+	for (size_t pc = 0; pc < f->n; pc++) {
+		const struct sock_filter *i = &f->code[pc];
+		uint32_t operand = BPF_SRC(i->code) == BPF_X ? m.x : i->k;
+		bool ok = true;
+
+		switch (BPF_CLASS(i->code)) {
+		case BPF_LD:
+			ok = load(&m, i->code, i->k, call, &m.a);
+			break;
+		case BPF_LDX:
+			ok = load(&m, i->code, i->k, call, &m.x);
+			break;
+		case BPF_ST:
+		case BPF_STX:
+			ok = i->k < BPF_MEMWORDS;
+			m.memory[i->k % BPF_MEMWORDS] = BPF_CLASS(i->code) == BPF_ST ? m.a : m.x;
+			break;
+		case BPF_ALU:
+			ok = compute(&m, BPF_OP(i->code), operand);
+			break;
+		case BPF_JMP:
+			pc += BPF_OP(i->code) == BPF_JA ? i->k : holds(BPF_OP(i->code), m.a, operand) ? i->jt : i->jf;
+			break;
+		case BPF_RET:
+			return BPF_RVAL(i->code) == BPF_A ? m.a : i->k;
+		case BPF_MISC:
+			*(BPF_MISCOP(i->code) == BPF_TAX ? &m.x : &m.a) = BPF_MISCOP(i->code) == BPF_TAX ? m.a : m.x;
+			break;
+		}
+		if (!ok)
+			break;
+	}
+	return SECCOMP_RET_KILL_THREAD;
+}
+
+bool call_filter_allows(const struct call_filter *f, const struct seccomp_data *call)
+{
+	for (; f; f = f->older) {
+		uint32_t action = run(f, call) & SECCOMP_RET_ACTION_FULL;
+
+		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
+			return false;
+	}
+	return true;
+}
+
+bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6])
+{
+	struct seccomp_data call = {.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = ip};
+
+	for (int i = 0; i < 6; i++)
+		call.args[i] = args[i];
+	return call_filter_allows(task->filter, &call);
+}
+
+/* ---- Their installation ---- */
+
+static bool installs(const struct tracee_syscall *c, uint64_t result, uint64_t *program, bool *everywhere)
+{
+	uint64_t flags = c->nr == SYS_seccomp ? c->args[1] : 0;
+
+	if (c->compat || (c->nr == SYS_prctl ? c->args[0] != PR_SET_SECCOMP || c->args[1] != SECCOMP_MODE_FILTER
+					      : c->nr != SYS_seccomp || c->args[0] != SECCOMP_SET_MODE_FILTER))
+		return false;
+	*program = c->args[2];
+	*everywhere = flags & SECCOMP_FILTER_FLAG_TSYNC;
+	/* A descriptor, or the thread that could not be brought to it. */
+	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? (int64_t)result >= 0 : !result;
+}
+
+void call_filter_call_left(struct task_table *t, struct task *task)
+{
+	struct sock_fprog program;
+	struct sock_filter code[BPF_MAXINSNS];
+	uint64_t at;
+	bool everywhere;
+	size_t n;
+
+	if (!installs(&task->call, task->regs.rax, &at, &everywhere) || tracee_read(task->tid, at, &program, sizeof program) != sizeof program)
+		return;
+	n = program.len < BPF_MAXINSNS ? program.len : BPF_MAXINSNS;
+	if (tracee_read(task->tid, (uint64_t)(uintptr_t)program.filter, code, n * sizeof *code) != n * sizeof *code)
+		return;
+	task->filter = call_filter_add(task->filter, code, n);
+	for (struct task *other = everywhere ? t->first : NULL; other; other = other->next)
+		if (other != task && other->process == task->process) {
+			call_filter_put(other->filter);
+			other->filter = call_filter_share(task->filter);
+		}
+}
