@@ -176,6 +176,24 @@ bool mappings_read(pid_t pid, struct mapping_list *out)
 	return out->count;
 }
 
+bool mappings_leave_out(pid_t pid)
+{
+	size_t line_cap = 0;
+	char path[32], *line = NULL;
+	bool leave_out;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/smaps", (int)pid);
+	f = fopen(path, "re");
+	leave_out = !f;
+	while (!leave_out && getline(&line, &line_cap, f) > 0)
+		leave_out = !strncmp(line, "VmFlags:", 8) && (strstr(line, " dc ") || strstr(line, " wf ")); /* proc_pid_smaps(5) */
+	free(line);
+	if (f)
+		fclose(f);
+	return leave_out;
+}
+
 int mappings_open(pid_t pid)
 {
 	char path[32];

@@ -29,6 +29,7 @@ static void from_reached(struct recorder *r, struct task *task)
 	tracee_set_regs(task->tid, &task->regs);
 	space->from_reached = space->from_addr;
 	space->from_addr = 0;
+	space->leaves_out |= mappings_leave_out(task->process->pid);
 	for (struct task *t = r->tasks.first; t; t = t->next) {
 		if (!t->native || !t->process || t->process->space != space)
 			continue;

@@ -44,6 +44,12 @@ for name_, number_ in CASES:
         add(name_, number_, mode_, options_)
 
 
+@case("forks: left-out, which was asked for before the recording begins")
+def left_out_before():
+    _, recorded = same_as_native([forks(), "left-out", "7"], ("--backend", "engine", "--from", "advised"))
+    check(len(report(recorded.trace)["processes"]) > 2, "the children are not in the trace")
+
+
 @case("a line of forks is as stepped")
 def as_stepped():
     engine_compare.compare_runs([forks(*STATIC), "nested", "5"])
