@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/code_pages.h"
@@ -34,7 +35,7 @@ static bool runs(const struct mapping *m)
 static bool may_change_unseen(const struct address_space *s)
 {
 	for (size_t i = 0; i < s->mappings.count; i++)
-		if (runs(&s->mappings.maps[i]) && (s->mappings.maps[i].prot & PROT_WRITE || s->mappings.maps[i].shared))
+		if (runs(&s->mappings.maps[i]) && mapping_is_mutable(&s->mappings.maps[i]))
 			return true;
 	return false;
 }
@@ -178,7 +179,7 @@ static bool view_split(struct map_view *v, const struct address_space *s, const 
 {
 	bool watched = false, ok = true;
 
-	if (m->shared || m->prot & PROT_WRITE || !(m->prot & PROT_EXEC))
+	if (mapping_is_mutable(m) || !(m->prot & PROT_EXEC))
 		return view_add(v, m, m->start, m->end, false);
 	for (uint64_t at = m->start, end; ok && at < m->end; at = end) {
 		end = s->extension_ops->watched(s->extension, at, m->end, &watched);
@@ -252,6 +253,25 @@ static void read_build_id(const struct address_space *s, pid_t pid, struct mappi
 	memcpy(m->build_id, first->build_id, sizeof m->build_id);
 }
 
+/* Memory files are made to be written; nobody can write the program itself while it runs (execve(2), ETXTBSY). */
+static bool follows_file(pid_t pid, const struct mapping *m)
+{
+	static const char memory_file[] = "/memfd:";
+	struct stat program;
+	char path[32];
+
+	if (m->shared || strncmp(m->path, memory_file, sizeof memory_file - 1))
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	return stat(path, &program) || program.st_ino != m->ino || program.st_dev != m->dev;
+}
+
+static void look_at(const struct address_space *s, pid_t pid, struct mapping *m, const struct patch *p)
+{
+	m->follows = follows_file(pid, m);
+	read_build_id(s, pid, m, p);
+}
+
 static void write_unmap(const struct address_space *s, struct trace_writer *w, const struct mapping *m)
 {
 	struct bt_record_unmap rec = {.seq = trace_writer_next_seq(w), .space = s->number, .epoch = s->epoch, .start = m->start, .end = m->end};
@@ -297,6 +317,7 @@ static bool diff_maps(struct address_space *s, struct trace_writer *w, struct pa
 		if (i < p->end && j < count && same_mapping(&known[i], &now[j])) {
 			now[j].build_id_len = known[i].build_id_len;
 			now[j].looked_at = known[i].looked_at;
+			now[j].follows = known[i].follows;
 			memcpy(now[j].build_id, known[i].build_id, sizeof now[j].build_id);
 			i++;
 			j++;
@@ -399,7 +420,7 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 		for (size_t i = 0; i < n; i++)
 			for (size_t k = 0; k < patches[i].now.count; k++)
 				if (!patches[i].now.maps[k].looked_at)
-					read_build_id(s, pid, &patches[i].now.maps[k], &patches[i]);
+					look_at(s, pid, &patches[i].now.maps[k], &patches[i]);
 		s->epoch++;
 		for (size_t i = 0; i < n; i++) /* first everything that goes: a mapping may have moved over another */
 			diff_maps(s, w, &patches[i], &drop);
@@ -634,7 +655,7 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
 
 	if (!m || !(m->prot & PROT_EXEC))
 		return CODE_NONE;
-	return m->prot & PROT_WRITE || m->shared ? CODE_MUTABLE : CODE_FIXED;
+	return mapping_is_mutable(m) ? CODE_MUTABLE : CODE_FIXED;
 }
 
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr)

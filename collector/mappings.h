@@ -6,16 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 struct mapping {
 	uint64_t start, end, offset, dev, ino;
 	uint8_t prot; /* PROT_* */
 	bool shared;
-	bool looked_at; /* for its build-id */
+	bool looked_at; /* for its build-id, and whether it follows its file */
+	bool follows; /* a private one of a memory file, which others may write: what is in it may change as if it were shared */
 	char *path; /* owned, "" for none */
 	uint8_t build_id_len, build_id[64];
 };
+
+/* Whether what it has can change without a system call that changes mappings. */
+static inline bool mapping_is_mutable(const struct mapping *m) { return m->prot & PROT_WRITE || m->shared || m->follows; }
 
 /* By address. */
 struct mapping_list {

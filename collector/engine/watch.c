@@ -90,7 +90,7 @@ static bool may_watch(const struct engine_space *es, const struct task *task, ui
 {
 	const struct mapping *m = address_space_map_at(task->process->space, page);
 
-	if (!m || m->shared || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
+	if (!m || m->shared || m->follows || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
 		return false;
 	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) || watched_is_spared(&es->watch, page))
 		return false;

@@ -119,6 +119,32 @@ static long file_mapped(void)
 	return bad;
 }
 
+/* A private mapping of a memory file has what is written to that through others, as long as its page is nobody's own; so has one that may be
+ * written. */
+static long privately_mapped(void)
+{
+	int fd = memfd_create("code", 0);
+	unsigned char *writable, *runnable, *both, bytes[16];
+	long bad = 0;
+
+	if (fd < 0 || ftruncate(fd, PAGE))
+		exit(3);
+	writable = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd, NULL);
+	runnable = map(PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, NULL);
+	both = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, NULL);
+	for (int i = 0; i < TIMES; i++) {
+		size_t size = write_function(bytes, i);
+
+		bad += pwrite(fd, bytes, size, 0) != (ssize_t)size;
+		bad += call(runnable, 2) != i + 2 || call(both, 2) != i + 2;
+		write_function(writable, i + 5);
+		bad += call(runnable, 3) != i + 8 || call(both, 3) != i + 8;
+	}
+	write_function(both, 100); /* its own page from here on */
+	write_function(writable, 7);
+	return bad + (call(both, 1) != 101) + (call(runnable, 1) != 8);
+}
+
 /* Other code at the same address. */
 static long remapped(void)
 {
@@ -266,9 +292,9 @@ static const struct {
 	const char *name;
 	long (*run)(void);
 } table[] = {
-	{"rewritten", rewritten}, {"toggled", toggled}, {"double-mapped", double_mapped}, {"file-mapped", file_mapped}, {"remapped", remapped},
-	{"patched-by-thread", patched_by_thread}, {"own-text", own_text}, {"unaligned-store", unaligned_store}, {"many-pages", many_pages},
-	{"copied", copied}, {"loaded-twice", loaded_twice},
+	{"rewritten", rewritten}, {"toggled", toggled}, {"double-mapped", double_mapped}, {"file-mapped", file_mapped}, {"privately-mapped", privately_mapped},
+	{"remapped", remapped}, {"patched-by-thread", patched_by_thread}, {"own-text", own_text}, {"unaligned-store", unaligned_store},
+	{"many-pages", many_pages}, {"copied", copied}, {"loaded-twice", loaded_twice},
 };
 
 int main(int argc, char **argv)
