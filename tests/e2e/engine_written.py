@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Code in pages that the program can write, run and written by turns (programs/written_code.c), or in a file that is written to
+# Code in pages that the program can write, run and written by turns (programs/written_*.c), or in a file that is written to
 # (programs/rewritten_file.c): the same output as natively, a history that
 # the code bytes bear out, and, where one thread decides what happens, the very branches and events that the stepper records.
 import os
@@ -17,17 +17,24 @@ import engine_compare
 BACKEND = engine_compare.backends()[1]
 CHECK = os.path.join(os.environ["abs_top_builddir"], "tests/tools/check_history")
 
-ALONE = """by-read by-readv by-recvmsg by-file by-process-vm-writev by-proc-mem data-beside-code across-pages own-loop
-by-string-instructions on-the-stack own-protection moved replaced replaced-fixed stack-beside-code stack-over-code heap-again switched-stack filtered
-at-the-end ends-protected before-nothing shortened by-masked-store""".split()
+# By program. ALONE: one thread decides what happens.
+ALONE = {
+    "written_by_kernel": "by-read by-readv by-recvmsg by-file by-process-vm-writev by-proc-mem".split(),
+    "written_code": """data-beside-code across-pages own-loop by-string-instructions on-the-stack own-protection moved replaced replaced-fixed
+        filtered at-the-end ends-protected before-nothing shortened by-masked-store""".split(),
+    "written_signals": "stack-beside-code stack-over-code heap-again switched-stack".split(),
+}
 # Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own:
 # only outcome and history are compared.
-OTHERS = """by-small-calls by-int80 read-in-flight by-a-thread forked forked-with-threads with-signals-blocked with-faults-ignored blocked-fault
-dies-protected""".split()
+OTHERS = {
+    "written_by_kernel": "by-small-calls by-int80 read-in-flight".split(),
+    "written_code": "by-a-thread forked forked-with-threads dies-protected".split(),
+    "written_signals": "with-signals-blocked with-faults-ignored blocked-fault".split(),
+}
 
 
-def program():
-    return build("written_code.c", *STATIC, "-pthread")
+def program(which):
+    return build(which + ".c", *STATIC, "-pthread")
 
 
 def history_holds(trace):
@@ -35,33 +42,35 @@ def history_holds(trace):
     equal(done.returncode, 0, "check_history: %s" % done.stdout.decode(errors="replace")[:400])
 
 
-def as_natively(name):
-    alone = native([program(), name])
-    recorded = record([program(), name], ["--backend", BACKEND, "--snap-exit", "always"])
+def as_natively(which, name):
+    alone = native([program(which), name])
+    recorded = record([program(which), name], ["--backend", BACKEND, "--snap-exit", "always"])
     equal(recorded.out, alone.out, "stdout")
     equal(recorded.status, alone.status, "status")
     check(name == "dies-protected" or alone.out == b"0 wrong\n", "natively: %s" % alone.out)
     history_holds(recorded.trace)
 
 
-def add(name):
+def add(which, name):
     @case("written code: " + name)
     def natively():
-        as_natively(name)
+        as_natively(which, name)
 
-    if name in ALONE:
+    if name in ALONE[which]:
         @case("written code, as stepped: " + name)
         def as_stepped():
-            engine_compare.compare_runs([program(), name])
+            engine_compare.compare_runs([program(which), name])
 
 
-for each in ALONE + OTHERS:
-    add(each)
+for each_program in ALONE:
+    for each in ALONE[each_program] + OTHERS[each_program]:
+        add(each_program, each)
 
 
 @case("written code: every case is tried")
 def all_tried():
-    equal(sorted(native([program()]).out.decode().split()), sorted(ALONE + OTHERS), "cases")
+    for which in ALONE:
+        equal(sorted(native([program(which)]).out.decode().split()), sorted(ALONE[which] + OTHERS[which]), "cases")
 
 
 def mappings(trace):
@@ -75,8 +84,9 @@ def mappings(trace):
 
 @case("mappings are the same whether all are read or what calls have changed, with pages that are write-protected for us among them")
 def read_and_asked():
-    for name in ("own-protection", "moved", "replaced-fixed", "across-pages", "stack-over-code", "heap-again"):
-        argv = [program(), name]
+    names = {"written_code": ("own-protection", "moved", "replaced-fixed", "across-pages"), "written_signals": ("stack-over-code", "heap-again")}
+    for which, name in ((which, name) for which in names for name in names[which]):
+        argv = [program(which), name]
         each, asked = (mappings(record(argv, ["--backend", BACKEND, "--deterministic", *options]).trace) for options in (["--whole-maps"], []))
         check(len(asked) > 10, "%s: %d changes" % (name, len(asked)))
         equal(asked, each, name)
@@ -84,7 +94,7 @@ def read_and_asked():
 
 @case("no branch is looked for in memory that nothing has been written to")
 def nothing():
-    recorded = record([program(), "before-nothing"], ["--backend", BACKEND])
+    recorded = record([program("written_code"), "before-nothing"], ["--backend", BACKEND])
     pages = {line.split(" addr=")[1].split()[0] for line in engine_compare.dump_of(recorded.trace) if line.startswith("CODE ") and " addr=0x31000" in line}
     equal(pages, {"0x310000000000"}, "pages of it that were taken for code")
 
@@ -104,10 +114,10 @@ def segments(core):
 @case("a core file shows the program's protections")
 def core_file():
     places = [fresh_dir("core"), fresh_dir("core")]
-    native([program(), "dies-protected"], core=resource.RLIM_INFINITY, cwd=places[0])
+    native([program("written_code"), "dies-protected"], core=resource.RLIM_INFINITY, cwd=places[0])
     if not os.listdir(places[0]):
         raise Skip("no core file without btrec either")
-    record([program(), "dies-protected"], ["--backend", BACKEND], core=resource.RLIM_INFINITY, cwd=places[1])
+    record([program("written_code"), "dies-protected"], ["--backend", BACKEND], core=resource.RLIM_INFINITY, cwd=places[1])
     cores = [os.path.join(place, os.listdir(place)[0]) for place in places]
     equal(segments(cores[1]).get("RWE"), segments(cores[0]).get("RWE"), "writable and executable segments")
 

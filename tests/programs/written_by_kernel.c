@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+/* written_by_kernel NAME: code in writable pages that run and are written by turns, by system calls. Each case counts what comes out wrong.
+ * tests/e2e/engine_written.py */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "written.inc"
+
+static long by_read(void)
+{
+	unsigned char *page = warm(1), bytes[SIZE];
+	int ends[2];
+	long bad = pipe(ends) != 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += write(ends[1], bytes, SIZE) != SIZE || read(ends[0], page, SIZE) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad;
+}
+
+static long compat_call(long number, long first, long second, long third)
+{
+	long result;
+
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(first), "c"(second), "d"(third) : "r8", "r9", "r10", "r11", "memory");
+	return result;
+}
+
+/* Whether the kernel has 32-bit calls. */
+static int has_compat_calls(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL);
+		_exit(compat_call(20, 0, 0, 0) != getpid());
+	}
+	return waitpid(pid, &status, 0) == pid && !status;
+}
+
+/* By calls whose numbers and arguments are not those of 64-bit ones; while SIGTRAP is ignored, too. */
+static long by_int80(void)
+{
+	unsigned char *page = mmap(NULL, 2 * PAGE, RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	int ends[2];
+	long bad = pipe(ends) != 0;
+
+	if (!has_compat_calls())
+		return 0;
+	encode(page, -1);
+	bad += call(page, 1) != 0; /* it is watched */
+	for (int i = 0; i < TIMES; i++) {
+		encode(page + PAGE, i);
+		bad += write(ends[1], page + PAGE, SIZE) != SIZE;
+		bad += compat_call(3, ends[0], (long)page, SIZE) != SIZE;
+		bad += call(page, 2) != i + 2 || call(page + PAGE, 3) != i + 3;
+		if (i == TIMES / 2)
+			signal(SIGTRAP, SIG_IGN);
+	}
+	return bad + (signal(SIGTRAP, SIG_DFL) != SIG_IGN);
+}
+
+static long by_readv(void)
+{
+	unsigned char *page = warm(2), bytes[2 * SIZE];
+	struct iovec parts[2] = {{page, SIZE}, {page + PAGE, SIZE}};
+	int ends[2];
+	long bad = pipe(ends) != 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		encode(bytes + SIZE, -i);
+		bad += write(ends[1], bytes, sizeof bytes) != sizeof bytes || readv(ends[0], parts, 2) != sizeof bytes;
+		bad += call(page, 2) != i + 2 || call(page + PAGE, 2) != 2 - i;
+	}
+	return bad;
+}
+
+static long by_recvmsg(void)
+{
+	unsigned char *page = warm(1), bytes[SIZE];
+	struct iovec part = {page, SIZE};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	int ends[2];
+	long bad = socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) != 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += send(ends[1], bytes, SIZE, 0) != SIZE || recvmsg(ends[0], &message, 0) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad;
+}
+
+static long by_file(void)
+{
+	unsigned char *page = warm(1), bytes[SIZE];
+	int fd = memfd_create("file", 0);
+	long bad = fd < 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += pwrite(fd, bytes, SIZE, 0) != SIZE || pread(fd, page, SIZE, 0) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad;
+}
+
+static long by_process_vm_writev(void)
+{
+	unsigned char *page = warm(1), bytes[SIZE];
+	struct iovec from = {bytes, SIZE}, to = {page, SIZE};
+	long bad = 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += process_vm_writev(getpid(), &from, 1, &to, 1, 0) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad;
+}
+
+static long by_proc_mem(void)
+{
+	unsigned char *page = warm(1), *fixed = pages(1), bytes[SIZE];
+	int fd = open("/proc/self/mem", O_RDWR);
+	long bad = fd < 0;
+
+	encode(fixed, -1);
+	bad += mprotect(fixed, PAGE, PROT_READ | PROT_EXEC) != 0 || call(fixed, 1) != 0;
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += pwrite(fd, bytes, SIZE, (off_t)(uintptr_t)page) != SIZE;
+		bad += call(page, 2) != i + 2;
+		bad += lseek(fd, (off_t)(uintptr_t)fixed, SEEK_SET) < 0 || write(fd, bytes, SIZE) != SIZE;
+		bad += call(fixed, 3) != i + 3;
+	}
+	return bad;
+}
+
+/* What the kernel writes is a number in a page of code. */
+static long by_small_calls(void)
+{
+	unsigned char *page = warm(1);
+	struct rlimit *limit = (struct rlimit *)(page + 256);
+	struct timespec *now = (struct timespec *)(page + 512);
+	int *status = (int *)(page + 768);
+	long bad = 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		pid_t child;
+
+		bad += getrlimit(RLIMIT_NOFILE, limit) != 0 || limit->rlim_cur == 0;
+		bad += call(page, 1) != 0;
+		bad += syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now) != 0 || now->tv_sec + now->tv_nsec == 0;
+		bad += call(page, 1) != 0;
+		if (i % 8 == 0) {
+			child = fork();
+			if (!child)
+				_exit(i);
+			bad += waitpid(child, status, 0) != child || !WIFEXITED(*status) || WEXITSTATUS(*status) != i;
+			bad += call(page, 1) != 0;
+		}
+	}
+	return bad;
+}
+
+/* A thread waits in a read into a page that begins to be watched meanwhile. */
+struct reader {
+	int fd;
+	unsigned char *to;
+	ssize_t n;
+};
+
+static void *read_late(void *argument)
+{
+	struct reader *r = argument;
+
+	r->n = read(r->fd, r->to, SIZE);
+	return NULL;
+}
+
+static long read_in_flight(void)
+{
+	long bad = 0;
+
+	for (int i = 0; i < TIMES / 4; i++) {
+		unsigned char *page = pages(1), bytes[SIZE];
+		struct reader r = {.to = page + 64};
+		pthread_t thread;
+		int ends[2];
+
+		bad += pipe(ends) != 0;
+		r.fd = ends[0];
+		encode(page, i);
+		if (pthread_create(&thread, NULL, read_late, &r))
+			exit(3);
+		usleep(2000);
+		for (int k = 0; k < 20; k++)
+			bad += call(page, k) != i + k;
+		encode(bytes, -i);
+		bad += write(ends[1], bytes, SIZE) != SIZE || pthread_join(thread, NULL) || r.n != SIZE;
+		bad += call(page + 64, 1) != 1 - i || call(page, 1) != i + 1;
+		close(ends[0]);
+		close(ends[1]);
+	}
+	return bad;
+}
+
+static const struct row rows[] = {
+	{"by-read", by_read}, {"by-int80", by_int80}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg},
+	{"by-file", by_file}, {"by-process-vm-writev", by_process_vm_writev}, {"by-proc-mem", by_proc_mem},
+	{"by-small-calls", by_small_calls}, {"read-in-flight", read_in_flight},
+};
+
+int main(int argc, char **argv) { return run_case(argc, argv, rows, sizeof rows / sizeof rows[0]); }
