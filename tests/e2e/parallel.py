@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # --parallel: threads under the engine run side by side. Programs that look themselves whether what they share is right
-# (programs/parallel.c), and histories that the code bears out, task by task.
+# (programs/parallel*.c), and histories that the code bears out, task by task.
 import os
 import re
 import shutil
@@ -13,14 +13,14 @@ from e2e import *
 CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
 KEEP = ["--snap-exit", "always", "--history", "50000"]
-QUIET = """handed-over whole traded came-and-went many same-page for-others mapped two-mappings descriptors children signalled faulted
-one-call unmapped mapped-over rewritten rewritten-elsewhere left-running execed alone""".split()
+CODE = "same-page for-others mapped two-mappings one-call unmapped mapped-over rewritten rewritten-elsewhere".split()
+QUIET = "handed-over whole traded came-and-went many descriptors children signalled faulted left-running execed alone".split() + CODE
 CRASHES = ["crashes", "crash-at-once"]
 ENDLESS = ["goes-on"]
 
 
-def program():
-    return build("parallel.c", "-pthread", "-mcx16")
+def program(name=None):
+    return build("parallel_code.c" if name in CODE else "parallel.c", "-pthread", "-mcx16")
 
 
 def history_holds(trace):
@@ -39,7 +39,7 @@ def takes_turns(trace):
 def add(name):
     @case("side by side: " + name)
     def run():
-        recorded = record([program(), name], [*OPTIONS, *KEEP])
+        recorded = record([program(name), name], [*OPTIONS, *KEEP])
         equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
         history_holds(recorded.trace)
         equal(dumped(recorded.trace, "SWITCH"), [], "turns")
@@ -53,14 +53,14 @@ for each in QUIET:
 @case("side by side, only counted: as recorded")
 def counted():
     for name in ("whole", "came-and-went", "mapped"):
-        recorded = record([program(), name], [*OPTIONS, "--history", "off"])
+        recorded = record([program(name), name], [*OPTIONS, "--history", "off"])
         equal((recorded.status, recorded.out), (0, b"0 wrong\n"), name)
 
 
 @case("side by side, now recorded, now only counted")
 def switched():
     for name in ("traded", "for-others"):
-        recorded = record([program(), name], [*OPTIONS, "--switch-history"])
+        recorded = record([program(name), name], [*OPTIONS, "--switch-history"])
         equal((recorded.status, recorded.out), (0, b"0 wrong\n"), name)
 
 
@@ -85,7 +85,7 @@ def in_turns():
 @case("in turns: a thread takes away what the engine keeps while others run")
 def in_turns_taken():
     for name in ("unmapped", "mapped-over"):
-        recorded = record([program(), name], ["--backend", "engine", *KEEP])
+        recorded = record([program(name), name], ["--backend", "engine", *KEEP])
         equal((recorded.status, recorded.out), (0, b"0 wrong\n"), name)
         history_holds(recorded.trace)
 
@@ -260,7 +260,8 @@ func main() {
 
 @case("side by side: every case is tried")
 def all_tried():
-    equal(sorted(native([program()]).out.decode().split()), sorted(QUIET + CRASHES + ENDLESS), "cases")
+    found = native([program()]).out.decode().split() + native([program(CODE[0])]).out.decode().split()
+    equal(sorted(found), sorted(QUIET + CRASHES + ENDLESS), "cases")
 
 
 main()
