@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cases.inc"
+
 enum {
 	PAGE = 4096,
 	TIMES = 300
@@ -288,24 +290,10 @@ static long loaded_twice(void)
 	return bad;
 }
 
-static const struct {
-	const char *name;
-	long (*run)(void);
-} table[] = {
+static const struct row rows[] = {
 	{"rewritten", rewritten}, {"toggled", toggled}, {"double-mapped", double_mapped}, {"file-mapped", file_mapped}, {"privately-mapped", privately_mapped},
 	{"remapped", remapped}, {"patched-by-thread", patched_by_thread}, {"own-text", own_text}, {"unaligned-store", unaligned_store},
 	{"many-pages", many_pages}, {"copied", copied}, {"loaded-twice", loaded_twice},
 };
 
-int main(int argc, char **argv)
-{
-	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		if (argc < 2)
-			puts(table[i].name);
-		else if (!strcmp(argv[1], table[i].name)) {
-			printf("%ld wrong\n", table[i].run());
-			return 0;
-		}
-	}
-	return argc < 2 ? 0 : 2;
-}
+int main(int argc, char **argv) { return run_case(argc, argv, rows, sizeof rows / sizeof rows[0]); }
