@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/address_space.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -253,17 +255,34 @@ static void read_build_id(const struct address_space *s, pid_t pid, struct mappi
 	memcpy(m->build_id, first->build_id, sizeof m->build_id);
 }
 
-/* Memory files are made to be written; nobody can write the program itself while it runs (execve(2), ETXTBSY). */
+/* Whether nobody can write the memory file any more (F_SEAL_WRITE), where that can be told: of the program's own file, and, with
+ * CAP_CHECKPOINT_RESTORE, of all. */
+static bool is_sealed(pid_t pid, const struct mapping *m)
+{
+	char paths[2][80];
+	bool sealed = false;
+
+	snprintf(paths[0], sizeof paths[0], "/proc/%d/exe", (int)pid);
+	snprintf(paths[1], sizeof paths[1], "/proc/%d/map_files/%llx-%llx", (int)pid, (unsigned long long)m->start, (unsigned long long)m->end);
+	for (int i = 0; i < 2 && !sealed; i++) {
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK), seals;
+		struct stat st;
+
+		if (fd < 0)
+			continue;
+		seals = fstat(fd, &st) || st.st_ino != m->ino || st.st_dev != m->dev ? 0 : fcntl(fd, F_GET_SEALS);
+		sealed = seals > 0 && seals & F_SEAL_WRITE;
+		close(fd);
+	}
+	return sealed;
+}
+
+/* Memory files are made to be written, and can be, unlike others, while they are executed (Linux 6.18). */
 static bool follows_file(pid_t pid, const struct mapping *m)
 {
 	static const char memory_file[] = "/memfd:";
-	struct stat program;
-	char path[32];
 
-	if (m->shared || strncmp(m->path, memory_file, sizeof memory_file - 1))
-		return false;
-	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	return stat(path, &program) || program.st_ino != m->ino || program.st_dev != m->dev;
+	return !m->shared && !strncmp(m->path, memory_file, sizeof memory_file - 1) && m->prot & PROT_EXEC && !is_sealed(pid, m);
 }
 
 static void look_at(const struct address_space *s, pid_t pid, struct mapping *m, const struct patch *p)

@@ -182,10 +182,23 @@ bool call_filter_allows(const struct call_filter *f, const struct seccomp_data *
 	return true;
 }
 
+/* How many of them there are. */
+static int count_of(const struct call_filter *f)
+{
+	int n = 0;
+
+	for (; f; f = f->older)
+		n++;
+	return n;
+}
+
 bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6])
 {
 	struct seccomp_data call = {.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = ip};
 
+	/* One was not seen (int 0x80), or could not be kept. */
+	if (!task->filters_unseen && tracee_filters(task->tid) > count_of(task->filter))
+		return false;
 	for (int i = 0; i < 6; i++)
 		call.args[i] = args[i];
 	return call_filter_allows(task->filter, &call);
@@ -193,34 +206,56 @@ bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uin
 
 /* ---- Their installation ---- */
 
-static bool installs(const struct tracee_syscall *c, uint64_t result, uint64_t *program, bool *everywhere)
-{
-	uint64_t flags = c->nr == SYS_seccomp ? c->args[1] : 0;
+/* SECCOMP_MODE_STRICT as a filter: what it lets pass is none of ours. */
+static const struct sock_filter strict[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD)};
 
-	if (c->compat || (c->nr == SYS_prctl ? c->args[0] != PR_SET_SECCOMP || c->args[1] != SECCOMP_MODE_FILTER
-					      : c->nr != SYS_seccomp || c->args[0] != SECCOMP_SET_MODE_FILTER))
+struct installation {
+	bool strict, everywhere;
+	uint64_t program;
+};
+
+/* As the kernel takes the arguments: prctl's first is an int, seccomp's first two are unsigned ints. */
+static bool installs(const struct tracee_syscall *c, uint64_t result, struct installation *in)
+{
+	bool prctl = c->nr == SYS_prctl && (uint32_t)c->args[0] == PR_SET_SECCOMP;
+	uint32_t flags = prctl ? 0 : (uint32_t)c->args[1];
+	uint64_t mode;
+
+	if (c->compat || !(prctl || c->nr == SYS_seccomp))
 		return false;
-	*program = c->args[2];
-	*everywhere = flags & SECCOMP_FILTER_FLAG_TSYNC;
+	mode = prctl ? c->args[1] : (uint32_t)c->args[0] == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT :
+	       (uint32_t)c->args[0] == SECCOMP_SET_MODE_FILTER			   ? SECCOMP_MODE_FILTER :
+										     SECCOMP_MODE_DISABLED;
+	*in = (struct installation){mode == SECCOMP_MODE_STRICT, flags & SECCOMP_FILTER_FLAG_TSYNC, c->args[2]};
+	if (mode != SECCOMP_MODE_STRICT && mode != SECCOMP_MODE_FILTER)
+		return false;
 	/* A descriptor, or the thread that could not be brought to it. */
 	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? (int64_t)result >= 0 : !result;
 }
 
-void call_filter_call_left(struct task_table *t, struct task *task)
+static bool read_program(pid_t tid, uint64_t at, struct sock_filter code[BPF_MAXINSNS], size_t *n)
 {
 	struct sock_fprog program;
+
+	if (tracee_read(tid, at, &program, sizeof program) != sizeof program)
+		return false;
+	*n = program.len < BPF_MAXINSNS ? program.len : BPF_MAXINSNS;
+	return tracee_read(tid, (uint64_t)(uintptr_t)program.filter, code, *n * sizeof *code) == *n * sizeof *code;
+}
+
+void call_filter_call_left(struct task_table *t, struct task *task)
+{
 	struct sock_filter code[BPF_MAXINSNS];
-	uint64_t at;
-	bool everywhere;
+	struct installation in;
 	size_t n;
 
-	if (!installs(&task->call, task->regs.rax, &at, &everywhere) || tracee_read(task->tid, at, &program, sizeof program) != sizeof program)
+	if (!installs(&task->call, task->regs.rax, &in))
 		return;
-	n = program.len < BPF_MAXINSNS ? program.len : BPF_MAXINSNS;
-	if (tracee_read(task->tid, (uint64_t)(uintptr_t)program.filter, code, n * sizeof *code) != n * sizeof *code)
-		return;
-	task->filter = call_filter_add(task->filter, code, n);
-	for (struct task *other = everywhere ? t->first : NULL; other; other = other->next)
+	if (in.strict)
+		task->filter = call_filter_add(task->filter, strict, sizeof strict / sizeof strict[0]);
+	else if (read_program(task->tid, in.program, code, &n))
+		task->filter = call_filter_add(task->filter, code, n);
+	for (struct task *other = in.everywhere ? t->first : NULL; other; other = other->next)
 		if (other != task && other->process == task->process) {
 			call_filter_put(other->filter);
 			other->filter = call_filter_share(task->filter);

@@ -28,8 +28,8 @@ bool call_filter_allows(const struct call_filter *f, const struct seccomp_data *
 /* Behind the task's system call: what that installed, for it or for its whole process, is its filter. */
 void call_filter_call_left(struct task_table *t, struct task *task);
 
-/* Whether a system call of ours, made with the instruction that ends at ip, passes the task's filters. Those that were not seen (from before
- * --from was reached) are not asked. */
+/* Whether a system call of ours, made with the instruction that ends at ip, passes the task's filters. No where the kernel has more of them than
+ * were seen; only those from before --from was reached are not asked. */
 bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6]);
 
 #endif

@@ -176,22 +176,24 @@ bool mappings_read(pid_t pid, struct mapping_list *out)
 	return out->count;
 }
 
-bool mappings_leave_out(pid_t pid)
+bool mappings_leave_out(pid_t tid)
 {
 	size_t line_cap = 0;
 	char path[32], *line = NULL;
-	bool leave_out;
+	bool told = false, leave_out = false;
 	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%d/smaps", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/smaps", (int)tid);
 	f = fopen(path, "re");
-	leave_out = !f;
-	while (!leave_out && getline(&line, &line_cap, f) > 0)
-		leave_out = !strncmp(line, "VmFlags:", 8) && (strstr(line, " dc ") || strstr(line, " wf ")); /* proc_pid_smaps(5) */
+	while (f && !leave_out && getline(&line, &line_cap, f) > 0)
+		if (!strncmp(line, "VmFlags:", 8)) { /* proc_pid_smaps(5) */
+			told = true;
+			leave_out = strstr(line, " dc ") || strstr(line, " wf ");
+		}
 	free(line);
 	if (f)
 		fclose(f);
-	return leave_out;
+	return leave_out || !told;
 }
 
 int mappings_open(pid_t pid)

@@ -44,7 +44,7 @@ bool mappings_read(pid_t pid, struct mapping_list *out);
 
 /* Whether a fork's child does not get all of them as they are (MADV_DONTFORK, MADV_WIPEONFORK), from /proc/PID/smaps; also where that cannot
  * be read. */
-bool mappings_leave_out(pid_t pid);
+bool mappings_leave_out(pid_t tid);
 
 /* An open /proc/PID/maps, for mappings_around(); negative when there is none. */
 int mappings_open(pid_t pid);

@@ -29,11 +29,12 @@ static void from_reached(struct recorder *r, struct task *task)
 	tracee_set_regs(task->tid, &task->regs);
 	space->from_reached = space->from_addr;
 	space->from_addr = 0;
-	space->leaves_out |= mappings_leave_out(task->process->pid);
+	space->leaves_out |= mappings_leave_out(task->tid);
 	for (struct task *t = r->tasks.first; t; t = t->next) {
 		if (!t->native || !t->process || t->process->space != space)
 			continue;
 		t->native = false;
+		t->filters_unseen = true;
 		t->start_pending = true;
 		if (t != task)
 			tracee_resume(t->tid, PTRACE_INTERRUPT, 0);

@@ -146,6 +146,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 	child->parent = parent->number;
 	child->native = parent->native;
 	child->filter = call_filter_share(parent->filter);
+	child->filters_unseen = parent->filters_unseen;
 	if (child->how == BT_TASK_THREAD) {
 		task_join_process(child, parent->process);
 	} else {

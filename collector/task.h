@@ -103,6 +103,7 @@ struct task {
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	struct tracee_syscall call; /* the one it is in, or made last */
 	struct call_filter *filter; /* the newest of those it was seen to install, or has from its parent (call_filter.h); NULL: none */
+	bool filters_unseen; /* or there are others, from before --from was reached */
 	struct limits_call limits_call;
 	bool affinity_call;    /* that asks for an affinity, or sets one */
 	uint64_t waited;       /* for a processor, in nanoseconds, when that was last looked at */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -226,30 +227,50 @@ bool tracee_is_init(pid_t pid)
 	return init;
 }
 
-/* How many system call filters a process has; -1: unknown (before Linux 5.9). */
-static int filters_of(const char *path)
+struct filtering {
+	int filters; /* -1: unknown (before Linux 5.9) */
+	bool strict; /* SECCOMP_MODE_STRICT */
+};
+
+static struct filtering filtering_of(const char *path)
 {
+	struct filtering found = {.filters = -1};
 	char line[256];
-	int n = -1;
+	int mode;
 	FILE *f = fopen(path, "re");
 
 	if (!f)
-		return -1;
-	while (fgets(line, sizeof line, f))
-		if (sscanf(line, "Seccomp_filters: %d", &n) == 1)
-			break;
+		return found;
+	while (found.filters < 0 && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			found.strict = mode == SECCOMP_MODE_STRICT;
+		if (sscanf(line, "Seccomp_filters: %d", &found.filters) != 1)
+			found.filters = -1;
+	}
 	fclose(f);
-	return n;
+	return found;
+}
+
+static struct filtering filtering_of_task(pid_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	return filtering_of(path);
+}
+
+int tracee_filters(pid_t tid)
+{
+	int theirs = filtering_of_task(tid).filters;
+
+	return theirs < 0 ? theirs : theirs - filtering_of("/proc/self/status").filters;
 }
 
 bool tracee_is_filtered(pid_t tid)
 {
-	char path[32];
-	int n;
+	struct filtering theirs = filtering_of_task(tid);
 
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	n = filters_of(path);
-	return n < 0 || n > filters_of("/proc/self/status");
+	return theirs.strict || theirs.filters < 0 || theirs.filters > filtering_of("/proc/self/status").filters;
 }
 
 /* Resumes tid and waits until it has a status, which is left to be waited for: signal (0x80 added at a system call) of a stop of ours,

@@ -104,6 +104,9 @@ long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const 
  * program does not make itself may end it. */
 bool tracee_is_filtered(pid_t tid);
 
+/* How many filters it has that we have not; negative where that cannot be told. */
+int tracee_filters(pid_t tid);
+
 enum tracee_call {
 	TRACEE_CALL_MADE,
 	TRACEE_CALL_NOT_MADE,	  /* another stop came first, which is still to be waited for */

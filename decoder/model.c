@@ -286,7 +286,11 @@ static void interpret(struct loader *l)
 
 const char *model_unclosed(const struct model *m)
 {
-	if (m->end)
+	bool torn = false;
+
+	for (size_t i = 0; i < m->damage_count; i++)
+		torn |= m->damage[i].torn;
+	if (m->end && !torn)
 		return NULL;
 	return m->trace->being_written ? "the trace is still being written: this is what there was of it" :
 					 "the trace was not closed: the recorder was cut off";

@@ -70,7 +70,7 @@ struct model {
 int model_load(struct model **out, struct trace *t, struct bt_error *err) BT_MUST_USE;
 void model_free(struct model *m);
 
-/* Why there is no END, in words for the user; NULL: there is. */
+/* Why there is no END, or less than what should be before it, in words for the user; NULL: there is. */
 const char *model_unclosed(const struct model *m);
 
 /* What is the matter there, in words; not escaped. */

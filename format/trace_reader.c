@@ -160,16 +160,12 @@ static int add_file(struct trace *t, const char *name, struct trace_file **out)
 	return 0;
 }
 
-static void sort_files(struct trace *t)
-{
-	if (t->file_count)
-		qsort(t->files, t->file_count, sizeof *t->files, compare_files);
-}
-
 static int finish_open(struct trace **out, struct trace *t, struct bt_error *err)
 {
 	int rc;
 
+	if (t->file_count)
+		qsort(t->files, t->file_count, sizeof *t->files, compare_files);
 	rc = read_header(t, err);
 	if (rc) {
 		trace_close(t);
@@ -196,7 +192,6 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 		if (f)
 			f->bytes = files[i].bytes;
 	}
-	sort_files(t);
 	return finish_open(out, t, err);
 }
 
@@ -215,11 +210,31 @@ static int open_failure(struct bt_error *err, const char *path, int failure)
 	}
 }
 
+/* Lists and reads those of some kinds. Returns 0 or an errno. */
+static int add_files(struct trace *t, DIR *d, enum bt_file_kind first, enum bt_file_kind last)
+{
+	struct dirent *e;
+	int failure = 0;
+
+	rewinddir(d);
+	while (!failure && (e = readdir(d))) {
+		struct trace_file *f;
+		enum bt_file_kind kind;
+		uint32_t number;
+
+		if (!parse_name(e->d_name, &kind, &number) || kind < first || kind > last)
+			continue;
+		failure = add_file(t, e->d_name, &f);
+		if (f)
+			failure = read_file(dirfd(d), f->name, &f->bytes);
+	}
+	return failure;
+}
+
 int trace_open(struct trace **out, const char *path, struct bt_error *err)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failure = 0;
 	struct trace *t;
-	struct dirent *e;
 	DIR *d;
 
 	if (dir < 0)
@@ -236,15 +251,12 @@ int trace_open(struct trace **out, const char *path, struct bt_error *err)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
 	t->being_written = is_locked(dir);
-	while (!failure && (e = readdir(d))) {
-		struct trace_file *f;
-
-		failure = add_file(t, e->d_name, &f);
-	}
-	/* What names others is read before what it names, the other way round than it is written. */
-	sort_files(t);
-	for (size_t i = 0; i < t->file_count && !failure; i++)
-		failure = read_file(dir, t->files[i].name, &t->files[i].bytes);
+	/* What names others comes before what it names, the other way round than it is written: files may still come, and grow. */
+	failure = add_files(t, d, BT_FILE_HEADER, BT_FILE_EVENTS);
+	if (!failure)
+		failure = add_files(t, d, BT_FILE_BRANCHES, BT_FILE_BRANCHES);
+	if (!failure)
+		failure = add_files(t, d, BT_FILE_OBJECTS, BT_FILE_OBJECTS);
 	closedir(d);
 	if (failure) {
 		trace_close(t);

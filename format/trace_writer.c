@@ -310,9 +310,9 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	if (!failure)
 		failure = stream_write(w, &header);
 	if (!failure)
-		failure = make_reserve(w->dir);
-	if (!failure)
 		w->lock = lock_trace(w->dir);
+	if (!failure)
+		failure = make_reserve(w->dir);
 	buf_release(&header.records);
 	if (failure) {
 		trace_writer_discard(w, dir);

@@ -320,7 +320,7 @@ static int tell_damage(const struct model *m)
 	else if (m->stopped)
 		fprintf(stderr, "btview: recording stopped before the program ended\n");
 	else if (torn || !m->end)
-		fprintf(stderr, "btview: %s\n", m->end ? "the trace was not closed: the recorder was cut off" : model_unclosed(m));
+		fprintf(stderr, "btview: %s\n", model_unclosed(m));
 	return damaged ? bt_error_exit_status(BT_E_CORRUPT) : 0;
 }
 

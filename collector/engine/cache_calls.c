@@ -82,7 +82,7 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 /* Whether the program now has something that looks at the address from which calls are made. */
 static bool installs_filter(const struct tracee_syscall *c)
 {
-	return !c->compat && (c->nr == SYS_seccomp || (c->nr == SYS_prctl && (c->args[0] == PR_SET_SECCOMP || c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
+	return !c->compat && (c->nr == SYS_seccomp || (c->nr == SYS_prctl && ((int)c->args[0] == PR_SET_SECCOMP || (int)c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
 }
 
 /* Whether CPUID may trap behind it; 32-bit calls have numbers of their own. */

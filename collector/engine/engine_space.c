@@ -228,21 +228,21 @@ static uint64_t syscall_of_kernel(const struct address_space *s, pid_t tid)
 /* Whether what make_region() does where there is a filter passes that: one that ends the task for a call that it does not make would. */
 static bool may_make_region(const struct engine_space *es, const struct task *task, bool over)
 {
-	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE), no_file = UINT64_MAX;
+	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE), no_file = UINT64_MAX,
+		       first = es->parallel ? flags | MAP_FIXED : flags;
 	const struct {
 		bool of_cache;
 		long nr;
 		uint64_t args[6];
 	} calls[] = {
-		{false, SYS_mmap, {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, no_file}},
+		{false, SYS_mmap, {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, first, no_file}},
 		{true, SYS_mmap, {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT, PROT_READ | PROT_WRITE, flags, no_file}},
 		{true, SYS_mmap, {region_address(CODE_AT), REGION_SIZE - CODE_AT, PROT_READ | PROT_EXEC, flags, no_file}},
-		{true, SYS_munmap, {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE}},
+		{true, SYS_munmap, {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT}},
+		{false, SYS_munmap, {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE}},
 	};
 	struct bt_regs regs;
 
-	if (!task->filter)
-		return true;
 	if (tracee_get_regs(task->tid, &regs))
 		return false;
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
@@ -263,7 +263,7 @@ static bool make_region(struct engine_space *es, const struct address_space *s, 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return false;
 	tracee_lend_syscall(tid, syscall_of_kernel(s, tid), &lent);
-	may = may_make_region(es, task, over);
+	may = !filtered || may_make_region(es, task, over);
 	cache = may && (es->cache->placed || !code_cache_map(es->cache, tid, over, no_file));
 	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, no_file, es->parallel));
 	es->window.filtered = filtered;

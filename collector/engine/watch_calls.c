@@ -372,7 +372,7 @@ enum watch_call watch_call_kind(const struct task *task)
 	case SYS_prlimit64:
 		return limits_data(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_prctl:
-		return task->call.args[0] == PR_SET_SECCOMP || task->call.args[0] == PRCTL_MDWE ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+		return (int)task->call.args[0] == PR_SET_SECCOMP || (int)task->call.args[0] == PRCTL_MDWE ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_rt_sigaction:
 		return ignores_faults(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_fork:

@@ -46,8 +46,9 @@ for name_, number_ in CASES:
 
 @case("forks: left-out, which was asked for before the recording begins")
 def left_out_before():
-    _, recorded = same_as_native([forks(), "left-out", "7"], ("--backend", "engine", "--from", "advised"))
-    check(len(report(recorded.trace)["processes"]) > 2, "the children are not in the trace")
+    for name in ("left-out", "left-out-in-thread"):
+        _, recorded = same_as_native([forks(), name, "7"], ("--backend", "engine", "--from", "advised"))
+        check(len(report(recorded.trace)["processes"]) > 2, "%s: the children are not in the trace" % name)
 
 
 @case("a line of forks is as stepped")

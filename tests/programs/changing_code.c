@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* changing_code NAME: code that is written, moved, copied and replaced while it runs. Every case prints sums that come out wrong when
  * an old version runs once. tests/e2e/engine_signals.py */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cases.inc"
@@ -290,10 +293,76 @@ static long loaded_twice(void)
 	return bad;
 }
 
+extern long patched(void);
+
+/* mov $0x5eed0000, %eax; ret: on a page of its own. */
+__asm__(".pushsection .text; .balign 4096; patched: movl $0x5eed0000, %eax; ret; .balign 4096; .popsection");
+
+static const int32_t patched_first = 0x5eed0000;
+enum { FROM_PARENT = 100, TO_PARENT };
+
+/* Told by its parent, which has written the next number into the file that this is the program of. */
+static long executed_child(void)
+{
+	long bad = 0;
+	char c;
+
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < 50; k++)
+			bad += patched() != patched_first + i;
+		bad += write(TO_PARENT, "", 1) != 1 || read(FROM_PARENT, &c, 1) != 1;
+	}
+	_exit(bad != 0);
+}
+
+/* Where its number is in the file. */
+static off_t place_of_patched(int fd)
+{
+	static unsigned char all[1 << 22];
+	ssize_t n = pread(fd, all, sizeof all, 0);
+
+	for (ssize_t at = 0; at + 5 <= n; at += PAGE)
+		if (all[at] == 0xb8 && !memcmp(all + at + 1, &patched_first, sizeof patched_first))
+			return at + 1;
+	exit(3);
+}
+
+/* A program that is a memory file, which can be written while it runs. */
+static long executed(void)
+{
+	char *const args[] = {(char *)(uintptr_t) "changing_code", (char *)(uintptr_t) "executed", NULL}, *const environment[] = {(char *)(uintptr_t) "CHILD=1", NULL};
+	int from = open("/proc/self/exe", O_RDONLY), fd = memfd_create("program", 0), to_child[2], to_parent[2], status;
+	off_t at;
+	long bad = 0;
+	pid_t child;
+
+	if (getenv("CHILD"))
+		return executed_child();
+	while (sendfile(fd, from, NULL, 1 << 20) > 0)
+		;
+	at = place_of_patched(fd);
+	if (pipe(to_child) || pipe(to_parent))
+		exit(3);
+	child = fork();
+	if (!child) {
+		dup2(to_child[0], FROM_PARENT);
+		dup2(to_parent[1], TO_PARENT);
+		fexecve(fd, args, environment);
+		_exit(3);
+	}
+	close(to_parent[1]); /* where the child dies there is nothing to wait for */
+	for (int32_t i = patched_first + 1; i <= patched_first + 20; i++) {
+		char c;
+
+		bad += read(to_parent[0], &c, 1) != 1 || pwrite(fd, &i, sizeof i, at) != sizeof i || write(to_child[1], "", 1) != 1;
+	}
+	return bad + (waitpid(child, &status, 0) != child) + (status != 0);
+}
+
 static const struct row rows[] = {
 	{"rewritten", rewritten}, {"toggled", toggled}, {"double-mapped", double_mapped}, {"file-mapped", file_mapped}, {"privately-mapped", privately_mapped},
 	{"remapped", remapped}, {"patched-by-thread", patched_by_thread}, {"own-text", own_text}, {"unaligned-store", unaligned_store},
-	{"many-pages", many_pages}, {"copied", copied}, {"loaded-twice", loaded_twice},
+	{"many-pages", many_pages}, {"copied", copied}, {"loaded-twice", loaded_twice}, {"executed", executed},
 };
 
 int main(int argc, char **argv) { return run_case(argc, argv, rows, sizeof rows / sizeof rows[0]); }

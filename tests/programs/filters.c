@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -194,12 +195,102 @@ static void strict(void)
 	syscall(SYS_exit, 0);
 }
 
+/* As prctl() and seccomp() take their arguments, of which they look at the lower halves. */
+static void upper_halves(void)
+{
+	static struct sock_filter code[64];
+	static struct sock_fprog program = {.filter = code};
+	const struct sock_filter all[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	memcpy(code, all, sizeof all);
+	program.len = sizeof all / sizeof all[0];
+	is(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	is(!syscall(SYS_prctl, 0xffffffff00000000u | PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "prctl");
+	child_works();
+}
+
+/* By the table of 32-bit calls, where the program is another structure. */
+static void by_int80(void)
+{
+	struct {
+		uint16_t len;
+		uint32_t filter;
+	} *program = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	const struct sock_filter all[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	long result;
+
+	is(program != MAP_FAILED, "mmap");
+	memcpy(program + 1, all, sizeof all);
+	program->len = sizeof all / sizeof all[0];
+	program->filter = (uint32_t)(uintptr_t)(program + 1);
+	is(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	/* 354: seccomp there */
+	__asm__ volatile("int $0x80" : "=a"(result) : "0"(354L), "b"(1L), "c"(0L), "d"((long)(uintptr_t)program) : "memory");
+	if (result == -ENOSYS) { /* no 32-bit calls here */
+		puts("no filters here");
+		exit(0);
+	}
+	is(!result, "seccomp by int 0x80");
+	child_works();
+}
+
+static volatile int spins, stop_spinning;
+
+static void *spin_strictly(void *arg)
+{
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		stop_spinning = 2;
+	spins = 1;
+	while (!stop_spinning)
+		spins++;
+	syscall(SYS_exit, 0);
+	return arg;
+}
+
+/* A thread that may hardly call anything goes on while the others make code. */
+static void strict_thread(void)
+{
+	static const unsigned char seven[] = {0xb8, 7, 0, 0, 0, 0xc3};
+	pthread_t thread;
+	int seen;
+
+	child_works(); /* shares what the cache has until then */
+	is(!pthread_create(&thread, NULL, spin_strictly, NULL), "pthread_create");
+	while (!spins)
+		sched_yield();
+	for (int i = 0; i < 20; i++) {
+		unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		is(code != MAP_FAILED, "mmap");
+		memcpy(code, seven, sizeof seven);
+		is(((int (*)(void))(uintptr_t)code)() == 7, "code");
+		if (i < 10)
+			munmap(code, 4096);
+	}
+	seen = spins;
+	for (long i = 0; seen == spins && i < 10000000; i++)
+		sched_yield();
+	is(seen != spins || stop_spinning == 2, "the thread is dead");
+	stop_spinning = 1;
+}
+
 static const struct row {
 	const char *name;
 	void (*function)(void);
 } rows[] = {
 	{"fork", fork_behind}, {"fork-some", fork_behind_some}, {"fork-harmless", fork_behind_harmless}, {"fork-fork", fork_of_fork}, {"two", two_filters},
 	{"whole-process", whole_process}, {"threads", threads_behind}, {"exec", exec_behind}, {"again", again}, {"strict", strict},
+	{"upper-halves", upper_halves}, {"int80", by_int80}, {"strict-thread", strict_thread},
 };
 
 int main(int argc, char **argv)

@@ -366,6 +366,28 @@ static int left_out(int n)
 	       without(written, MADV_WIPEONFORK);
 }
 
+static void *left_out_in_thread(void *first)
+{
+	int result;
+
+	pthread_join(*(pthread_t *)first, NULL);
+	result = left_out(7);
+	printf("left-out-in-thread: %d\n", result);
+	exit(result & 127);
+}
+
+/* The first thread has ended by then: of it /proc knows no memory. */
+static int without_first(int n)
+{
+	static pthread_t first, thread;
+
+	(void)n;
+	first = pthread_self();
+	if (pthread_create(&thread, NULL, left_out_in_thread, &first))
+		return 99;
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -374,7 +396,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{"nested", nested},   {"many", many},		{"then-exec", then_exec},   {"libraries", libraries}, {"written", written}, {"replaced", replaced},
 		{"only-there", only_there}, {"in-handler", in_handler}, {"in-threads", in_threads}, {"orphans", orphans},     {"alive", alive},
-		{"left-out", left_out},
+		{"left-out", left_out}, {"left-out-in-thread", without_first},
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
