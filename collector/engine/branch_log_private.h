@@ -34,7 +34,7 @@ struct block {
 	struct log_context context; /* before its first slot */
 	uint64_t tick, entries; /* likewise */
 	size_t used;
-	struct branch_log_record slots[];
+	_Alignas(sizeof(struct branch_log_record)) struct branch_log_record slots[]; /* record_copy.h */
 };
 
 /* A place in the log and what was counted up to it. */

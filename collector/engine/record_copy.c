@@ -7,8 +7,20 @@ enum {
 	VECTOR = 4, /* records in one */
 };
 
+/* Most records are never looked at again: past the processor's caches, `past`, they take no room there from the program. The last ones
+ * are, at once. */
+static inline __attribute__((always_inline)) void put(struct branch_log_record *to, struct branch_log_record r, bool past)
+{
+	if (past)
+		_mm_stream_si128((void *)to, _mm_set_epi64x((int64_t)r.to, (int64_t)r.bits));
+	else
+		*to = r;
+}
+
+static bool can_pass(const struct branch_log_record *to) { return !((uintptr_t)to % sizeof *to); }
+
 /* In each of its callers, with the instructions that they may use. The copy is made through registers: each record is read once. */
-static inline __attribute__((always_inline)) struct record_sums copy(struct branch_log_record *to, const struct branch_log_record *from, size_t n)
+static inline __attribute__((always_inline)) struct record_sums copy(struct branch_log_record *to, const struct branch_log_record *from, size_t n, bool past)
 {
 	const volatile struct branch_log_record *shared = from;
 	struct record_sums sums = {0};
@@ -17,7 +29,7 @@ static inline __attribute__((always_inline)) struct record_sums copy(struct bran
 	for (size_t i = 0; i < n; i++) {
 		struct branch_log_record r = {.bits = branch_log_bits(shared[i].bits), .to = shared[i].to};
 
-		to[i] = r;
+		put(&to[i], r, past);
 		sums.ticks += (uint64_t)__builtin_clzll(r.bits | 1) ^ 63;
 		sums.arrivals += r.kind <= BRANCH_LOG_LOOP; /* and INDIRECT */
 		bad |= (uint64_t)branch_log_bits_are_wrong(r.bits) | (r.kind > BRANCH_LOG_MISS);
@@ -26,12 +38,24 @@ static inline __attribute__((always_inline)) struct record_sums copy(struct bran
 	return sums;
 }
 
-struct record_sums record_copy_by_bsr(struct branch_log_record *to, const struct branch_log_record *from, size_t n) { return copy(to, from, n); }
+static struct record_sums both(struct record_sums a, struct record_sums b)
+{
+	return (struct record_sums){a.ticks + b.ticks, a.arrivals + b.arrivals, a.bad || b.bad};
+}
+
+static inline __attribute__((always_inline)) struct record_sums copy_past(struct branch_log_record *to, const struct branch_log_record *from, size_t n)
+{
+	size_t most = n > VECTOR && can_pass(to) ? n - VECTOR : 0;
+
+	return both(copy(to, from, most, true), copy(to + most, from + most, n - most, false));
+}
+
+struct record_sums record_copy_by_bsr(struct branch_log_record *to, const struct branch_log_record *from, size_t n) { return copy_past(to, from, n); }
 
 /* BSR takes four cycles where LZCNT takes one (AMD). */
 __attribute__((target("lzcnt"))) struct record_sums record_copy_by_lzcnt(struct branch_log_record *to, const struct branch_log_record *from, size_t n)
 {
-	return copy(to, from, n);
+	return copy_past(to, from, n);
 }
 
 /* Of a record the even lane holds the bits, the odd one what comes with them. */
@@ -42,23 +66,24 @@ __attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_ve
 	const __m512i arrivals_end = _mm512_set1_epi64((int64_t)(BRANCH_LOG_LOOP + 1ull) << 32);
 	const __m512i none = _mm512_setzero_si512(), complement = _mm512_maskz_set1_epi64(even, -1);
 	__m512i zeros = _mm512_setzero_si512(), arrivals = _mm512_setzero_si512();
-	size_t vectors = n / VECTOR;
-	struct record_sums sums;
+	size_t first = -((uintptr_t)to / sizeof *to) % VECTOR, end = n > first && can_pass(to) ? first + (n - first - 1) / VECTOR * VECTOR : first;
+	struct record_sums sums = {0};
 	unsigned bad = 0;
 
-	for (size_t i = 0; i < vectors; i++) {
-		__m512i v = _mm512_xor_si512(_mm512_loadu_si512(from + i * VECTOR), complement);
+	if (end == first)
+		return copy(to, from, n, false);
+	for (size_t i = first; i < end; i += VECTOR) {
+		__m512i v = _mm512_xor_si512(_mm512_loadu_si512(from + i), complement);
 
-		_mm512_storeu_si512(to + i * VECTOR, v);
+		_mm512_stream_si512((void *)(to + i), v);
 		zeros = _mm512_add_epi64(zeros, _mm512_lzcnt_epi64(v));
 		arrivals = _mm512_mask_add_epi64(arrivals, _mm512_cmplt_epu64_mask(v, arrivals_end), arrivals, one);
 		bad |= _mm512_mask_cmple_epi64_mask(even, v, none) | _mm512_mask_cmpge_epu64_mask(odd, v, kind_end);
 	}
-	sums = copy(to + vectors * VECTOR, from + vectors * VECTOR, n % VECTOR);
-	sums.ticks += 63 * (uint64_t)(vectors * VECTOR) - (uint64_t)_mm512_mask_reduce_add_epi64(even, zeros);
-	sums.arrivals += (uint64_t)_mm512_mask_reduce_add_epi64(odd, arrivals);
-	sums.bad |= bad != 0;
-	return sums;
+	sums.ticks = 63 * (uint64_t)(end - first) - (uint64_t)_mm512_mask_reduce_add_epi64(even, zeros);
+	sums.arrivals = (uint64_t)_mm512_mask_reduce_add_epi64(odd, arrivals);
+	sums.bad = bad != 0;
+	return both(sums, both(copy(to, from, first, false), copy(to + end, from + end, n - end, false)));
 }
 
 record_copy_fn *record_copy_best(const struct processor *p)
