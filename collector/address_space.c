@@ -588,9 +588,13 @@ void address_space_update(struct address_space *s, struct trace_writer *w, pid_t
 /* Of every space that has the page now. */
 static void write_page(struct address_space *s, struct trace_writer *w, uint64_t addr, const uint8_t *bytes)
 {
-	struct bt_record_code rec = {.addr = addr, .object = trace_writer_code(w, bytes, PAGE)};
+	uint64_t *object = code_pages_object(s->pages, addr);
+	struct bt_record_code rec = {.addr = addr};
 	struct address_space *at = s;
 
+	if (!*object)
+		*object = trace_writer_code(w, bytes, PAGE);
+	rec.object = *object;
 	do {
 		rec.space = at->number;
 		rec.epoch = at->epoch;
@@ -692,6 +696,23 @@ const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_wr
 		return NULL;
 	set_page(s, w, page, NULL, now);
 	return code_pages_find(s->pages, page);
+}
+
+void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t count, struct code_pages *pages)
+{
+	uint8_t now[ADDRESS_SPACE_ADOPTED][PAGE];
+	size_t got = tracee_read(tid, addr, now, count * PAGE) / PAGE;
+
+	for (size_t i = 0; i < count; i++, addr += PAGE) {
+		const uint8_t *known = code_pages_find(s->pages, addr), *there = code_pages_find(pages, addr);
+		const uint8_t *here = known ? known : i < got ? now[i] : NULL;
+		bool same = here && address_space_code_kind(s, addr) == CODE_FIXED && !memcmp(here, there, PAGE) && (known || code_pages_share(s->pages, addr, pages));
+
+		if (same && !known)
+			write_page(s, w, addr, there);
+		if (!same)
+			code_pages_drop(pages, addr, addr + PAGE);
+	}
 }
 
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr)

@@ -95,6 +95,11 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
  * until the mapping goes. */
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr);
 
+/* Of the pages from addr on, which another space had, all of which are in `pages`, those are dropped there that this one has not as they are,
+ * CODE_FIXED. The others are known of this one, too, then. count: at most ADDRESS_SPACE_ADOPTED. */
+enum { ADDRESS_SPACE_ADOPTED = 32 };
+void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t count, struct code_pages *pages);
+
 /* The copy of the page at addr where it is CODE_FIXED and has been read already, else NULL. Valid until the mapping goes. */
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr);
 

@@ -11,6 +11,7 @@ enum {
 
 struct page_bytes {
 	unsigned users; /* tables */
+	uint64_t object;
 	uint8_t bytes[CODE_PAGE];
 };
 
@@ -133,12 +134,14 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 	s = slot_of(t, addr);
 	if (s->addr == addr && s->page->users == 1) {
 		memmove(s->page->bytes, bytes, CODE_PAGE);
+		s->page->object = 0;
 		return s->page->bytes;
 	}
 	page = malloc(sizeof *page);
 	if (!page)
 		return NULL;
 	page->users = 1;
+	page->object = 0;
 	memcpy(page->bytes, bytes, CODE_PAGE);
 	if (s->addr == addr)
 		put_bytes(s->page);
@@ -148,6 +151,20 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 	s->page = page;
 	return page->bytes;
 }
+
+const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr, const struct code_pages *other)
+{
+	struct page_bytes *page = slot_of(other, addr)->page;
+
+	if (!grow(t))
+		return NULL;
+	page->users++;
+	t->count++;
+	*slot_of(t, addr) = (struct slot){addr, page};
+	return page->bytes;
+}
+
+uint64_t *code_pages_object(const struct code_pages *t, uint64_t addr) { return &slot_of(t, addr)->page->object; }
 
 void code_pages_each(const struct code_pages *t, void (*page)(void *arg, uint64_t addr), void *arg)
 {

@@ -28,6 +28,13 @@ const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr);
 /* The page that begins at addr has these bytes from now on. Returns the copy, NULL without memory. */
 const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[CODE_PAGE]);
 
+/* The page that begins at addr, which this table has not got and the other has, is that one's from now on. Returns it, NULL without memory. */
+const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr, const struct code_pages *other);
+
+/* Of the page that begins at addr, which there is: the number of a trace's object with its bytes, to be set by whoever writes that; 0: none is
+ * known. Valid as the page is. */
+uint64_t *code_pages_object(const struct code_pages *t, uint64_t addr);
+
 /* Whether [start, end) touches a page of it. */
 bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end);
 

@@ -14,7 +14,7 @@
 
 enum {
 	MOST = 8,
-	MOST_CODE = 32 << 20, /* of all of them together; with all that belongs to it that is several times as much memory */
+	MOST_CODE = 48 << 20, /* of all of them together; with all that belongs to it that is several times as much memory */
 };
 
 /* A program that is not position independent lies below that. */
@@ -160,6 +160,16 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* How many pages from number i on lie behind one another. */
+static size_t run_at(const struct page_list *list, size_t i)
+{
+	size_t n = 1;
+
+	while (n < ADDRESS_SPACE_ADOPTED && i + n < list->count && list->at[i + n] == list->at[i] + n * CODE_PAGE)
+		n++;
+	return n;
+}
+
 /* Takes those pages out that the space has not got as they are: with the same bytes, which change only with their mappings. False without
  * memory. */
 static bool drop_others(struct code_pages *pages, struct address_space *s, struct trace_writer *w, pid_t tid)
@@ -170,22 +180,27 @@ static bool drop_others(struct code_pages *pages, struct address_space *s, struc
 		return false;
 	code_pages_each(pages, add_page, &list);
 	qsort(list.at, list.count, sizeof *list.at, by_address);
-	for (size_t i = 0; i < list.count; i++) {
-		const uint8_t *now = address_space_fixed_page(s, w, tid, list.at[i]);
-
-		if (!now || memcmp(now, code_pages_find(pages, list.at[i]), CODE_PAGE))
-			code_pages_drop(pages, list.at[i], list.at[i] + CODE_PAGE);
+	for (size_t i = 0, n; i < list.count; i += n) {
+		n = run_at(&list, i);
+		address_space_adopt(s, w, tid, list.at[i], n, pages);
 	}
 	free(list.at);
 	return true;
 }
 
+/* What of a cache's code the space has. */
+struct adopted {
+	const struct code_pages *pages;
+	uint64_t end; /* all of it that lies below */
+};
+
 static bool has_pages(void *arg, uint64_t start, uint64_t end)
 {
+	const struct adopted *a = arg;
 	uint64_t page = start & ~(uint64_t)(CODE_PAGE - 1);
 
-	for (; page < end; page += CODE_PAGE)
-		if (!code_pages_find(arg, page))
+	for (; page < end && end > a->end; page += CODE_PAGE)
+		if (!code_pages_find(a->pages, page))
 			return false;
 	return true;
 }
@@ -207,15 +222,18 @@ static size_t best(const struct left_caches *l, const struct left_program *progr
 struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program, bool ticks, struct address_space *s,
 				    struct trace_writer *w, pid_t tid)
 {
-	size_t i = best(l, program, ticks);
+	size_t i = best(l, program, ticks), pages;
 	struct left_cache left;
 
 	if (i == l->count)
 		return NULL;
 	left = l->list[i];
 	take_out(l, i);
+	pages = code_pages_count(left.pages);
 	if (drop_others(left.pages, s, w, tid)) {
-		code_cache_retain(left.cache, has_pages, left.pages);
+		bool all = code_pages_count(left.pages) == pages;
+
+		code_cache_retain(left.cache, has_pages, &(struct adopted){left.pages, all ? program->end : 0});
 	} else {
 		code_cache_put(left.cache);
 		left.cache = NULL;

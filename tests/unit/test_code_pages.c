@@ -62,6 +62,24 @@ static void drop(struct model *m, uint64_t start, uint64_t end)
 	assert_false(code_pages_touch(m->table, start, end));
 }
 
+/* The number that was set for these bytes, or none. */
+static void check_object(const struct model *m, size_t i)
+{
+	uint64_t *object = code_pages_object(m->table, at(i));
+
+	assert_true(!*object || *object == m->pages[i]);
+	*object = m->pages[i];
+}
+
+/* A page of another table becomes this one's. */
+static void share(struct model *m, const struct model *from, size_t i)
+{
+	if (m->pages[i] || !from->pages[i])
+		return;
+	assert_ptr_equal(code_pages_share(m->table, at(i), from->table), code_pages_find(from->table, at(i)));
+	m->pages[i] = from->pages[i];
+}
+
 static void test_against_an_array(void **state)
 {
 	static struct model models[TABLES];
@@ -91,10 +109,17 @@ static void test_against_an_array(void **state)
 		case 2:
 			drop(m, at(i), UINT64_MAX);
 			break;
+		case 3:
+		case 4:
+		case 5:
+			share(m, &models[next(&seed) % TABLES], i);
+			break;
 		default:
 			assert_non_null(code_pages_set(m->table, at(i), bytes_of(step)));
 			m->pages[i] = step;
 		}
+		if (m->pages[i])
+			check_object(m, i);
 		if (step % 500 == 0)
 			for (int t = 0; t < TABLES; t++)
 				check(&models[t]);
