@@ -16,6 +16,7 @@ enum {
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	BUCKET_MAX = 32, /* handled events kept in a burst, per task */
+	PRICED_BRANCHES = 1 << 16, /* cost as much as an event */
 };
 
 #define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
@@ -26,18 +27,24 @@ static bool is_full(enum bt_snapshot_kind kind)
 	return kind != BT_SNAPSHOT_FAULT && kind != BT_SNAPSHOT_SIGNAL;
 }
 
+/* What a handled event costs. Nearly all of that is reading the records since the last one, some 50 ms for a million branches: where many
+ * come in a second, a program that is busy gets one every two seconds, and it takes a few percent of its time. */
+static int64_t price(const struct task *task) { return 1 + (int64_t)(task_unsettled(task) / PRICED_BRANCHES); }
+
+/* One that is admitted may cost more than there is: the next waits until that is paid for. */
 static bool admitted(struct recorder *r, struct task *task)
 {
-	uint64_t now = trace_writer_time(r->writer), gained = (now - task->bucket_time) / BUCKET_REFILL_NS;
+	uint64_t now = trace_writer_time(r->writer);
+	int64_t gained = (int64_t)((now - task->bucket_time) / BUCKET_REFILL_NS);
 
 	if (!task->bucket_time)
 		task->bucket = BUCKET_MAX;
 	if (gained || !task->bucket_time)
 		task->bucket_time = now ? now : 1;
-	task->bucket = task->bucket + gained > BUCKET_MAX ? BUCKET_MAX : task->bucket + gained;
-	if (!task->bucket)
+	task->bucket = gained > BUCKET_MAX - task->bucket ? BUCKET_MAX : task->bucket + gained;
+	if (task->bucket <= 0)
 		return false;
-	task->bucket--;
+	task->bucket -= price(task);
 	return true;
 }
 

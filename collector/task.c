@@ -218,6 +218,8 @@ void task_settle(struct task *task)
 		branch_log_settle(task->log, &task->ring);
 }
 
+uint64_t task_unsettled(const struct task *task) { return task->log ? branch_log_entries(task->log) : 0; }
+
 uint64_t task_tick(const struct task *task)
 {
 	return task->log ? branch_log_tick(task->log) : task->ring.now.tick;

@@ -112,7 +112,8 @@ struct task {
 
 	struct handler_frame frames[HANDLER_DEPTH_MAX];
 	unsigned depth;
-	uint64_t bucket, bucket_time; /* rate limit of snapshots of handled events */
+	int64_t bucket; /* rate limit of snapshots of handled events: what may be spent on them */
+	uint64_t bucket_time; /* 0: not begun */
 	uint64_t suppressed[BT_SNAPSHOT_KINDS];
 };
 
@@ -155,6 +156,9 @@ void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uin
 
 /* A system call that was made without a stop. */
 void task_call(struct task *task, const struct bt_call *call);
+
+/* About how many entries task_settle() is to bring there. */
+uint64_t task_unsettled(const struct task *task);
 
 /* Brings everything recorded into task->ring: to be called before that is read. */
 void task_settle(struct task *task);

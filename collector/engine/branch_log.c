@@ -341,6 +341,8 @@ bool branch_log_crowded(const struct branch_log *log)
 	return full + log->max_blocks / 4 + 2 >= log->max_blocks && entries * (log->max_blocks - 1) < log->limit * full;
 }
 
+uint64_t branch_log_entries(const struct branch_log *log) { return log->entries - block_at(log, log->oldest)->entries; }
+
 struct ring_state branch_log_now(const struct branch_log *log)
 {
 	count_up_to(log, log->next);

@@ -89,6 +89,9 @@ size_t branch_log_memory(const struct branch_log *log);
 /* Whether the log would soon have to drop some of the newest `limit` entries for want of room: many short stretches. Settle it then. */
 bool branch_log_crowded(const struct branch_log *log);
 
+/* About how many entries of the ring will come of it. */
+uint64_t branch_log_entries(const struct branch_log *log);
+
 /* The counts now (between stretches): exact ticks, and transfers since the last tick. */
 struct ring_state branch_log_now(const struct branch_log *log);
 

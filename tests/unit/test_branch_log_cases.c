@@ -433,12 +433,15 @@ static void a_lowered_log_keeps_its_newest_and_says_why_not_more(void **state)
 	for (int i = 0; i < 50000; i++)
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
 	before = branch_log_memory(h.log);
+	assert_int_equal(branch_log_entries(h.log), 50000);
 	branch_log_lower(h.log, 4096);
+	assert_in_range(branch_log_entries(h.log), 4096, 3 * 4096);
 	assert_in_range(branch_log_memory(h.log), 1, before / 4);
 	for (int i = 0; i < 100; i++)
 		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
 	branch_log_end(h.log, 1, 0x1000);
 	branch_log_settle(h.log, &h.ring);
+	assert_int_equal(branch_log_entries(h.log), 0);
 	assert_int_equal(count_gaps(&h.ring, BT_GAP_LIMIT), 1);
 	assert_int_equal(count_gaps(&h.ring, BT_GAP_OVERWRITTEN), 0);
 	assert_in_range(h.ring.next, 4096, 3 * 4096);
