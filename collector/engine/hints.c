@@ -15,8 +15,10 @@
 #include "collector/engine/chain_template.h"
 #include "collector/place.h"
 #include "lib/buf.h"
+#include "lib/build_id.h"
 
 enum {
+	NAME_MIN = 8, /* bytes of a build-id that is likely to be nobody else's */
 	HINTS_MAX = 1 << 18, /* of a program */
 	STORES_MAX = 512, /* programs */
 	FILES_MAX = 256, /* as many as a hint has numbers for */
@@ -29,9 +31,15 @@ enum {
 	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
 };
 
+/* What tells a file from others: its build-id; or, of one that has none, which it is and since when (stat(2)), behind a byte that makes it as long as
+ * no build-id is. len 0: not known. */
+struct identity {
+	uint8_t len, bytes[BT_BUILD_ID_MAX];
+};
+
 struct file {
 	uint64_t dev, ino;
-	uint8_t build_id_len, build_id[64];
+	struct identity id;
 };
 
 /* Where the template of a hint is. */
@@ -59,7 +67,7 @@ struct hint_program {
 	bool changed;	 /* since it was read, in what matters */
 	size_t added;	 /* hints and templates since then */
 	size_t stored;	 /* bytes of the file */
-	char name[2 * 64 + 1]; /* of its file: the build-id; "": none */
+	char name[2 * BT_BUILD_ID_MAX + 1]; /* of its file: the identity; "": none */
 	uint8_t *mapped; /* the file, NULL: none. A new one takes its place by rename; nobody writes to it */
 	uint8_t *more;	 /* the second one, likewise */
 	size_t more_stored;
@@ -74,7 +82,7 @@ struct hints {
 	size_t made; /* bytes of templates */
 };
 
-static const char magic[8] = "btrhint4";
+static const char magic[8] = "btrhint5";
 static const char second[] = ".more"; /* the second file's suffix */
 
 struct hints *hints_new(const char *dir, bool ticks, uint64_t stamp)
@@ -95,17 +103,45 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-int hints_file(const struct hint_program *p, const struct mapping *m)
+static struct identity identity_of_stat(const struct stat *s)
+{
+	const uint64_t which[] = {s->st_dev, s->st_ino, (uint64_t)s->st_size, (uint64_t)s->st_mtim.tv_sec, (uint64_t)s->st_mtim.tv_nsec};
+	struct identity id = {.len = 1 + sizeof which};
+
+	memcpy(id.bytes + 1, which, sizeof which);
+	return id;
+}
+
+/* Of the file at the mapping's path, if that is the one that is mapped. */
+static struct identity identity_of(const struct mapping *m)
+{
+	struct identity id = {.len = m->build_id_len};
+	struct stat s;
+
+	memcpy(id.bytes, m->build_id, m->build_id_len);
+	if (id.len || !m->ino || stat(m->path, &s) || s.st_dev != m->dev || s.st_ino != m->ino)
+		return id;
+	return identity_of_stat(&s);
+}
+
+static bool same_identity(const struct identity *a, const struct identity *b) { return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len); }
+
+static int find_file(const struct hint_program *p, const struct mapping *m, const struct identity *id)
 {
 	for (size_t i = 0; i < p->file_count; i++) {
 		const struct file *f = &p->files[i];
 
-		if (f->build_id_len != m->build_id_len || memcmp(f->build_id, m->build_id, m->build_id_len))
-			continue;
-		if (f->build_id_len || (f->dev == m->dev && f->ino == m->ino))
+		if (same_identity(&f->id, id) && (id->len || (f->dev == m->dev && f->ino == m->ino)))
 			return (int)i;
 	}
 	return -1;
+}
+
+int hints_file(const struct hint_program *p, const struct mapping *m)
+{
+	struct identity id = identity_of(m);
+
+	return find_file(p, m, &id);
 }
 
 static int add_file(struct hint_program *p, const struct file *f)
@@ -124,10 +160,9 @@ static int add_file(struct hint_program *p, const struct file *f)
 
 static int file_of(struct hint_program *p, const struct mapping *m)
 {
-	struct file f = {.dev = m->dev, .ino = m->ino, .build_id_len = m->build_id_len};
-	int known = hints_file(p, m);
+	struct file f = {.dev = m->dev, .ino = m->ino, .id = identity_of(m)};
+	int known = find_file(p, m, &f.id);
 
-	memcpy(f.build_id, m->build_id, m->build_id_len);
 	return known >= 0 || !m->ino ? known : add_file(p, &f);
 }
 
@@ -470,11 +505,11 @@ static bool is_in_first(const struct hint_program *p, size_t i)
 	       !memcmp(p->mapped + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
 }
 
-/* Those of files that have a build-id: others are not known again. more: that the first file has not got. */
+/* Those of files that will be known again. more: that the first file has not got. */
 static bool keep_list(const struct hint_program *p, bool more, struct hint_list *kept)
 {
 	for (size_t i = 0; i < p->list.count; i++)
-		if (p->files[p->list.hints[i].file].build_id_len && !(more && is_in_first(p, i)) &&
+		if (p->files[p->list.hints[i].file].id.len && !(more && is_in_first(p, i)) &&
 		    !enter(kept, &p->list.hints[i], &p->list.templates[i]))
 			return false;
 	return kept->count;
@@ -649,18 +684,20 @@ void hints_free(struct hints *h)
 	free(h);
 }
 
-/* By the build-id of the mappings of its file. */
 static void name_program(struct hint_program *p, const struct address_space *s)
 {
+	struct identity id = identity_of_stat(&p->exe);
+
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
 
-		if (m->ino != p->exe.st_ino || m->dev != p->exe.st_dev || m->build_id_len < 8)
-			continue;
-		for (size_t k = 0; k < m->build_id_len; k++)
-			snprintf(p->name + 2 * k, 3, "%02x", m->build_id[k]);
-		return;
+		if (m->ino == p->exe.st_ino && m->dev == p->exe.st_dev && m->build_id_len >= NAME_MIN) {
+			id = identity_of(m);
+			break;
+		}
 	}
+	for (size_t k = 0; k < id.len; k++)
+		snprintf(p->name + 2 * k, 3, "%02x", id.bytes[k]);
 }
 
 struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s)

@@ -188,6 +188,27 @@ def changed():
     equal(branches(once.trace) == branches(cold.trace), True, "same branches as without hints")
 
 
+@case("a program without a build-id is known by its file, and not when that is written again")
+def without_build_id():
+    path, other = (own(COUNT % ("f(n - 1) + f(n - 2) + %d" % n), "-Wl,--build-id=none") for n in (3, 5))
+    stored = []
+    for _ in range(4):
+        alone = record([path], ["--deterministic", "--snap-exit", "always"])
+        stored.append({name: os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE)})
+    equal(sorted(stored[1]), sorted(stored[0]), "files of hints")
+    grown = [name for name in stored[0] if stored[1][name] > 2 * stored[0][name] and len(name) > 64]
+    equal(len(grown), 1, "files with chains of a program without a build-id: %s" % stored)
+    equal(stored[3][grown[0]], stored[2][grown[0]], "size of the hints from the third run on")
+    with open(other, "rb") as new, open(path, "r+b") as old: # the same inode
+        old.write(new.read())
+    expected = execute([path]).out
+    check(expected != alone.out, "the two programs do the same")
+    os.utime(path, ns=(0, 0))
+    for _ in range(3):
+        equal(record([path]).out, expected, "output")
+    check(len(os.listdir(PLACE)) > len(stored[0]), "the program that was written again has no hints of its own")
+
+
 @case("two recordings of a program at once leave a file that the next one reads")
 def together():
     argv = [own(COUNT % "f(n - 1) + f(n - 2)")]
