@@ -15,6 +15,7 @@
 enum {
 	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
 	STALE_CHAINS = 2,
+	LAST_CODE = 2 << 20, /* room that is left: more than is made at one entry (cache_entry.c) */
 	PAGE = 4096,
 	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
 };
@@ -608,7 +609,9 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 
 bool code_cache_is_stale(const struct code_cache *c)
 {
-	return c->users == 1 && c->code_len > STALE_CODE && c->dead / STALE_CHAINS > c->chain_count - c->dead;
+	if (c->users > 1)
+		return false;
+	return c->full || c->code_len > CODE_SIZE - LAST_CODE || (c->code_len > STALE_CODE && c->dead / STALE_CHAINS > c->chain_count - c->dead);
 }
 
 void code_cache_clear(struct code_cache *c)

@@ -231,7 +231,7 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 /* Forgets one chain. */
 void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
 
-/* Whether it has so much forgotten code that it had better begin anew. */
+/* Whether it has so much forgotten code, or so little room, that it had better begin anew, while it can still be asked what of it has run. */
 bool code_cache_is_stale(const struct code_cache *c);
 
 /* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, or are in it, it is only full from now

@@ -149,7 +149,7 @@ static struct translation *new_translation(struct code_cache *c, uint64_t pc)
 
 uint32_t translator_translate(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
 {
-	struct translation *t = new_translation(c, pc);
+	struct translation *t = c->full ? NULL : new_translation(c, pc);
 	uint32_t number = CHAIN_NONE;
 
 	if (!t)

@@ -22,8 +22,8 @@ struct code_source {
 };
 
 /* Translates the chain at pc and links it; indirect: it will be jumped to indirectly, so it gets that entry and is published.
- * Returns its number; CHAIN_NONE when the instruction at pc is not for the cache (stepped instead), or there is no memory. A full cache is
- * cleared first. */
+ * Returns its number; CHAIN_NONE when the instruction at pc is not for the cache (stepped instead), or there is no memory, or the
+ * cache is full. It may have been cleared then. */
 uint32_t translator_translate(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect);
 
 /* Whether the indirect branch at `from`, if it were guessed to lead to `to`, would close no cycle that leaves no record, as far as is known

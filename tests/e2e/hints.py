@@ -35,7 +35,7 @@ def own(source, *flags):
     text = path + ".c"
     with open(text, "w") as file:
         file.write(source)
-    done = execute(["cc", "-O1", "-o", path, text, *flags])
+    done = execute(["cc", "-O1", "-o", path, *flags, text])
     equal(done.status, 0, "status of cc: %s" % done.err.decode())
     return path
 
@@ -106,6 +106,16 @@ def learned():
     for name, count in counts.items():
         # Where branches are counted alone, chains end elsewhere.
         check(abs(count - counts["plain"]) < counts["plain"] // 10, "hints of %s: %s" % (name, counts))
+
+
+@case("of a program that comes back to more places than the cache has room for all that ran is known")
+def more_than_fits():
+    calls = 120000 # more than TABLE2_BITS allow for
+    path = own(".globl main\nmain:\n.rept %d\ncall f\n.endr\nxor %%eax, %%eax\nret\nf: ret\n.section .note.GNU-stack\n" % calls, "-x", "assembler")
+    build_id = re.search(r"Build ID: (\w+)", execute(["readelf", "-n", path]).out.decode()).group(1)
+    for _ in range(2):
+        equal(record([path]).status, 0, "status")
+    check(hints_in(os.path.join(PLACE, build_id)) > calls, "hints: %d" % hints_in(os.path.join(PLACE, build_id)))
 
 
 @case("damaged, foreign and linked files are not read, and replaced or left alone")
