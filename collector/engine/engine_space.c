@@ -335,8 +335,8 @@ static void forget_chains(struct engine_space *es, const struct task *task)
 	code_cache_clear(es->cache);
 }
 
-/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One that is nearly full, or has too much that is
- * forgotten is emptied. False when that cannot be now. */
+/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One that is nearly full, or has
+ * too much that is forgotten, is emptied. False when that cannot be now. */
 static bool own_cache(const struct backend *b, struct engine_space *es, const struct task *task)
 {
 	bool empty = es->cache->full || es->cache->ticks != b->ticks;

@@ -31,8 +31,8 @@ enum {
 	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
 };
 
-/* What tells a file from others: its build-id; or, of one that has none, which it is and since when (stat(2)), behind a byte that makes it as long as
- * no build-id is. len 0: not known. */
+/* What tells a file from others: its build-id; or, of one that has none, which it is and since when (stat(2)), behind a byte that makes it
+ * as long as no build-id is. len 0: not known. */
 struct identity {
 	uint8_t len, bytes[BT_BUILD_ID_MAX];
 };
@@ -62,6 +62,10 @@ struct hint_program {
 	struct stat exe;
 	struct file *files;
 	size_t file_count;
+	struct {
+		uint64_t dev, ino;
+		int number;
+	} last; /* file that had hints entered; ino 0: none */
 	struct hint_list list;
 	bool exact;
 	bool changed;	 /* since it was read, in what matters */
@@ -160,10 +164,17 @@ static int add_file(struct hint_program *p, const struct file *f)
 
 static int file_of(struct hint_program *p, const struct mapping *m)
 {
-	struct file f = {.dev = m->dev, .ino = m->ino, .id = identity_of(m)};
-	int known = find_file(p, m, &f.id);
+	struct file f = {.dev = m->dev, .ino = m->ino};
 
-	return known >= 0 || !m->ino ? known : add_file(p, &f);
+	if (m->ino && m->dev == p->last.dev && m->ino == p->last.ino)
+		return p->last.number;
+	f.id = identity_of(m);
+	p->last.dev = m->dev;
+	p->last.ino = m->ino;
+	p->last.number = find_file(p, m, &f.id);
+	if (p->last.number < 0 && m->ino)
+		p->last.number = add_file(p, &f);
+	return p->last.number;
 }
 
 /* Where the hint is, or a free place. */

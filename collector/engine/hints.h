@@ -4,8 +4,8 @@
  * chains as they were made (chain_template.h). Hints, never more: a wrong one makes a chain that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, or by which file it is where
- * it has none (those of Go and of Rust's tools), and a second one beside it for what came later. A file that is not ours alone to write, or damaged, or another btrec's or
- * processor's, is not used. */
+ * it has none (those of Go and of Rust's tools), and a second one beside it for what came later. A file that is not ours alone to write,
+ * or damaged, or another btrec's or processor's, is not used. */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 
