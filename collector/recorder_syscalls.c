@@ -140,16 +140,29 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	recorder_make_call(r, task);
 }
 
+/* Whether another task of the process has got a signal that it blocks (hidden_signals.h), and that the kernel may have woken this one
+ * for. */
+static bool taken_by_another(const struct recorder *r, const struct task *task)
+{
+	siginfo_t info;
+
+	for (const struct task *other = r->tasks.first; other; other = other->next)
+		if (other->process == task->process && other != task && recorder_event_type(r, other->tid) == WAIT_SIGNAL &&
+		    !tracee_get_siginfo(other->tid, &info) && (info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)
+			return true;
+	return task->process->signals_held;
+}
+
 /* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and
  * under ptrace also for a signal that is ignored, which the kernel otherwise drops when it is sent (sig_ignored). When no signal that the
  * program will notice waits, such a call is made again; its timeout begins anew. */
-static void redo_interrupted(struct task *task)
+static void redo_interrupted(const struct recorder *r, struct task *task)
 {
 	bool ours = task->interrupted, any;
 
 	task->interrupted = false;
 	/* What sigreturn gives is the result of the call that its handler interrupted. */
-	if (is_call(task, SYS_rt_sigreturn) || (int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any) || !(ours || any))
+	if (is_call(task, SYS_rt_sigreturn) || (int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any) || !(ours || any || taken_by_another(r, task)))
 		return;
 	task->regs.rax = task->call.nr;
 	task->regs.rip -= 2;
@@ -229,7 +242,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	rec.result = task->regs.rax;
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
 	if (!task->syscall_restarts)
-		redo_interrupted(task);
+		redo_interrupted(r, task);
 	note_refused_tracing(r, task);
 	if (is_call(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;

@@ -171,6 +171,8 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	}
 	if (u->current == task)
 		u->current = NULL;
+	if (!task->mid_run && r->backend.ops->rest)
+		r->backend.ops->rest(&r->backend, task);
 	enqueue(u, task);
 	schedule(r, u);
 }

@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <unistd.h>
 
 #include "collector/stepper.h"
 
 #include "collector/backend.h"
+#include "collector/hidden_signals.h"
 #include "collector/tracee.h"
 
 enum {
@@ -20,8 +20,6 @@ enum {
 	EFLAGS_OF = 0x800,
 	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
 	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
-	SIGNAL_FIRST = 1,
-	SIGNAL_MAY_COME = 2, /* first, too; but a step can be made, and meanwhile another thread may have got it */
 	SS_CHAIN_MAX = 16,  /* loads of ss in a row that are looked through */
 	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
 };
@@ -37,20 +35,6 @@ enum errand {
 	ERRAND_DELIVER, /* a signal */
 };
 
-/* Signals that the kernel must not find blocked when our own traps and faults raise them. */
-enum hidden_signal {
-	HIDDEN_TRAP,
-	HIDDEN_SEGV, /* where pages are write-protected (address_space.watched) */
-	HIDDEN_SIGNALS,
-};
-
-/* One of them that somebody sent while the program blocks it: pending as the program sees it. [0] for the thread, [1] for the process. */
-struct held_trap {
-	bool held;   /* by us, while user code is stepped */
-	bool posted; /* by the kernel, where we have sent it again */
-	siginfo_t info;
-};
-
 struct step_task {
 	enum errand errand;
 	int request; /* of ptrace, with which it was sent */
@@ -64,8 +48,7 @@ struct step_task {
 	bool code_32;	  /* it is 32-bit code */
 	bool skips;	  /* the last entry of the history is the gap that stands for such code */
 	bool program_tf;  /* TF is the program's own: its trap is too */
-	uint64_t hidden;  /* those that the program blocks; the kernel's mask has them unblocked while user code runs */
-	struct held_trap held[HIDDEN_SIGNALS][2];
+	struct hidden_signals hidden;
 	unsigned budget;
 	uint64_t syscall_rip; /* of the system call instruction in progress */
 };
@@ -94,94 +77,24 @@ static void step_task_release(struct backend *b, struct task *task)
 	task->step = NULL;
 }
 
-static const int hidden_signals[HIDDEN_SIGNALS] = {[HIDDEN_TRAP] = SIGTRAP, [HIDDEN_SEGV] = SIGSEGV};
-
-/* QUIRK(step-sigtrap-blocked): a trap while SIGTRAP is blocked makes the kernel reset its disposition and unblock it
- * (force_sig_info_to_task). So it is unblocked while user code is stepped, and blocked again whenever the program
- * or the kernel looks: at every system call and every delivery. The same for SIGSEGV and our faults. */
-static int hide_trap_mask(struct task *task, struct step_task *st)
-{
-	uint64_t mask, hide = MASK_OF(SIGTRAP) | (task->process->space->watched ? MASK_OF(SIGSEGV) : 0);
-	struct tracee_signals s;
-
-	if (tracee_get_mask(task->tid, &mask))
-		return -BT_E_GONE;
-	if (!(mask & hide))
-		return 0;
-	/* QUIRK(setsigmask-restore): PTRACE_SETSIGMASK ends the temporary mask of epoll_pwait and its kin (ptrace_setsigmask, Linux
-	 * 6.18), under which a signal may be waiting: that one comes first, before any instruction. */
-	if (tracee_signals(task->tid, &s))
-		return -BT_E_GONE;
-	if ((s.pending | s.shared_pending) & ~s.blocked)
-		return mask & MASK_OF(SIGTRAP) ? SIGNAL_FIRST : SIGNAL_MAY_COME;
-	st->hidden |= mask & hide;
-	return tracee_set_mask(task->tid, mask & ~hide);
-}
-
 int stepper_hide_trap(struct task *task)
 {
-	return hide_trap_mask(task, task->step);
-}
-
-static int restore_trap_mask(struct task *task, struct step_task *st)
-{
-	uint64_t mask, hidden = st->hidden;
-
-	if (!hidden)
-		return 0;
-	st->hidden = 0;
-	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | hidden))
-		return -BT_E_GONE;
-	for (int i = 0; i < HIDDEN_SIGNALS * 2; i++) {
-		struct held_trap *h = &st->held[i / 2][i % 2];
-		int signo = hidden_signals[i / 2];
-
-		if (!h->held)
-			continue;
-		h->held = false;
-		h->posted = true;
-		/* Where this is not permitted (the program has changed its user), the signal is lost: no reason to stop. */
-		if (i % 2 ? kill(task->process->pid, signo) : tgkill(task->process->pid, task->tid, signo))
-			h->posted = false;
-	}
-	return 0;
-}
-
-/* A SIGTRAP or SIGSEGV that is none of ours. One that the program blocks is kept back: true. One that we sent again for it gets its own
- * siginfo back. */
-static bool keep_back(struct task *task, struct step_task *st, siginfo_t *info)
-{
-	struct held_trap *h = &st->held[info->si_signo == SIGSEGV ? HIDDEN_SEGV : HIDDEN_TRAP][info->si_code != SI_TKILL];
-
-	if (h->posted && info->si_pid == getpid()) {
-		h->posted = false;
-		*info = h->info;
-		tracee_set_siginfo(task->tid, info);
-	}
-	if (!(st->hidden & MASK_OF(info->si_signo)) || info->si_code > 0)
-		return false;
-	h->held = true;
-	h->info = *info;
-	return true;
+	return hidden_signals_hide(task, &task->step->hidden);
 }
 
 bool stepper_keep_trap(struct task *task, siginfo_t *info)
 {
-	return keep_back(task, task->step, info);
+	return hidden_signals_keep(task, &task->step->hidden, info);
 }
 
 bool stepper_hides_fault(const struct task *task)
 {
-	const struct step_task *st = task->step;
-
-	return st->hidden & MASK_OF(SIGSEGV);
+	return task->step->hidden.mask & MASK_OF(SIGSEGV);
 }
 
 bool stepper_hides_signals(const struct task *task)
 {
-	const struct step_task *st = task->step;
-
-	return st->hidden || task->process->trap_ignored;
+	return task->step->hidden.mask || task->process->trap_ignored;
 }
 
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every trap. Ignored it is again whenever
@@ -361,7 +274,7 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 	int request = PTRACE_SINGLESTEP;
 
 	look_ahead(b, task);
-	if (restore_trap_mask(task, st))
+	if (hidden_signals_restore(task, &st->hidden))
 		return -BT_E_GONE;
 	if (action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE)
 		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core file */
@@ -384,23 +297,29 @@ int stepper_fault_again(struct backend *b, struct task *task)
 	struct step_task *st = task->step;
 
 	st->budget = 1;
-	return restore_trap_mask(task, st) ? -BT_E_GONE : step(b, task);
+	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step(b, task);
+}
+
+static int step_on(struct backend *b, struct task *task)
+{
+	int hidden;
+
+	if (task->in_syscall || task->syscall_restarts)
+		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
+	hidden = stepper_hide_trap(task);
+	if (hidden == HIDE_SIGNAL_FIRST)
+		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
+	return hidden < 0 ? hidden : step(b, task);
 }
 
 static int step_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
 	struct step_task *st = task->step;
-	int hidden;
 
 	st->budget = SLICE;
 	if (signo)
 		return deliver(b, task, signo, action);
-	if (task->in_syscall || task->syscall_restarts)
-		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
-	hidden = hide_trap_mask(task, st);
-	if (hidden == SIGNAL_FIRST)
-		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
-	return hidden < 0 ? hidden : step(b, task);
+	return step_on(b, task);
 }
 
 /* One step has been made: task->regs are the registers behind it. */
@@ -486,7 +405,7 @@ static enum backend_stop syscall_stop(struct task *task)
 
 	switch (tracee_syscall_stop(task->tid, &task->call)) {
 	case TRACEE_SYSCALL_ENTRY:
-		if (restore_trap_mask(task, st) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
+		if (hidden_signals_restore(task, &st->hidden) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
 		st->syscall_rip = task->regs.rip - 2; /* syscall, sysenter and int 0x80 are two bytes long */
 		return BACKEND_SYSCALL_ENTER;
@@ -527,7 +446,13 @@ static void step_leave(struct backend *b, struct task *task)
 {
 	(void)b;
 	/* Gone: nothing is left to put back. */
-	(void)!restore_trap_mask(task, task->step);
+	(void)!hidden_signals_restore(task, &task->step->hidden);
+}
+
+static void step_rest(struct backend *b, struct task *task)
+{
+	(void)b;
+	(void)!hidden_signals_rest(task, &task->step->hidden);
 }
 
 static void step_execed(struct backend *b, struct task *task)
@@ -592,8 +517,8 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	}
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	if ((ev->value == SIGTRAP || ev->value == SIGSEGV) && keep_back(task, st, info))
-		return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	if ((ev->value == SIGTRAP || ev->value == SIGSEGV) && stepper_keep_trap(task, info))
+		return step_on(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing to add. */
 	return BACKEND_SIGNAL;
 }
@@ -608,6 +533,7 @@ const struct backend_ops stepper_ops = {
 	.proceed = step_proceed,
 	.stop_soon = step_stop_soon,
 	.leave = step_leave,
+	.rest = step_rest,
 	.execed = step_execed,
 	.exiting = step_exiting,
 	.stopped = step_stopped,

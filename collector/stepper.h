@@ -8,12 +8,12 @@
 #include "collector/backend.h"
 
 /* To be called before user code runs that will trap: unblocks SIGTRAP (and SIGSEGV, where pages are watched) where the program blocks
- * it, until the stepper is next at a system call or a delivery. Returns 0; nonzero when the stepper must be resumed instead, because a
+ * it, until the stepper is next at a system call or a delivery (hidden_signals.h). Returns 0; nonzero when the stepper must be resumed instead, because a
  * signal comes first or the task is gone. */
 int stepper_hide_trap(struct task *task);
 
 /* A SIGTRAP or SIGSEGV that is none of ours has come. True: it was sent while the program blocks it, and is kept for later; the task
- * runs on without it. May change *info to the one that was sent first. */
+ * is to be resumed without it. May change *info to the one that was sent first. */
 bool stepper_keep_trap(struct task *task, siginfo_t *info);
 
 /* Whether the program blocks SIGSEGV and the kernel does not know. */

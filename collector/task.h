@@ -43,6 +43,7 @@ struct process {
 	unsigned request_mark; /* of the last request for a snapshot that was served */
 	unsigned snapshots_wanted; /* at the next stop of any of its tasks */
 	bool files_shared; /* another process has the same descriptors (CLONE_FILES without CLONE_VM) */
+	unsigned signals_held; /* tasks whose backend may have signals that were sent to it (hidden_signals.h) */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 	struct limits limits;
 };

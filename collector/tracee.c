@@ -191,6 +191,21 @@ int tracee_signals(pid_t tid, struct tracee_signals *out)
 	return 0;
 }
 
+bool tracee_is_awake(pid_t tid)
+{
+	char path[32], line[128], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && !state && fgets(line, sizeof line, f))
+		if (sscanf(line, "State: %c", &state) != 1)
+			state = 0;
+	if (f)
+		fclose(f);
+	return state == 'R';
+}
+
 pid_t tracee_thread_group(pid_t tid)
 {
 	char path[32], line[128];

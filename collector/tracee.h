@@ -68,6 +68,9 @@ struct tracee_signals {
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 
+/* Whether it runs or could, in the kernel or not (proc(5), state R). */
+bool tracee_is_awake(pid_t tid);
+
 /* Whether they are those of a task that executes 64-bit code: with a selector of the kernel's for that (__USER_CS; an LDT has none, see
  * fill_ldt in Linux' arch/x86/include/asm/desc.h), which is ours, too. Else it executes 32-bit code. */
 bool tracee_is_in_64_bit(const struct bt_regs *regs);

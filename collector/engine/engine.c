@@ -333,6 +333,11 @@ static void engine_leave(struct backend *b, struct task *task)
 	stepper_ops.leave(b, task);
 }
 
+static void engine_rest(struct backend *b, struct task *task)
+{
+	stepper_ops.rest(b, task);
+}
+
 static void engine_execed(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -424,6 +429,8 @@ static enum backend_company engine_company(const struct backend *b, const struct
 	(void)b;
 	if (task->pending_signal && task->pending_action == BT_ACTION_CORE) /* a core file has the registers of all of them */
 		return COMPANY_NONE;
+	if (task->process->signals_held) /* it may be about to look at them, or have just unblocked one */
+		return COMPANY_NONE;
 	if (task->in_syscall)
 		return et->calls_alone ? COMPANY_NONE : COMPANY_ANY;
 	return engine_space_company(task);
@@ -454,6 +461,7 @@ const struct backend_ops engine_ops = {
 	.stop_soon = engine_stop_soon,
 	.company = engine_company,
 	.leave = engine_leave,
+	.rest = engine_rest,
 	.execed = engine_execed,
 	.exiting = engine_exiting,
 	.arrive = engine_arrive,

@@ -102,6 +102,12 @@ static void pmu_leave(struct backend *b, struct task *task)
 	b->pmu->runner->leave(b, task);
 }
 
+static void pmu_rest(struct backend *b, struct task *task)
+{
+	if (b->pmu->runner->rest)
+		b->pmu->runner->rest(b, task);
+}
+
 static void pmu_execed(struct backend *b, struct task *task)
 {
 	struct pmu_task *pt = task->backend;
@@ -148,6 +154,7 @@ const struct backend_ops pmu_ops = {
 	.proceed = pmu_proceed,
 	.stop_soon = pmu_stop_soon,
 	.leave = pmu_leave,
+	.rest = pmu_rest,
 	.execed = pmu_execed,
 	.exiting = pmu_exiting,
 	.settle = pmu_settle,

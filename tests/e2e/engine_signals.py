@@ -15,6 +15,7 @@ CODE = "rewritten toggled double-mapped file-mapped privately-mapped remapped pa
 FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall gs-base
 fs-base contexts deep-backtrace seccomp limits single-step cpuid cpuid-trap locked astray rip-relative
 code-32""".split()
+PENDING = "waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend".split()
 
 
 def torture():
@@ -42,6 +43,30 @@ def changing():
 
 def exact():
     return build("exact_state.c", *STATIC, "-lm")
+
+
+def shared():
+    return build("shared_signals.c", *STATIC, "-pthread")
+
+
+def add_pending(name):
+    # SIGTRAP and SIGSEGV are what the engine needs unblocked, whatever the program does.
+    @case("blocked signals that the process has: " + name)
+    def run():
+        for signal in "trap", "segv":
+            same_as_native([shared(), name, signal], ["--backend", BACKEND])
+            if name != "sent-by-itself": # side by side, one that was sent this instant may not be there yet (btrec(1), LIMITS)
+                same_as_native([shared(), name, signal], ["--backend", BACKEND, "--parallel"])
+        same_as_native([shared(), name, "trap"], ["--backend", "step"])
+
+
+for name_ in PENDING:
+    add_pending(name_)
+
+
+@case("blocked signals that the process has: every case is tried")
+def all_pending():
+    equal(sorted(native([shared()]).out.decode().split()), sorted(PENDING), "cases")
 
 
 add_all("signals", torture, TORTURE, ALARMS)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals that the kernel must not find blocked when our own traps and faults raise them: SIGTRAP, and SIGSEGV where pages are
+ * write-protected (address_space.watched). QUIRK(step-sigtrap-blocked): it would reset their disposition and unblock them
+ * (force_sig_info_to_task). So they are unblocked while a task runs user code, and blocked again whenever the program or the kernel
+ * looks: at every system call, at every delivery, and where the task loses its turn. What somebody sends meanwhile is pending as the
+ * program sees it: what came for the process is offered to its other threads first, and then held here. */
+#ifndef BT_HIDDEN_SIGNALS_H
+#define BT_HIDDEN_SIGNALS_H
+
+#include "collector/task.h"
+
+enum hidden_signal {
+	HIDDEN_TRAP,
+	HIDDEN_SEGV,
+	HIDDEN_SIGNALS,
+};
+
+enum {
+	HIDE_SIGNAL_FIRST = 1,	  /* a signal comes before the next instruction: nothing was changed */
+	HIDE_SIGNAL_MAY_COME = 2, /* the same, but a step can be made, and meanwhile another thread may have got it */
+};
+
+struct held_signal {
+	bool held;   /* here: the kernel has it no more */
+	bool posted; /* the kernel has it again */
+	siginfo_t info;
+};
+
+/* Of a task. Zeroed: nothing is hidden. */
+struct hidden_signals {
+	uint64_t mask; /* those that the program blocks, while the kernel's mask has them unblocked */
+	struct held_signal held[HIDDEN_SIGNALS][2]; /* [0]: sent to the thread, [1]: to the process */
+	bool counted; /* in process->signals_held: it has one that was sent to the process, or the kernel is about to give it one */
+	unsigned impatience; /* how often others of the process were waited for in vain */
+};
+
+/* Before the stopped task runs user code that will trap. Returns 0, HIDE_..., or -BT_E_GONE. */
+int hidden_signals_hide(struct task *task, struct hidden_signals *h);
+
+/* The stopped task's mask is the program's again, and the kernel has what was held. One that it may not be sent (the program has changed
+ * its user) is lost. Returns 0 or -BT_E_GONE. */
+int hidden_signals_restore(struct task *task, struct hidden_signals *h);
+
+/* The stopped task lets others of its process run, which may ask for what was sent to the process: that is restored. Returns as
+ * hidden_signals_restore() does. */
+int hidden_signals_rest(struct task *task, struct hidden_signals *h);
+
+/* A SIGTRAP or SIGSEGV that is none of ours has come. True: the program blocks it, and the task is to go on without it, by way of
+ * hidden_signals_hide(). May change *info, and what the task has of it, to the one that was sent first. */
+bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info);
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+/* shared_signals NAME SIGNAL: SIGNAL (trap or segv, blocked by all) is sent to a process of which one thread computes without a system
+ * call until another has seen it, which looks in the way that NAME says. Prints what it saw; alone it prints the names. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	SOON_US = 100000,
+	LATE_MS = 10000, /* by then it is lost */
+	LOOKS = 100,
+};
+
+static int signo;
+static sigset_t set;
+static volatile int seen, computing;
+static volatile unsigned long sum;
+
+static void *compute(void *unused)
+{
+	(void)unused;
+	while (!seen) {
+		for (unsigned i = 0; i < 1000; i++)
+			sum += i & 3 ? i : sum >> 3;
+		computing = 1;
+	}
+	return NULL;
+}
+
+/* Code that was written makes the engine protect its page, and hide a blocked SIGSEGV. */
+static void run_written_code(void)
+{
+	static const unsigned char ret[] = {0xb8, 7, 0, 0, 0, 0xc3};
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int (*code)(void);
+
+	memcpy(page, ret, sizeof ret);
+	memcpy(&code, &page, sizeof code);
+	if (code() != 7)
+		exit(3);
+}
+
+static void nap(long us)
+{
+	struct timespec t = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+static pid_t send_soon(void)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child)
+		return child;
+	nap(SOON_US);
+	_exit(kill(parent, signo) ? 4 : 0);
+}
+
+static void say_info(int result, const siginfo_t *info, pid_t sender)
+{
+	printf("%d code %d%s\n", result == signo, info->si_code, info->si_code == SI_QUEUE && info->si_pid != sender ? " from another" : "");
+}
+
+static void wait_ms(int ms, pid_t sender)
+{
+	struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l};
+	siginfo_t info = {0};
+
+	say_info(sigtimedwait(&set, &info, &limit), &info, sender);
+}
+
+static void waited_for(void)
+{
+	pid_t child = send_soon();
+
+	wait_ms(LATE_MS, child);
+	waitpid(child, NULL, 0);
+}
+
+static void waited_for_later(void)
+{
+	waitpid(send_soon(), NULL, 0);
+	nap(SOON_US);
+	wait_ms(0, 0);
+	wait_ms(0, 0);
+}
+
+static void sent_by_itself(void)
+{
+	kill(getpid(), signo);
+	wait_ms(0, 0);
+}
+
+static void queued(void)
+{
+	const union sigval value = {.sival_int = 4711};
+	struct timespec limit = {.tv_sec = LATE_MS / 1000};
+	siginfo_t info = {0};
+
+	sigqueue(getpid(), signo, value);
+	nap(SOON_US);
+	say_info(sigtimedwait(&set, &info, &limit), &info, getpid());
+	printf("%d\n", info.si_value.sival_int);
+}
+
+static int descriptor(void) { return signalfd(-1, &set, 0); }
+
+static void say_read(int fd)
+{
+	struct signalfd_siginfo info = {0};
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (poll(&p, 1, LATE_MS) != 1) {
+		puts("nothing");
+		return;
+	}
+	printf("%zd", read(fd, &info, sizeof info));
+	printf(" %d code %d\n", (int)info.ssi_signo == signo, info.ssi_code);
+}
+
+static void read_from_descriptor(void)
+{
+	pid_t child = send_soon();
+	struct signalfd_siginfo info = {0};
+
+	/* Lost, it would wait for ever. */
+	alarm(LATE_MS / 1000);
+	printf("%zd", read(descriptor(), &info, sizeof info));
+	printf(" %d code %d\n", (int)info.ssi_signo == signo, info.ssi_code);
+	waitpid(child, NULL, 0);
+}
+
+static void polled(void)
+{
+	pid_t child = send_soon();
+
+	say_read(descriptor());
+	waitpid(child, NULL, 0);
+}
+
+static void polled_later(void)
+{
+	waitpid(send_soon(), NULL, 0);
+	nap(SOON_US);
+	say_read(descriptor());
+}
+
+static void in_epoll(void)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	pid_t child = send_soon();
+	int fd = descriptor(), e = epoll_create1(0);
+
+	epoll_ctl(e, EPOLL_CTL_ADD, fd, &event);
+	printf("%d\n", epoll_wait(e, &event, 1, LATE_MS));
+	say_read(fd);
+	waitpid(child, NULL, 0);
+}
+
+/* It stays pending, however often one asks. */
+static void asked_for(void)
+{
+	sigset_t pending;
+	int yes = 0;
+
+	kill(getpid(), signo);
+	nap(SOON_US);
+	for (int i = 0; i < LOOKS; i++) {
+		sigpending(&pending);
+		yes += sigismember(&pending, signo);
+		if (i % 10 == 0)
+			nap(1000);
+	}
+	printf("%d\n", yes);
+	wait_ms(0, 0);
+	sigpending(&pending);
+	printf("%d\n", sigismember(&pending, signo));
+}
+
+static void in_status(void)
+{
+	char line[256];
+	FILE *file;
+
+	kill(getpid(), signo);
+	nap(SOON_US);
+	file = fopen("/proc/self/status", "r");
+	while (fgets(line, sizeof line, file))
+		if (!strncmp(line, "ShdPnd", 6) || !strncmp(line, "SigPnd", 6))
+			fputs(line, stdout);
+	fclose(file);
+}
+
+/* Whoever unblocks it gets it. */
+static void note(int number)
+{
+	static const char text[] = "handled\n";
+
+	(void)!write(1, text, number == signo ? sizeof text - 1 : 0);
+}
+
+static void unblocked(void)
+{
+	kill(getpid(), signo);
+	nap(SOON_US);
+	signal(signo, note);
+	fflush(stdout);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	wait_ms(0, 0);
+}
+
+static void in_sigsuspend(void)
+{
+	pid_t child = send_soon();
+	sigset_t none;
+
+	signal(signo, note);
+	sigemptyset(&none);
+	sigsuspend(&none);
+	waitpid(child, NULL, 0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} table[] = {
+	{"waited-for", waited_for},
+	{"waited-for-later", waited_for_later},
+	{"sent-by-itself", sent_by_itself},
+	{"queued", queued},
+	{"read", read_from_descriptor},
+	{"polled", polled},
+	{"polled-later", polled_later},
+	{"epoll", in_epoll},
+	{"asked-for", asked_for},
+	{"status", in_status},
+	{"unblocked", unblocked},
+	{"sigsuspend", in_sigsuspend},
+};
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		if (argc < 3)
+			puts(table[i].name);
+		else if (!strcmp(argv[1], table[i].name)) {
+			signo = strcmp(argv[2], "segv") ? SIGTRAP : SIGSEGV;
+			sigemptyset(&set);
+			sigaddset(&set, signo);
+			pthread_sigmask(SIG_BLOCK, &set, NULL);
+			run_written_code();
+			pthread_create(&thread, NULL, compute, NULL);
+			while (!computing)
+				nap(1000);
+			table[i].run();
+			seen = 1;
+			pthread_join(thread, NULL);
+			return 0;
+		}
+	}
+	return argc < 3 ? 0 : 2;
+}
