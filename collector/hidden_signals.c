@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,48 +10,51 @@
 enum {
 	LOOK_NS = 50000,   /* between two looks at whether others are awake */
 	LOOKS = 400,	   /* so often, if it was never in vain */
-	IMPATIENCE = 8,	   /* halvings of that */
+	IMPATIENCE = 4,	   /* halvings of that */
+	LOOKS_RUNNING = 10,
 };
 
 #define MASK_OF(signo) (1ull << ((signo) - 1))
 
-static const int signal_numbers[HIDDEN_SIGNALS] = {[HIDDEN_TRAP] = SIGTRAP, [HIDDEN_SEGV] = SIGSEGV};
+static enum hidden_signal kind_of(const siginfo_t *info) { return info->si_signo == SIGSEGV ? HIDDEN_SEGV : HIDDEN_TRAP; }
 
-/* Whether another thread of the process runs: in the kernel, if one at a time runs user code. */
-static bool others_are_awake(const struct task *task)
+/* Of those of a thread's own only tgkill()'s can be told. */
+static bool is_wide(const siginfo_t *info) { return info->si_code != SI_TKILL; }
+
+/* For how many looks, at most, others of the process are waited for that may take what waits for it: those that are awake in a system call;
+ * those that run side by side with the task, which have it at once or not at all; nobody. */
+static unsigned looks_for_others(const struct task *task, const struct hidden_signals *h)
 {
-	char path[64];
-	struct dirent *entry;
-	bool awake = false;
-	DIR *dir;
+	unsigned looks = 0;
 
-	snprintf(path, sizeof path, "/proc/%d/task", task->process->pid);
-	dir = opendir(path);
-	while (dir && !awake && (entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		awake = tid > 0 && tid != task->tid && tracee_is_awake(tid);
+	for (const struct task *other = task->process->members; other; other = other->member_next) {
+		if (other == task)
+			continue;
+		if (other->state == TASK_IN_SYSCALL && tracee_is_awake(other->tid))
+			return LOOKS >> h->impatience;
+		if (other->state == TASK_RUNNING)
+			looks = LOOKS_RUNNING;
 	}
-	if (dir)
-		closedir(dir);
-	return awake;
+	return looks;
 }
 
-/* A signal that waits for the process, and that the task is about to unblock: whoever has a call to see it with, sees it first. Those
- * that compute cannot be told from those in a call: where all are waited for in vain, it is not as long the next time. */
-static void let_others_look(const struct task *task, struct hidden_signals *h)
+/* Signals wait for the process, and the task is about to unblock them: others see them first. Where a call goes on and on, it is not waited
+ * for as long the next time. Returns 0 with *s as it is then, or -BT_E_GONE. */
+static int let_others_look(const struct task *task, struct hidden_signals *h, uint64_t signals, struct tracee_signals *s)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
-	unsigned looks = LOOKS >> h->impatience;
+	unsigned most = 0;
 
-	while (others_are_awake(task)) {
-		if (!looks--) {
-			h->impatience += h->impatience < IMPATIENCE;
-			return;
-		}
+	for (unsigned i = 0; s->shared_pending & signals && i < (most = looks_for_others(task, h)); i++) {
 		nanosleep(&pause, NULL);
+		if (tracee_signals(task->tid, s))
+			return -BT_E_GONE;
 	}
-	h->impatience = 0;
+	if (!(s->shared_pending & signals) || most <= LOOKS_RUNNING)
+		h->impatience = 0;
+	else if (h->impatience < IMPATIENCE)
+		h->impatience++;
+	return 0;
 }
 
 static void count(struct task *task, struct hidden_signals *h, bool counted)
@@ -78,72 +78,83 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
 		return mask & MASK_OF(SIGTRAP) ? HIDE_SIGNAL_FIRST : HIDE_SIGNAL_MAY_COME;
-	if (task->process->tasks > 1 && s.shared_pending & mask & hide) {
-		let_others_look(task, h);
+	if (task->process->tasks > 1 && let_others_look(task, h, mask & hide, &s))
+		return -BT_E_GONE;
+	h->looked = s.shared_pending & mask & hide;
+	if (h->looked)
 		count(task, h, true);
-	}
 	h->mask |= mask & hide;
 	return tracee_set_mask(task->tid, mask & ~hide);
 }
 
 /* To the thread or the process, as it came. What has a value keeps that and its sender; the kernel lets nobody say of a plain kill()
  * that another made it (rt_sigqueueinfo(2)). */
-static bool post(const struct task *task, struct held_signal *s, bool wide)
+void hidden_signals_post(struct task *task, struct hidden_signals *h, const siginfo_t *info)
 {
-	int signo = s->info.si_signo;
+	enum hidden_signal kind = kind_of(info);
+	bool wide = is_wide(info);
+	int signo = info->si_signo;
 	pid_t pid = task->process->pid;
 
-	if (wide && s->info.si_code < 0)
-		return !syscall(SYS_rt_sigqueueinfo, pid, signo, &s->info);
-	return !(wide ? kill(pid, signo) : tgkill(pid, task->tid, signo));
+	if (wide && info->si_code < 0) {
+		(void)!syscall(SYS_rt_sigqueueinfo, pid, signo, info);
+		return;
+	}
+	*(wide ? &task->process->posted[kind] : &h->posted[kind]) = (struct posted_signal){true, *info};
+	(void)!(wide ? kill(pid, signo) : tgkill(pid, task->tid, signo));
 }
 
-int hidden_signals_restore(struct task *task, struct hidden_signals *h)
+int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
 {
 	uint64_t mask, hidden = h->mask;
 
 	if (!hidden)
 		return 0;
-	h->mask = 0;
+	h->mask = h->looked = 0;
+	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | hidden) ? -BT_E_GONE : 0;
+}
+
+void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
+{
+	if (h->mask) /* it would get it itself */
+		return;
 	count(task, h, false);
-	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | hidden))
-		return -BT_E_GONE;
 	for (int i = 0; i < HIDDEN_SIGNALS * 2; i++) {
 		struct held_signal *s = &h->held[i / 2][i % 2];
 
-		if (!s->held)
-			continue;
+		if (s->held)
+			hidden_signals_post(task, h, &s->info);
 		s->held = false;
-		s->posted = post(task, s, i % 2);
 	}
+}
+
+int hidden_signals_restore(struct task *task, struct hidden_signals *h)
+{
+	if (hidden_signals_unhide(task, h))
+		return -BT_E_GONE;
+	hidden_signals_give_back(task, h);
 	return 0;
 }
 
-int hidden_signals_rest(struct task *task, struct hidden_signals *h)
-{
-	return h->counted ? hidden_signals_restore(task, h) : 0;
-}
+int hidden_signals_rest(struct task *task, struct hidden_signals *h) { return task->process->tasks > 1 ? hidden_signals_restore(task, h) : 0; }
 
-/* Whether it is the one that was posted. In a PID namespace, nobody outside has a number. */
-static bool was_posted(const struct held_signal *s, const siginfo_t *info)
+/* In a PID namespace, nobody outside has a number. */
+static bool was_posted(const struct posted_signal *p, const siginfo_t *info)
 {
-	if (!s->posted)
-		return false;
-	if (info->si_code < 0 && info->si_code != SI_TKILL)
-		return info->si_code == s->info.si_code && info->si_value.sival_ptr == s->info.si_value.sival_ptr;
-	return info->si_code <= 0 && (info->si_pid == getpid() || !info->si_pid);
+	return p->posted && (info->si_code == SI_USER || info->si_code == SI_TKILL) && (info->si_pid == getpid() || !info->si_pid);
 }
 
 bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info)
 {
-	/* Of a thread's own only those of tgkill() can be told. */
-	bool wide = info->si_code != SI_TKILL, again;
-	struct held_signal *s = &h->held[info->si_signo == signal_numbers[HIDDEN_SEGV] ? HIDDEN_SEGV : HIDDEN_TRAP][wide];
+	enum hidden_signal kind = kind_of(info);
+	bool wide = is_wide(info), looked = h->looked & MASK_OF(info->si_signo);
+	struct posted_signal *p = wide ? &task->process->posted[kind] : &h->posted[kind];
+	struct held_signal *s = &h->held[kind][wide];
 
-	again = was_posted(s, info);
-	if (again) {
-		s->posted = false;
-		*info = s->info;
+	h->looked &= ~MASK_OF(info->si_signo);
+	if (was_posted(p, info)) {
+		p->posted = false;
+		*info = p->info;
 		tracee_set_siginfo(task->tid, info);
 	}
 	if (!(h->mask & MASK_OF(info->si_signo)) || info->si_code > 0)
@@ -156,7 +167,7 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 		return true;
 	count(task, h, true);
 	/* Natively the kernel would have asked all threads, and this one blocks it: another may be waiting for it. */
-	if (!again && task->process->tasks > 1)
+	if (!looked && task->process->tasks > 1)
 		(void)!hidden_signals_restore(task, h);
 	return true;
 }

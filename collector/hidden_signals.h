@@ -9,20 +9,13 @@
 
 #include "collector/task.h"
 
-enum hidden_signal {
-	HIDDEN_TRAP,
-	HIDDEN_SEGV,
-	HIDDEN_SIGNALS,
-};
-
 enum {
 	HIDE_SIGNAL_FIRST = 1,	  /* a signal comes before the next instruction: nothing was changed */
 	HIDE_SIGNAL_MAY_COME = 2, /* the same, but a step can be made, and meanwhile another thread may have got it */
 };
 
 struct held_signal {
-	bool held;   /* here: the kernel has it no more */
-	bool posted; /* the kernel has it again */
+	bool held;
 	siginfo_t info;
 };
 
@@ -30,6 +23,8 @@ struct held_signal {
 struct hidden_signals {
 	uint64_t mask; /* those that the program blocks, while the kernel's mask has them unblocked */
 	struct held_signal held[HIDDEN_SIGNALS][2]; /* [0]: sent to the thread, [1]: to the process */
+	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the thread */
+	uint64_t looked; /* those that waited for the process when the task was about to unblock them, and that nobody else has taken */
 	bool counted; /* in process->signals_held: it has one that was sent to the process, or the kernel is about to give it one */
 	unsigned impatience; /* how often others of the process were waited for in vain */
 };
@@ -37,16 +32,25 @@ struct hidden_signals {
 /* Before the stopped task runs user code that will trap. Returns 0, HIDE_..., or -BT_E_GONE. */
 int hidden_signals_hide(struct task *task, struct hidden_signals *h);
 
-/* The stopped task's mask is the program's again, and the kernel has what was held. One that it may not be sent (the program has changed
- * its user) is lost. Returns 0 or -BT_E_GONE. */
+/* The stopped task's mask is the program's again. Returns 0 or -BT_E_GONE. */
+int hidden_signals_unhide(struct task *task, struct hidden_signals *h);
+
+/* Behind that: the kernel has what was held. To be called before the task makes a system call, but not before the others of its process are stopped that
+ * are to be stopped for it (backend_company): one of them would get it. What it may not be sent (the program has changed its user) is lost. */
+void hidden_signals_give_back(struct task *task, struct hidden_signals *h);
+
+/* Both. Returns 0 or -BT_E_GONE. */
 int hidden_signals_restore(struct task *task, struct hidden_signals *h);
 
-/* The stopped task lets others of its process run, which may ask for what was sent to the process: that is restored. Returns as
- * hidden_signals_restore() does. */
+/* The stopped task lets others of its process run, which may ask for what was sent to the process: so that it does not take that from under
+ * them when it goes on, all is restored. Returns as hidden_signals_restore() does. */
 int hidden_signals_rest(struct task *task, struct hidden_signals *h);
 
 /* A SIGTRAP or SIGSEGV that is none of ours has come. True: the program blocks it, and the task is to go on without it, by way of
  * hidden_signals_hide(). May change *info, and what the task has of it, to the one that was sent first. */
 bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info);
+
+/* The kernel has this SIGTRAP again, which came to the stopped task where it could not be told of. */
+void hidden_signals_post(struct task *task, struct hidden_signals *h, const siginfo_t *info);
 
 #endif

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "collector/stepper.h"
 
@@ -21,6 +23,7 @@ enum {
 	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
 	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
 	SS_CHAIN_MAX = 16,  /* loads of ss in a row that are looked through */
+	SIGNAL_LOOKS = 200, /* for a signal that is there */
 	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
 };
 
@@ -33,6 +36,7 @@ enum errand {
 	ERRAND_OVER,	/* a whole instruction without a step, to the breakpoint where it leads */
 	ERRAND_SYSCALL, /* to the next system call stop */
 	ERRAND_DELIVER, /* a signal */
+	ERRAND_SIGNAL,  /* to a signal that waits for it */
 };
 
 struct step_task {
@@ -85,6 +89,11 @@ int stepper_hide_trap(struct task *task)
 bool stepper_keep_trap(struct task *task, siginfo_t *info)
 {
 	return hidden_signals_keep(task, &task->step->hidden, info);
+}
+
+void stepper_post_trap(struct task *task, const siginfo_t *info)
+{
+	hidden_signals_post(task, &task->step->hidden, info);
 }
 
 bool stepper_hides_fault(const struct task *task)
@@ -300,15 +309,49 @@ int stepper_fault_again(struct backend *b, struct task *task)
 	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step(b, task);
 }
 
+/* A signal is to come before the next instruction. Another thread may get it in the meantime: then the task would run on, and nobody see
+ * where to. */
+static int take_signal(struct task *task)
+{
+	const struct timespec pause = {.tv_nsec = 20000};
+	siginfo_t info;
+
+	if (send_off(task, ERRAND_SIGNAL, PTRACE_SYSCALL, 0))
+		return -BT_E_GONE;
+	for (int i = 0; i < SIGNAL_LOOKS; i++) {
+		info.si_pid = 0;
+		if (waitid(P_PID, (id_t)task->tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) || info.si_pid)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+	return 0;
+}
+
+/* It was interrupted instead. */
+static enum backend_stop no_signal(struct task *task)
+{
+	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
+	uint64_t rip = task->regs.rip;
+
+	if (tracee_get_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	if (task->regs.rip != rip)
+		add_branch(task, &gap, false);
+	return BACKEND_SLICE;
+}
+
 static int step_on(struct backend *b, struct task *task)
 {
 	int hidden;
 
-	if (task->in_syscall || task->syscall_restarts)
+	if (task->in_syscall || task->syscall_restarts) {
+		hidden_signals_give_back(task, &task->step->hidden);
 		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
+	}
 	hidden = stepper_hide_trap(task);
 	if (hidden == HIDE_SIGNAL_FIRST)
-		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
+		return take_signal(task);
 	return hidden < 0 ? hidden : step(b, task);
 }
 
@@ -405,7 +448,7 @@ static enum backend_stop syscall_stop(struct task *task)
 
 	switch (tracee_syscall_stop(task->tid, &task->call)) {
 	case TRACEE_SYSCALL_ENTRY:
-		if (hidden_signals_restore(task, &st->hidden) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
+		if (hidden_signals_unhide(task, &st->hidden) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
 		st->syscall_rip = task->regs.rip - 2; /* syscall, sysenter and int 0x80 are two bytes long */
 		return BACKEND_SYSCALL_ENTER;
@@ -495,7 +538,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	bool ours = false;
 
 	if (ev->type == WAIT_INTERRUPT)
-		return BACKEND_MID_RUN;
+		return st->errand == ERRAND_SIGNAL ? no_signal(task) : BACKEND_MID_RUN;
 	if (ev->type == WAIT_SYSCALL)
 		return syscall_stop(task);
 	if (tracee_get_siginfo(task->tid, info))

@@ -16,6 +16,9 @@ int stepper_hide_trap(struct task *task);
  * is to be resumed without it. May change *info to the one that was sent first. */
 bool stepper_keep_trap(struct task *task, siginfo_t *info);
 
+/* A SIGTRAP that was sent has come where nobody could be told of it: it will come again. */
+void stepper_post_trap(struct task *task, const siginfo_t *info);
+
 /* Whether the program blocks SIGSEGV and the kernel does not know. */
 bool stepper_hides_fault(const struct task *task);
 

@@ -90,6 +90,11 @@ void task_leave_process(struct task *task)
 	struct process *p = task->process;
 
 	task->process = NULL;
+	if (p) {
+		*task->member_link = task->member_next;
+		if (task->member_next)
+			task->member_next->member_link = task->member_link;
+	}
 	if (p && !--p->tasks) {
 		address_space_put(p->space);
 		free(p);
@@ -167,6 +172,11 @@ void task_join_process(struct task *task, struct process *process)
 {
 	task->process = process;
 	process->tasks++;
+	task->member_next = process->members;
+	task->member_link = &process->members;
+	if (task->member_next)
+		task->member_next->member_link = &task->member_next;
+	process->members = task;
 }
 
 void task_branch(struct task *task, const struct bt_branch *b, bool tick)

@@ -3,6 +3,8 @@
 #ifndef BT_TASK_H
 #define BT_TASK_H
 
+#include <signal.h>
+
 #include "collector/address_space.h"
 #include "collector/branch_ring.h"
 #include "collector/engine/branch_log.h"
@@ -33,6 +35,19 @@ enum {
 
 struct call_filter;
 
+/* hidden_signals.h */
+enum hidden_signal {
+	HIDDEN_TRAP,
+	HIDDEN_SEGV,
+	HIDDEN_SIGNALS,
+};
+
+/* One that the recorder has sent again, in its own name. */
+struct posted_signal {
+	bool posted;
+	siginfo_t info; /* what it was */
+};
+
 struct process {
 	pid_t pid;
 	struct address_space *space;
@@ -43,7 +58,9 @@ struct process {
 	unsigned request_mark; /* of the last request for a snapshot that was served */
 	unsigned snapshots_wanted; /* at the next stop of any of its tasks */
 	bool files_shared; /* another process has the same descriptors (CLONE_FILES without CLONE_VM) */
+	struct task *members; /* its tasks */
 	unsigned signals_held; /* tasks whose backend may have signals that were sent to it (hidden_signals.h) */
+	struct posted_signal posted[HIDDEN_SIGNALS]; /* to it */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 	struct limits limits;
 };
@@ -70,6 +87,7 @@ struct task {
 	struct task *next, **link; /* in the table: link is what points to it */
 	struct task *bucket_next;  /* of those whose tids may be equal */
 	struct task *ready_next, *ready_before;
+	struct task *member_next, **member_link; /* of its process */
 	uint32_t number, parent;
 	pid_t tid;
 	struct process *process;

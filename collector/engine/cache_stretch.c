@@ -444,7 +444,7 @@ static bool step_on(pid_t tid)
 bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	uint64_t mask, all_but_trap = ~(1ull << (SIGTRAP - 1));
-	siginfo_t info;
+	siginfo_t info, sent = {0};
 	bool found = false, alive = true;
 
 	if (!read_context(task, es, s))
@@ -457,12 +457,16 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 		return false;
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {
 		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) && !tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
-		if (alive && stretch_is_own_trap(&info, &s->regs))
+		if (alive && info.si_code <= 0) /* no step's: it came before that */
+			sent = info;
+		else if (alive && stretch_is_own_trap(&info, &s->regs))
 			found = state_at_trap(task, es, s);
 		else if (alive)
 			found = state_at_place(task, es, s);
 	}
 	(void)!tracee_set_mask(task->tid, mask);
+	if (sent.si_signo)
+		stepper_post_trap(task, &sent);
 	s->far = alive && !found;
 	return found;
 }

@@ -430,7 +430,7 @@ static enum backend_company engine_company(const struct backend *b, const struct
 	if (task->pending_signal && task->pending_action == BT_ACTION_CORE) /* a core file has the registers of all of them */
 		return COMPANY_NONE;
 	if (task->process->signals_held) /* it may be about to look at them, or have just unblocked one */
-		return COMPANY_NONE;
+		return task->in_syscall ? COMPANY_NONE : COMPANY_TURNS;
 	if (task->in_syscall)
 		return et->calls_alone ? COMPANY_NONE : COMPANY_ANY;
 	return engine_space_company(task);

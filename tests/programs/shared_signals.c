@@ -233,6 +233,120 @@ static void in_sigsuspend(void)
 	waitpid(child, NULL, 0);
 }
 
+/* A child that sends when it is told to, as often as that. */
+static struct {
+	volatile int wanted, sent;
+} *shared;
+
+static pid_t send_when_told(int first, int rounds)
+{
+	pid_t parent = getpid(), child;
+
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	child = fork();
+	if (child)
+		return child;
+	for (int i = 1; i <= rounds; i++) {
+		while (shared->wanted != i)
+			nap(50);
+		if (first)
+			kill(parent, first);
+		kill(parent, signo);
+		shared->sent = i;
+	}
+	_exit(0);
+}
+
+/* Computes until it has been sent. */
+static void await_sent(int round)
+{
+	shared->wanted = round;
+	while (shared->sent != round)
+		sum += sum & 3 ? 1 : sum >> 3;
+}
+
+/* It comes while this thread computes, which asks for it in its next call. */
+static void asked_for_at_once(void)
+{
+	const struct timespec now = {0};
+	int pending = 0, taken = 0;
+	pid_t child = send_when_told(0, LOOKS);
+
+	for (int i = 1; i <= LOOKS; i++) {
+		sigset_t there;
+
+		await_sent(i);
+		sigpending(&there);
+		pending += sigismember(&there, signo);
+		taken += sigtimedwait(&set, NULL, &now) == signo;
+	}
+	printf("%d %d\n", pending, taken);
+	waitpid(child, NULL, 0);
+}
+
+static volatile int counted, strangers;
+static volatile pid_t sender;
+
+static void count(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	strangers += info->si_pid != sender;
+	counted++;
+}
+
+static void count_signal(int number)
+{
+	struct sigaction action = {.sa_sigaction = count, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigaction(number, &action, NULL);
+}
+
+/* Behind another that is handled: both come, that one first. */
+static void behind_another(void)
+{
+	const struct timespec now = {0};
+	int taken = 0;
+
+	count_signal(SIGUSR1);
+	sender = send_when_told(SIGUSR1, LOOKS);
+	for (int i = 1; i <= LOOKS; i++) {
+		await_sent(i);
+		taken += sigtimedwait(&set, NULL, &now) == signo;
+	}
+	printf("%d %d\n", counted, taken);
+	waitpid(sender, NULL, 0);
+}
+
+static void *sleep_unblocked(void *unused)
+{
+	(void)unused;
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	while (!seen)
+		nap(500);
+	return NULL;
+}
+
+/* A third thread handles it, which is told who sent it. */
+static void handled_elsewhere(void)
+{
+	pthread_t thread;
+
+	count_signal(signo);
+	sender = send_when_told(0, LOOKS / 4);
+	pthread_create(&thread, NULL, sleep_unblocked, NULL);
+	nap(SOON_US);
+	for (int i = 1; i <= LOOKS / 4; i++) {
+		await_sent(i);
+		while (counted < i)
+			nap(100);
+	}
+	printf("%d %d\n", counted, strangers);
+	seen = 1;
+	pthread_join(thread, NULL);
+	waitpid(sender, NULL, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -249,6 +363,9 @@ static const struct {
 	{"status", in_status},
 	{"unblocked", unblocked},
 	{"sigsuspend", in_sigsuspend},
+	{"asked-for-at-once", asked_for_at_once},
+	{"behind-another", behind_another},
+	{"handled-elsewhere", handled_elsewhere},
 };
 
 int main(int argc, char **argv)
