@@ -191,55 +191,47 @@ int tracee_signals(pid_t tid, struct tracee_signals *out)
 	return 0;
 }
 
-bool tracee_is_awake(pid_t tid)
+/* The line of /proc/TID/status that begins with the key. False, and an empty line, when there is none. */
+static bool status_line(pid_t tid, const char *key, char line[256])
 {
-	char path[32], line[128], state = 0;
+	char path[32];
+	bool found = false;
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
 	f = fopen(path, "re");
-	while (f && !state && fgets(line, sizeof line, f))
-		if (sscanf(line, "State: %c", &state) != 1)
-			state = 0;
+	while (f && !found && fgets(line, 256, f))
+		found = !strncmp(line, key, strlen(key));
 	if (f)
 		fclose(f);
-	return state == 'R';
+	if (!found)
+		*line = 0;
+	return found;
+}
+
+bool tracee_is_awake(pid_t tid)
+{
+	char line[256], state = 0;
+
+	return status_line(tid, "State:", line) && sscanf(line, "State: %c", &state) == 1 && state == 'R';
 }
 
 pid_t tracee_thread_group(pid_t tid)
 {
-	char path[32], line[128];
+	char line[256];
 	int group = 0;
-	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	while (f && !group && fgets(line, sizeof line, f))
-		if (sscanf(line, "Tgid: %d", &group) != 1)
-			group = 0;
-	if (f)
-		fclose(f);
-	return group;
+	return status_line(tid, "Tgid:", line) && sscanf(line, "Tgid: %d", &group) == 1 ? group : 0;
 }
 
 bool tracee_is_init(pid_t pid)
 {
-	char path[32], line[256], *last;
-	bool init = false;
-	FILE *f;
+	char line[256], *last;
 
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f)) {
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		last = strrchr(line, '\t'); /* one number for each namespace, ours first */
-		init = last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
-		break;
-	}
-	if (f)
-		fclose(f);
-	return init;
+	if (!status_line(pid, "NSpid:", line))
+		return false;
+	last = strrchr(line, '\t'); /* one number for each namespace, ours first */
+	return last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
 }
 
 struct filtering {
