@@ -11,7 +11,7 @@ enum {
 	LOOK_NS = 50000,   /* between two looks at whether others are awake */
 	LOOKS = 400,	   /* so often, if it was never in vain */
 	IMPATIENCE = 4,	   /* halvings of that */
-	LOOKS_RUNNING = 10,
+	LOOKS_RUNNING = 10, /* where nobody is in a call */
 };
 
 #define MASK_OF(signo) (1ull << ((signo) - 1))
@@ -78,11 +78,13 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
 		return mask & MASK_OF(SIGTRAP) ? HIDE_SIGNAL_FIRST : HIDE_SIGNAL_MAY_COME;
-	if (task->process->tasks > 1 && let_others_look(task, h, mask & hide, &s))
-		return -BT_E_GONE;
-	h->looked = s.shared_pending & mask & hide;
-	if (h->looked)
-		count(task, h, true);
+	if (task->process->tasks > 1) {
+		if (let_others_look(task, h, mask & hide, &s))
+			return -BT_E_GONE;
+		h->looked = s.shared_pending & mask & hide;
+		if (h->looked)
+			count(task, h, true);
+	}
 	h->mask |= mask & hide;
 	return tracee_set_mask(task->tid, mask & ~hide);
 }
@@ -163,11 +165,11 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 		return true;
 	s->held = true;
 	s->info = *info;
-	if (!wide)
+	if (!wide || task->process->tasks == 1)
 		return true;
 	count(task, h, true);
 	/* Natively the kernel would have asked all threads, and this one blocks it: another may be waiting for it. */
-	if (!looked && task->process->tasks > 1)
+	if (!looked)
 		(void)!hidden_signals_restore(task, h);
 	return true;
 }

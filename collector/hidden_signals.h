@@ -35,8 +35,9 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h);
 /* The stopped task's mask is the program's again. Returns 0 or -BT_E_GONE. */
 int hidden_signals_unhide(struct task *task, struct hidden_signals *h);
 
-/* Behind that: the kernel has what was held. To be called before the task makes a system call, but not before the others of its process are stopped that
- * are to be stopped for it (backend_company): one of them would get it. What it may not be sent (the program has changed its user) is lost. */
+/* Behind that: the kernel has what was held. To be called before the task makes a system call, but not before the others of its process are
+ * stopped that are to be stopped for it (backend_company): one of them would get it. What it may not be sent (the program has changed its
+ * user) is lost. */
 void hidden_signals_give_back(struct task *task, struct hidden_signals *h);
 
 /* Both. Returns 0 or -BT_E_GONE. */

@@ -146,8 +146,8 @@ static bool taken_by_another(const struct recorder *r, const struct task *task)
 {
 	siginfo_t info;
 
-	for (const struct task *other = r->tasks.first; other; other = other->next)
-		if (other->process == task->process && other != task && recorder_event_type(r, other->tid) == WAIT_SIGNAL &&
+	for (const struct task *other = task->process->members; other; other = other->member_next)
+		if (other != task && recorder_event_type(r, other->tid) == WAIT_SIGNAL &&
 		    !tracee_get_siginfo(other->tid, &info) && (info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)
 			return true;
 	return task->process->signals_held;
@@ -162,7 +162,9 @@ static void redo_interrupted(const struct recorder *r, struct task *task)
 
 	task->interrupted = false;
 	/* What sigreturn gives is the result of the call that its handler interrupted. */
-	if (is_call(task, SYS_rt_sigreturn) || (int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any) || !(ours || any || taken_by_another(r, task)))
+	if (is_call(task, SYS_rt_sigreturn) || (int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any))
+		return;
+	if (!ours && !any && !taken_by_another(r, task))
 		return;
 	task->regs.rax = task->call.nr;
 	task->regs.rip -= 2;

@@ -3,6 +3,7 @@
  * what single-stepping would show to the program is repaired here (doc/QUIRKS.md). */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -332,11 +333,11 @@ static int take_signal(struct task *task)
 static enum backend_stop no_signal(struct task *task)
 {
 	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
-	uint64_t rip = task->regs.rip;
+	const struct bt_regs before = task->regs;
 
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	if (task->regs.rip != rip)
+	if (memcmp(&task->regs, &before, sizeof before))
 		add_branch(task, &gap, false);
 	return BACKEND_SLICE;
 }

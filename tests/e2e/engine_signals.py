@@ -56,7 +56,8 @@ def add_pending(name):
     def run():
         for signal in "trap", "segv":
             same_as_native([shared(), name, signal], ["--backend", BACKEND])
-            if name not in ("sent-by-itself", "asked-for-at-once", "behind-another"): # side by side, one that was sent this instant may not be there yet (btrec(1), LIMITS)
+            # Side by side, one that was sent this instant may not be there yet (btrec(1), LIMITS).
+            if name not in ("sent-by-itself", "asked-for-at-once", "behind-another"):
                 same_as_native([shared(), name, signal], ["--backend", BACKEND, "--parallel"])
         same_as_native([shared(), name, "trap"], ["--backend", "step"])
 
