@@ -309,7 +309,7 @@ static void await_counted(int n)
 		nap(100);
 }
 
-/* Behind another that is handled: both come. */
+/* Behind another that is handled, by whichever thread: both come. */
 static void behind_another(void)
 {
 	const struct timespec now = {0};
@@ -323,6 +323,23 @@ static void behind_another(void)
 		await_counted(i);
 	}
 	printf("%d %d\n", counted, taken);
+	waitpid(sender, NULL, 0);
+}
+
+/* Only this thread can handle that one, which comes first. */
+static void behind_its_own(void)
+{
+	const struct timespec now = {0};
+	int first = 0, taken = 0;
+
+	count_signal(SIGUSR1);
+	sender = send_when_told(SIGUSR1, LOOKS);
+	for (int i = 1; i <= LOOKS; i++) {
+		await_sent(i);
+		taken += sigtimedwait(&set, NULL, &now) == signo;
+		first += counted == i;
+	}
+	printf("%d %d\n", first, taken);
 	waitpid(sender, NULL, 0);
 }
 
@@ -357,27 +374,30 @@ static void handled_elsewhere(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
+	int own; /* a signal that the thread which computes blocks, too */
 } table[] = {
-	{"waited-for", waited_for},
-	{"waited-for-later", waited_for_later},
-	{"sent-by-itself", sent_by_itself},
-	{"queued", queued},
-	{"read", read_from_descriptor},
-	{"polled", polled},
-	{"polled-later", polled_later},
-	{"epoll", in_epoll},
-	{"asked-for", asked_for},
-	{"status", in_status},
-	{"unblocked", unblocked},
-	{"sigsuspend", in_sigsuspend},
-	{"asked-for-at-once", asked_for_at_once},
-	{"behind-another", behind_another},
-	{"handled-elsewhere", handled_elsewhere},
+	{"waited-for", waited_for, 0},
+	{"waited-for-later", waited_for_later, 0},
+	{"sent-by-itself", sent_by_itself, 0},
+	{"queued", queued, 0},
+	{"read", read_from_descriptor, 0},
+	{"polled", polled, 0},
+	{"polled-later", polled_later, 0},
+	{"epoll", in_epoll, 0},
+	{"asked-for", asked_for, 0},
+	{"status", in_status, 0},
+	{"unblocked", unblocked, 0},
+	{"sigsuspend", in_sigsuspend, 0},
+	{"asked-for-at-once", asked_for_at_once, 0},
+	{"behind-another", behind_another, 0},
+	{"behind-its-own", behind_its_own, SIGUSR1},
+	{"handled-elsewhere", handled_elsewhere, 0},
 };
 
 int main(int argc, char **argv)
 {
 	pthread_t thread;
+	sigset_t own;
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		if (argc < 3)
@@ -388,7 +408,12 @@ int main(int argc, char **argv)
 			sigaddset(&set, signo);
 			pthread_sigmask(SIG_BLOCK, &set, NULL);
 			run_written_code();
+			sigemptyset(&own);
+			if (table[i].own)
+				sigaddset(&own, table[i].own);
+			pthread_sigmask(SIG_BLOCK, &own, NULL);
 			pthread_create(&thread, NULL, compute, NULL);
+			pthread_sigmask(SIG_UNBLOCK, &own, NULL);
 			while (!computing)
 				nap(1000);
 			table[i].run();
