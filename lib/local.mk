@@ -6,6 +6,7 @@ lib_libbt_a_SOURCES = \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
 	lib/insn.c lib/insn.h \
+	lib/large_array.c lib/large_array.h \
 	lib/late_library.c lib/late_library.h \
 	lib/options.c lib/options.h \
 	lib/regs.c lib/regs.def lib/regs.h \

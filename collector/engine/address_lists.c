@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/large_array.h"
+
 enum {
 	FIRST_BUCKETS = 1 << 10,
-	FIRST_LINKS = 256,
 	GROWTH = 4, /* of buckets, when there are as many numbers */
 };
 
@@ -28,7 +29,7 @@ bool address_lists_init(struct address_lists *l)
 void address_lists_release(struct address_lists *l)
 {
 	free(l->buckets);
-	free(l->links);
+	large_array_free(l->links, l->link_cap, sizeof *l->links);
 	*l = (struct address_lists){0};
 }
 
@@ -36,12 +37,10 @@ bool address_lists_copy(struct address_lists *to, const struct address_lists *fr
 {
 	*to = *from;
 	to->buckets = malloc(from->bucket_count * sizeof *to->buckets);
-	to->links = malloc((from->link_cap + 1) * sizeof *to->links);
-	if (!to->buckets || !to->links)
+	to->links = large_array_copy(from->links, from->link_cap, from->link_cap, sizeof *to->links);
+	if (!to->buckets || (from->link_cap && !to->links))
 		return false;
 	memcpy(to->buckets, from->buckets, from->bucket_count * sizeof *to->buckets);
-	if (from->link_cap)
-		memcpy(to->links, from->links, from->link_cap * sizeof *to->links);
 	return true;
 }
 
@@ -53,21 +52,9 @@ void address_lists_clear(struct address_lists *l)
 
 bool address_lists_reserve(struct address_lists *l, uint32_t number)
 {
-	uint32_t cap = l->link_cap ? l->link_cap : FIRST_LINKS;
-	struct address_link *links;
-
 	if (number < l->link_cap)
 		return true;
-	if (number >= ADDRESS_LISTS_NONE / 2)
-		return false;
-	while (cap <= number)
-		cap *= 2;
-	links = realloc(l->links, cap * sizeof *links);
-	if (!links)
-		return false;
-	l->links = links;
-	l->link_cap = cap;
-	return true;
+	return number < ADDRESS_LISTS_NONE / 2 && large_array_reserve((void **)&l->links, &l->link_cap, (size_t)number + 1, sizeof *l->links);
 }
 
 static void enter(struct address_lists *l, uint32_t number)

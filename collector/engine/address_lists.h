@@ -22,7 +22,7 @@ struct address_lists {
 	uint32_t bucket_count; /* a power of two */
 	uint32_t count; /* numbers in lists */
 	struct address_link *links; /* by number */
-	uint32_t link_cap;
+	size_t link_cap;
 };
 
 /* Empty lists. False without memory. */

@@ -11,6 +11,7 @@
 #include "collector/engine/glue.h"
 #include "collector/engine/layout.h"
 #include "collector/processor.h"
+#include "lib/large_array.h"
 
 enum {
 	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
@@ -20,20 +21,25 @@ enum {
 	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
 };
 
-/* Room for one more element. False without memory. */
-static bool grow(void *array, uint32_t count, uint32_t *cap, size_t size)
+/* Room for one more patch. False without memory. */
+static bool grow_patches(struct code_cache *c)
 {
-	uint32_t wanted = *cap ? *cap * 2 : 256;
-	void **at = array, *grown;
+	uint32_t cap = c->patch_cap ? c->patch_cap * 2 : 256, *grown;
 
-	if (count < *cap)
+	if (c->patch_count < c->patch_cap)
 		return true;
-	grown = realloc(*at, wanted * size);
+	grown = realloc(c->patches, cap * sizeof *grown);
 	if (!grown)
 		return false;
-	*at = grown;
-	*cap = wanted;
+	c->patches = grown;
+	c->patch_cap = cap;
 	return true;
+}
+
+/* Room for one more element of a large array. False without memory. */
+static bool grow(void *array, uint32_t count, size_t *cap, size_t size)
+{
+	return count < *cap || large_array_reserve(array, cap, (size_t)count + 1, size);
 }
 
 /* The next piece is aligned, so that what stands in one depends on its place in the piece alone (emit_align_link()). */
@@ -66,7 +72,7 @@ static void patch(struct code_cache *c, uint32_t site, uint32_t value)
 	((volatile struct displacement *)(void *)(c->code + site))->value = value;
 	if (c->shared || site >= c->synced)
 		return;
-	if (grow(&c->patches, c->patch_count, &c->patch_cap, sizeof *c->patches))
+	if (grow_patches(c))
 		c->patches[c->patch_count++] = site;
 	else
 		c->synced = site; /* what cannot be said by a change is said by all from there on */
@@ -123,15 +129,16 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->shared = NULL;
 	n->segments = segment_table_copy(c->segments);
 	n->code = copy_of(c->code, c->code_len, c->code_cap, &ok);
-	n->chains = copy_of(c->chains, c->chain_count * sizeof *c->chains, c->chain_cap * sizeof *c->chains, &ok);
+	n->chains = large_array_copy(c->chains, c->chain_count, c->chain_cap, sizeof *c->chains);
 	ok &= address_lists_copy(&n->found, &c->found);
 	ok &= address_lists_copy(&n->waiting, &c->waiting);
 	ok &= tables_copy(&n->tables, &c->tables);
-	n->places = copy_of(c->places, c->place_count * sizeof *c->places, c->place_cap * sizeof *c->places, &ok);
-	n->spans = copy_of(c->spans, c->span_count * sizeof *c->spans, c->span_cap * sizeof *c->spans, &ok);
-	n->exits = copy_of(c->exits, c->exit_count * sizeof *c->exits, c->exit_cap * sizeof *c->exits, &ok);
+	n->places = large_array_copy(c->places, c->place_count, c->place_cap, sizeof *c->places);
+	n->spans = large_array_copy(c->spans, c->span_count, c->span_cap, sizeof *c->spans);
+	n->exits = large_array_copy(c->exits, c->exit_count, c->exit_cap, sizeof *c->exits);
 	ok &= guesses_copy(&n->guesses, &c->guesses);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
+	ok &= !(c->chain_cap && !n->chains) && !(c->place_cap && !n->places) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
 	if (!chain_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_put(n);
 		return NULL;
@@ -165,13 +172,13 @@ void code_cache_put(struct code_cache *c)
 		munmap(c->shared, REGION_SIZE - SHARED_AT);
 	else
 		free(c->code);
-	free(c->chains);
+	large_array_free(c->chains, c->chain_cap, sizeof *c->chains);
 	address_lists_release(&c->found);
 	address_lists_release(&c->waiting);
 	tables_release(&c->tables);
-	free(c->places);
-	free(c->spans);
-	free(c->exits);
+	large_array_free(c->places, c->place_cap, sizeof *c->places);
+	large_array_free(c->spans, c->span_cap, sizeof *c->spans);
+	large_array_free(c->exits, c->exit_cap, sizeof *c->exits);
 	free(c->patches);
 	guesses_release(&c->guesses);
 	chain_index_release(&c->index);

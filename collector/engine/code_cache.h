@@ -112,17 +112,21 @@ struct code_cache {
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
 	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
 	struct chain *chains;
-	uint32_t chain_count, chain_cap;
+	uint32_t chain_count;
+	size_t chain_cap;
 	struct address_lists found; /* chains by pc */
 	struct address_lists waiting; /* exits not linked yet, by target */
 	struct place *places;
-	uint32_t place_count, place_cap;
+	uint32_t place_count;
+	size_t place_cap;
 	struct chain_index index;
 	uint32_t indexed; /* chains before this are in the index: most caches go before anybody asks it */
 	struct span *spans;
-	uint32_t span_count, span_cap;
+	uint32_t span_count;
+	size_t span_cap;
 	struct cache_exit *exits; /* ordered by trap */
-	uint32_t exit_count, exit_cap;
+	uint32_t exit_count;
+	size_t exit_cap;
 	struct tables tables;
 	uint32_t dead; /* chains that are */
 	bool full; /* nothing more is made in it */

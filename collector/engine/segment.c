@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/engine/address_lists.h"
+#include "lib/large_array.h"
 
 enum {
 	NONE = ADDRESS_LISTS_NONE, /* end of a list */
@@ -30,7 +31,7 @@ struct page {
 struct segment_table {
 	struct segment *segments;
 	uint32_t *older; /* by number: the next in the chain of its pc; of a freed number the next free one */
-	size_t count, cap;
+	size_t count, cap, older_cap;
 	uint32_t free_number; /* the first freed */
 	size_t dead;	      /* in the table, not freed */
 	uint32_t generation;
@@ -74,8 +75,8 @@ void segment_table_free(struct segment_table *t)
 {
 	if (!t)
 		return;
-	free(t->segments);
-	free(t->older);
+	large_array_free(t->segments, t->cap, sizeof *t->segments);
+	large_array_free(t->older, t->older_cap, sizeof *t->older);
 	address_lists_release(&t->heads);
 	free(t->links);
 	free(t->pages);
@@ -104,8 +105,10 @@ struct segment_table *segment_table_copy(const struct segment_table *t)
 	if (!c)
 		return NULL;
 	*c = *t;
-	c->segments = copied(t->segments, t->count, t->cap, sizeof *t->segments, &failed);
-	c->older = copied(t->older, t->count, t->cap, sizeof *t->older, &failed);
+	c->segments = large_array_copy(t->segments, t->count, t->cap, sizeof *t->segments);
+	c->older = large_array_copy(t->older, t->count, t->older_cap, sizeof *t->older);
+	failed |= t->cap && !c->segments;
+	failed |= t->older_cap && !c->older;
 	failed |= !address_lists_copy(&c->heads, &t->heads);
 	c->links = copied(t->links, t->link_count, t->link_cap, sizeof *t->links, &failed);
 	c->pages = copied(t->pages, t->page_cap, t->page_cap, sizeof *t->pages, &failed);
@@ -126,24 +129,10 @@ static struct page *page_of(const struct segment_table *t, uint64_t number)
 
 static bool grow_segments(struct segment_table *t)
 {
-	size_t cap = t->cap ? t->cap * 2 : FIRST_CAP;
-	struct segment *segments;
-	uint32_t *older;
-
-	if (t->free_number != NONE || t->count < t->cap)
+	if (t->free_number != NONE || (t->count < t->cap && t->count < t->older_cap))
 		return true;
-	if (cap >= NONE)
-		return false;
-	segments = realloc(t->segments, cap * sizeof *segments);
-	if (segments)
-		t->segments = segments;
-	older = realloc(t->older, cap * sizeof *older);
-	if (older)
-		t->older = older;
-	if (!segments || !older)
-		return false;
-	t->cap = cap;
-	return true;
+	return t->count < NONE / 2 && large_array_reserve((void **)&t->older, &t->older_cap, t->count + 1, sizeof *t->older) &&
+	       large_array_reserve((void **)&t->segments, &t->cap, t->count + 1, sizeof *t->segments);
 }
 
 /* Room for n more pages. Those with nothing on them go. */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/large_array.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+enum {
+	PAGE = 4096,
+	FIRST_BYTES = 1 << 15,
+	STEP = 1 << 16, /* at least so many more bytes; or a part of what there is */
+	PART = 4,
+	READY_MOST = 1 << 22, /* a step of no more is made ready at once: the kernel gives many pages for less than as many faults cost */
+};
+
+static size_t in_pages(size_t bytes) { return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1); }
+
+static size_t next_bytes(size_t bytes)
+{
+	if (!bytes)
+		return FIRST_BYTES;
+	return in_pages(bytes + (bytes / PART > STEP ? bytes / PART : STEP));
+}
+
+static void *map(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
+{
+	size_t old = in_pages(*cap * size), bytes = old;
+	void *at;
+
+	if (needed <= *cap)
+		return true;
+	if (needed > SIZE_MAX / 2 / size)
+		return false;
+	while (bytes / size < needed)
+		bytes = next_bytes(bytes);
+	at = old ? mremap(*array, old, bytes, MREMAP_MAYMOVE) : map(bytes);
+	if (!at || at == MAP_FAILED)
+		return false;
+	if (old && bytes - old <= READY_MOST)
+		madvise((char *)at + old, bytes - old, MADV_POPULATE_WRITE); /* before Linux 5.14 page by page */
+	*array = at;
+	*cap = bytes / size;
+	return true;
+}
+
+void *large_array_copy(const void *array, size_t count, size_t cap, size_t size)
+{
+	void *at = cap ? map(in_pages(cap * size)) : NULL;
+
+	if (at && count)
+		memcpy(at, array, count * size);
+	return at;
+}
+
+void large_array_free(void *array, size_t cap, size_t size)
+{
+	if (array && cap)
+		munmap(array, in_pages(cap * size));
+}
