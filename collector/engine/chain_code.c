@@ -89,6 +89,28 @@ static unsigned modrm_reg(const struct step *s)
 	return (s->bytes[s->insn.modrm_at] >> 3 & 7) | (s->insn.rex & 4 ? 8 : 0);
 }
 
+/* Whether its [rip+disp32] can be [disp32]: programs at fixed addresses lie below 2 GB, and what is there needs no register. */
+static bool is_absolute(const struct step *s)
+{
+	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX && !chain_extends(s, EXTENDS_INDEX);
+}
+
+/* A memory operand [disp32]: a SIB byte with neither base nor index (Intel SDM volume 2, table 2-3). */
+static void emit_absolute_operand(struct emitter *e, uint8_t modrm, uint64_t addr)
+{
+	EMIT(e, (uint8_t)((modrm & 0x38) | 4), 0x25);
+	emit_u32(e, (uint32_t)addr);
+}
+
+static void emit_absolute(struct translation *t, const struct step *s)
+{
+	const struct x86_insn *in = &s->insn;
+
+	emit_bytes(&t->out, s->bytes, in->modrm_at);
+	emit_absolute_operand(&t->out, s->bytes[in->modrm_at], target_of(s));
+	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
+}
+
 static void emit_rip_relative(struct translation *t, const struct step *s)
 {
 	static const uint8_t lent[] = {X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSI, X86_RDI};
@@ -97,6 +119,10 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 
 	if (is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8)) {
 		emit_constant(&t->out, reg, s->insn.rex & 8 ? target_of(s) : (uint32_t)target_of(s));
+		return;
+	}
+	if (is_absolute(s)) {
+		emit_absolute(t, s);
 		return;
 	}
 	for (size_t i = 0; i < sizeof lent; i++)
@@ -317,20 +343,27 @@ static void emit_return(struct translation *t, const struct step *s)
 static void emit_load_target(struct translation *t, const struct step *s, unsigned reg)
 {
 	const struct x86_insn *in = &s->insn;
+	struct emitter *e = &t->out;
 	uint8_t modrm = s->bytes[in->modrm_at], rex = (uint8_t)(0x48 | (reg >> 3) << 2), field = (uint8_t)((reg & 7) << 3);
+	bool relative = in->traits & X86_RIP_RELATIVE, absolute = relative && target_of(s) <= INT32_MAX;
 
-	if (in->traits & X86_RIP_RELATIVE) {
-		emit_constant(&t->out, reg, target_of(s));
+	if (relative && !absolute) {
+		emit_constant(e, reg, target_of(s));
 		chain_place(t, s, PLACE_RCX | (reg == X86_R11 ? PLACE_NOTED : 0), 0);
-		EMIT(&t->out, (uint8_t)(rex | reg >> 3), 0x8b, (uint8_t)(field | (reg & 7))); /* mov reg, [reg] */
-		return;
 	}
 	/* Prefixes but 3e (notrack) and f2 (bnd) and those without a meaning here; fs and the address size matter. */
 	for (int i = 0; i < in->opcode_at; i++)
 		if (s->bytes[i] == 0x64 || s->bytes[i] == 0x67)
-			emit_u8(&t->out, s->bytes[i]);
-	EMIT(&t->out, (uint8_t)(rex | (in->rex & 3)), 0x8b, (uint8_t)((modrm & 0xc7) | field));
-	emit_bytes(&t->out, s->bytes + in->modrm_at + 1, (size_t)(in->len - in->modrm_at - 1));
+			emit_u8(e, s->bytes[i]);
+	if (absolute) {
+		EMIT(e, rex, 0x8b);
+		emit_absolute_operand(e, field, target_of(s));
+	} else if (relative) {
+		EMIT(e, (uint8_t)(rex | reg >> 3), 0x8b, (uint8_t)(field | (reg & 7))); /* mov reg, [reg] */
+	} else {
+		EMIT(e, (uint8_t)(rex | (in->rex & 3)), 0x8b, (uint8_t)((modrm & 0xc7) | field));
+		emit_bytes(e, s->bytes + in->modrm_at + 1, (size_t)(in->len - in->modrm_at - 1));
+	}
 }
 
 /* The same with the application's registers: its rcx is in the context, and in rcx unless `lent`. The bits are in r11, which is left

@@ -9,18 +9,17 @@ enum {
 	LOOK_AHEAD = 64,	 /* instructions, in search of a cycle */
 };
 
-/* Whether a prefix extends the base register of a rip-relative operand: without effect, but not once there is a base. */
-static bool extends_base(const struct step *s)
+bool chain_extends(const struct step *s, unsigned which)
 {
 	if (s->insn.map != X86_MAP_OTHER)
-		return s->insn.rex & 1;
+		return s->insn.rex & which;
 	for (int i = 0; i < s->insn.modrm_at; i++) {
 		if (s->bytes[i] == 0xc4 || s->bytes[i] == 0x62)
-			return !(s->bytes[i + 1] & 0x20);
+			return !(s->bytes[i + 1] & which << 5);
 		if (s->bytes[i] == 0xc5)
 			return false;
 	}
-	return s->insn.rex & 1;
+	return s->insn.rex & which;
 }
 
 /* Just this instruction: sysenter, int 0x80 and odd prefixes are for the stepper. */
@@ -76,7 +75,7 @@ static bool leads_astray(const struct step *s)
 static bool fetch(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
-	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && extends_base(s)) || leads_astray(s))
+	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && chain_extends(s, EXTENDS_BASE)) || leads_astray(s))
 		return false;
 	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }

@@ -96,6 +96,11 @@ static inline bool is_indirect(const struct step *s)
 
 /* ---- chain_read.c ---- */
 
+/* Whether a prefix extends the base or the index of a memory operand: without effect in a rip-relative one, but not once that is something
+ * else. */
+enum { EXTENDS_BASE = 1, EXTENDS_INDEX = 2 };
+bool chain_extends(const struct step *s, unsigned which);
+
 /* Reads the chain's instructions, at t->pc: none when the first is not for the cache. */
 void chain_read(struct translation *t);
 

@@ -76,6 +76,11 @@ add_all("code that changes", changing, CODE)
 add_all("what a program sees of itself", exact, FAULTS)
 
 
+@case("operands beside the code, where they are far from the cache and above what 32 bits name")
+def far_operands():
+    same_as_native([build("exact_state.c", "-pie", "-fPIE", "-lm"), "rip-relative"], ["--backend", BACKEND])
+
+
 @case("operands beside the code are no reason to leave the cache")
 def operands():
     info = execute([BTREC, "info", record([exact(), "rip-relative"], ["--backend", BACKEND]).trace]).out.decode()

@@ -208,6 +208,39 @@ static void astray(void)
 /* rip-relative operands of instructions whose opcode is EVEX's or VEX's first byte; now and then with a prefix that would extend a base. */
 uint32_t operands[8] __attribute__((aligned(16))) = {1, 2, 3, 4, 5, 6, 7, 8};
 
+static uint64_t answer(void) { return 42; }
+
+/* The same with prefixes that would extend an index, in as many bytes as an instruction can have and one less, and with fs, whose base is 16
+ * for as long. */
+static uint64_t prefixed_operands(uint64_t i)
+{
+	static uint64_t (*const target)(void) = answer;
+	uint64_t values[6] = {0}, base;
+
+	__asm__ volatile(".byte 0x4a, 0x8b, 0x05; .long operands-(.+4)\n" /* mov operands(%%rip), %%rax */
+			 "movq %%rax, %0"
+			 : "=m"(values[0])::"rax");
+	__asm__ volatile(".byte 0x2e, 0x2e, 0x2e, 0x48, 0x81, 0x05; .long operands-(.+8); .long 3\n"   /* addq $3, operands(%%rip) */
+			 ".byte 0x2e, 0x2e, 0x2e, 0x2e, 0x48, 0x81, 0x2d; .long operands-(.+8); .long 3\n" /* subq $3, operands(%%rip) */
+			 "setc %0; movq operands(%%rip), %%rax; movq %%rax, %1"
+			 : "=m"(values[1]), "=m"(values[2])::"rax", "memory", "cc");
+	if (__builtin_cpu_supports("avx"))
+		__asm__ volatile(".byte 0xc4, 0xa1, 0x7a, 0x6f, 0x05; .long 8+operands-(.+4)\n" /* vmovdqu 8+operands(%%rip), %%xmm0 */
+				 "vmovq %%xmm0, %0"
+				 : "=m"(values[3])::"xmm0");
+	syscall(SYS_arch_prctl, ARCH_GET_FS, &base);
+	__asm__ volatile("movl %5, %%eax; movl %6, %%edi; movl $16, %%esi; syscall\n"
+			 "movq %%fs:operands(%%rip), %%rax; movq %%rax, %0\n"
+			 "subq $128, %%rsp; .byte 0x64, 0xff, 0x15; .long %c3-16-(.+4); addq $128, %%rsp; movq %%rax, %1\n" /* call *%%fs:target(%%rip) */
+			 "movl %5, %%eax; movl %6, %%edi; movq %4, %%rsi; syscall"
+			 : "=m"(values[4]), "=m"(values[5])
+			 : "m"(values), "i"(&target), "b"(base), "i"(SYS_arch_prctl), "i"(ARCH_SET_FS)
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	for (int k = 0; k < 6; k++)
+		i = i * 31 + values[k];
+	return i;
+}
+
 static void rip_relative(void)
 {
 	uint32_t out[4], sum = 0;
@@ -219,6 +252,7 @@ static void rip_relative(void)
 			__asm__ volatile("leaq 16+operands(%%rip), %%r8; .byte 0x66, 0x41, 0x0f, 0xc4, 0x05; .long operands-(.+5); .byte 2\n"
 					 "movdqu %%xmm0, %0" : "=m"(out)::"xmm0", "r8");
 		sum = sum * 31 + out[0] + out[1] * 3 + out[2] * 5 + out[3] * 7;
+		sum += (uint32_t)(i % 1000 ? 0 : prefixed_operands((uint64_t)i));
 	}
 	printf("%x\n", sum);
 }
