@@ -42,6 +42,11 @@ int tracee_set_regs(pid_t tid, const struct bt_regs *regs)
 	return result(ptrace(PTRACE_SETREGS, tid, NULL, regs));
 }
 
+int tracee_set_rip(pid_t tid, uint64_t rip)
+{
+	return result(ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rip), rip));
+}
+
 static size_t memory_io(pid_t tid, uint64_t addr, void *bytes, size_t n, bool write)
 {
 	char path[32];

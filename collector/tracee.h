@@ -16,6 +16,8 @@
 
 int tracee_get_regs(pid_t tid, struct bt_regs *regs);
 int tracee_set_regs(pid_t tid, const struct bt_regs *regs);
+/* The same of rip alone. */
+int tracee_set_rip(pid_t tid, uint64_t rip);
 
 /* Reads up to n bytes at addr, also where the mapping is not readable to the program itself. Returns how many came
  * before the first byte that is not mapped. Works on running tasks too. */

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "collector/engine/chain_template.h"
+#include "collector/engine/leads.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
 
@@ -14,7 +15,8 @@ enum {
 	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 8192, /* stops of a process that become hints */
-	AHEAD = 24,	     /* chains translated with the one that is needed: fewer stops */
+	AHEAD = 64,	     /* chains translated with the one that is needed, at most: fewer stops */
+	LIKELY = LEADS_CERTAIN / 2, /* ... of those as likely to be needed as that: one that is not costs a third of a stop */
 	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 2048,
 	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
@@ -29,6 +31,7 @@ struct source {
 	uint64_t page_at;    /* the fixed page asked for last, which cannot change meanwhile */
 	const uint8_t *page; /* NULL: none */
 	bool alone; /* nobody else is in the cache */
+	bool stays; /* the task stands in the middle of the cache: nothing may be done in it */
 	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
 	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
 };
@@ -76,7 +79,7 @@ static bool is_mutable(void *arg, uint64_t addr)
 
 	if (address_space_code_kind(s->task->process->space, addr) != CODE_MUTABLE)
 		return false;
-	if (s->interrupted)
+	if (s->interrupted || s->stays)
 		return true;
 	if (!s->alone) { /* on a page that is watched nobody is writing */
 		if (watch_bytes(s->es, addr & ~(uint64_t)(WATCH_PAGE - 1)))
@@ -104,6 +107,8 @@ static bool is_marked(void *arg, uint64_t pc)
  * watched. */
 static bool is_ready(const struct source *s, uint64_t pc)
 {
+	if (s->stays)
+		return address_space_code_kind(s->task->process->space, pc) == CODE_FIXED;
 	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE ||
 	       code_cache_find(s->es->cache, pc) != CHAIN_NONE || watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
 }
@@ -180,25 +185,25 @@ static uint64_t address_in(struct source *s, uint64_t slot)
 	return s->slots[(slot - start) / sizeof s->slots[0]];
 }
 
-/* Chains that execution may come to soon, breadth first from the chain `first`, the newest: along direct branches, back from calls, and
- * through fixed slots. */
+/* Chains that execution is likely to come to from the chain `first`, the newest. */
 static void translate_ahead(struct code_cache *c, const struct code_source *source, uint32_t first)
 {
-	uint32_t clears = c->clears;
+	struct source *s = source->arg;
+	struct leads leads;
+	uint32_t clears = c->clears, chain, before;
+	struct lead lead;
 
-	for (uint32_t n = first; n < c->chain_count && c->chain_count < first + AHEAD && !((const struct source *)source->arg)->interrupted; n++) {
-		uint32_t exit = c->chains[n].exit_first, end = n + 1 < c->chain_count ? c->chains[n + 1].exit_first : c->exit_count;
-		uint64_t back = c->chains[n].returns_to, slot = c->chains[n].slot, pc = slot ? address_in(source->arg, slot) : 0;
-
-		for (; exit < end && c->clears == clears; exit++)
-			if (c->exits[exit].kind == EXIT_LINK && c->exits[exit].linked == CHAIN_NONE)
-				chain_at(c, source, c->exits[exit].target, false);
-		if (back && c->clears == clears)
-			chain_at(c, source, back, true);
-		if (pc && c->clears == clears)
-			chain_at(c, source, pc, true);
-		if (c->clears != clears)
+	leads_begin(&leads, LIKELY);
+	leads_add(&leads, c, first, LEADS_CERTAIN);
+	while (c->chain_count < first + AHEAD && leads_take(&leads, &lead)) {
+		if (lead.slot)
+			lead.pc = address_in(s, lead.slot);
+		before = c->chain_count;
+		chain = lead.pc ? chain_at(c, source, lead.pc, lead.indirect) : CHAIN_NONE;
+		if (c->clears != clears || s->interrupted)
 			return;
+		if (chain != CHAIN_NONE && chain >= before)
+			leads_add(&leads, c, chain, lead.likelihood);
 	}
 }
 
@@ -402,4 +407,46 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->in_cache = true;
 	et->stop_wanted = false;
 	return engine_run(b, task);
+}
+
+/* Where a chain is wanted that the trap stands for, and (*exit) by which direct branch: EXIT_NONE, by an indirect one. 0: it is another trap. */
+static uint64_t wanted_at_trap(const struct code_cache *c, const struct bt_regs *raw, uint32_t *exit)
+{
+	uint32_t trap = (uint32_t)(raw->rip - 1 - region_address(CODE_AT));
+	const struct cache_exit *x = trap == c->miss_trap ? NULL : code_cache_exit_at(c, trap);
+
+	*exit = x ? (uint32_t)(x - c->exits) : EXIT_NONE;
+	if (x)
+		return x->kind == EXIT_LINK && x->site && !x->dead ? x->target : 0;
+	return trap == c->miss_trap ? raw->r11 : 0;
+}
+
+/* Offset of the code at which execution goes on in the chain; 0: that cannot be said. */
+static uint32_t way_on(const struct code_cache *c, uint32_t chain, uint32_t exit)
+{
+	const struct chain *ch = &c->chains[chain];
+	const struct cache_exit *x = exit == EXIT_NONE ? NULL : &c->exits[exit];
+
+	if (!x)
+		return ch->indirect;
+	if (x->linked != chain)
+		return 0;
+	return x->fresh && ch->fresh ? ch->fresh : ch->body;
+}
+
+bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
+{
+	struct engine_space *es = task->process->space->extension;
+	struct code_cache *c = es->cache;
+	struct source src = {.b = b, .task = task, .es = es, .alone = true, .stays = true};
+	uint32_t exit, clears = c->clears, chain, way;
+	uint64_t pc = wanted_at_trap(c, raw, &exit);
+
+	if (!pc || es->parallel || c->ticks != b->ticks || !is_ready(&src, pc))
+		return false;
+	chain = chain_for(&src, pc, exit == EXIT_NONE);
+	if (chain == CHAIN_NONE || c->clears != clears)
+		return false;
+	way = way_on(c, chain, exit);
+	return way && !code_cache_sync(c, task->tid) && !tracee_set_rip(task->tid, region_address(CODE_AT + way));
 }

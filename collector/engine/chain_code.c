@@ -29,7 +29,8 @@ void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t
 	const struct chain_demand demand = {(uint8_t)(t->chain.debt + t->conditionals), target <= t->branch_pc || t->chain.passes};
 
 	if (t->cold_count < COLD_MAX)
-		t->cold[t->cold_count++] = (struct cold){site, target, kind, t->cache->ticks && kind == EXIT_LINK && t->known && !t->transfers, demand};
+		t->cold[t->cold_count++] = (struct cold){.site = site, .target = target, .kind = kind, .demand = demand,
+							    .fresh = t->cache->ticks && kind == EXIT_LINK && t->known && !t->transfers};
 	else
 		t->out.overflow = true;
 }
@@ -237,6 +238,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	t->transfers = 0;
 	t->conditionals++;
 	chain_add_cold(t, site, target_of(s), EXIT_LINK);
+	t->cold[t->cold_count - 1].conditional = true;
 	t->shifted = false;
 	if (!t->cache->ticks) {
 		t->cold[t->cold_count - 1].fresh = true; /* its bit comes in there */

@@ -57,7 +57,7 @@ struct template_exit {
 	uint64_t target;
 	uint16_t trap, site;
 	uint8_t kind;
-	bool flags_lost, fresh;
+	bool flags_lost, fresh, conditional;
 	struct chain_demand demand;
 };
 
@@ -337,7 +337,7 @@ static bool same_exits(const struct made *a, const struct made *b)
 		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i], *y = &b->cache->exits[b->chain->exit_first + i];
 
 		if (x->trap + MOVE_CODE != y->trap || x->site + (x->site ? MOVE_CODE : 0) != y->site || x->target + b->moved != y->target || x->kind != y->kind ||
-		    x->flags_lost != y->flags_lost || x->fresh != y->fresh || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
+		    x->flags_lost != y->flags_lost || x->fresh != y->fresh || x->conditional != y->conditional || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
 			return false;
 	}
 	return true;
@@ -437,6 +437,7 @@ static void put_exits(const struct made *a, uint64_t pc, struct buf *out)
 		t.kind = x->kind;
 		t.flags_lost = x->flags_lost;
 		t.fresh = x->fresh;
+		t.conditional = x->conditional;
 		t.demand = x->demand;
 		buf_put(out, &t, sizeof t);
 	}
@@ -651,7 +652,7 @@ static bool add_exits(struct code_cache *c, const struct parts *p, uint32_t offs
 	for (size_t i = 0; i < p->head.exits; i++) {
 		const struct template_exit *t = &p->exits[i];
 		struct cache_exit x = {.trap = offset + t->trap, .site = t->site ? offset + t->site : 0, .target = pc + t->target,
-				       .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .demand = t->demand};
+				       .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .conditional = t->conditional, .demand = t->demand};
 
 		if (!code_cache_add_exit(c, &x))
 			return false;

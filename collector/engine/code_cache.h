@@ -96,6 +96,7 @@ struct cache_exit {
 	uint8_t kind;
 	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
 	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
+	bool conditional; /* of a conditional, where it is taken */
 	bool dead;	 /* its chain is: it leads nowhere any more, but may still be stopped at */
 	struct chain_demand demand;
 };

@@ -250,6 +250,10 @@ uint64_t cache_hints_address(struct engine_space *es, const struct address_space
  * by an indirect branch. Returns 0 or -BT_E_GONE. */
 int cache_enter(struct backend *b, struct task *task, bool indirect);
 
+/* The task stands at a trap of the cache's own with these registers. Where that is for want of a chain, and the chain can be made of code
+ * that stays as it is, the task is put to where it would be had it been there before: its stretch goes on. False: it has to leave the cache. */
+bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw);
+
 /* ---- cache_calls.c ---- */
 
 /* What is granted to system calls in the cache (enum calls_need), for a task that is about to enter it with its unit's turn. */

@@ -34,7 +34,7 @@ struct cold {
 	size_t site;
 	uint64_t target;
 	uint8_t kind;
-	bool fresh;
+	bool fresh, conditional;
 	struct chain_demand demand;
 };
 

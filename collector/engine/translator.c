@@ -29,7 +29,7 @@ static void emit_exits(struct translation *t)
 	for (int i = 0; i < t->cold_count; i++) {
 		const struct cold *c = &t->cold[i];
 		struct cache_exit x = {.trap = t->chain.start + (uint32_t)t->out.len, .site = t->chain.start + (uint32_t)c->site,
-				       .target = c->target, .kind = c->kind, .fresh = c->fresh, .demand = c->demand};
+				       .target = c->target, .kind = c->kind, .fresh = c->fresh, .conditional = c->conditional, .demand = c->demand};
 
 		emit_patch(&t->out, c->site, t->out.base + t->out.len);
 		EMIT(&t->out, 0xcc, 0xcc); /* behind the first one is nobody who is before the next */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/unit.h"
+
+#include "collector/engine/leads.h"
+
+enum { PC = 0x401000 };
+
+/* A cache of nothing but a chain at PC with these exits, which come to be linked nowhere. */
+struct one_chain {
+	struct code_cache cache;
+	struct chain chain;
+	struct cache_exit exits[LEADS_MAX + 8];
+};
+
+static void begin(struct one_chain *o)
+{
+	memset(o, 0, sizeof *o);
+	o->cache.chains = &o->chain;
+	o->cache.chain_count = 1;
+	o->cache.exits = o->exits;
+	o->chain.pc = PC;
+}
+
+static struct cache_exit *add(struct one_chain *o, uint64_t target, bool conditional)
+{
+	struct cache_exit *x = &o->exits[o->cache.exit_count++];
+
+	*x = (struct cache_exit){.target = target, .linked = CHAIN_NONE, .kind = EXIT_LINK, .conditional = conditional};
+	return x;
+}
+
+static void the_likeliest_comes_first(void **state)
+{
+	struct leads leads;
+	struct one_chain o;
+	struct lead lead;
+
+	(void)state;
+	begin(&o);
+	add(&o, PC + 100, true);
+	add(&o, PC + 5000, true);
+	add(&o, PC - 64, true);
+	add(&o, PC + 300, false);
+	leads_begin(&leads, 0);
+	leads_add(&leads, &o.cache, 0, LEADS_CERTAIN);
+	assert_int_equal(leads.count, 4);
+	assert_true(leads_take(&leads, &lead));
+	assert_int_equal(lead.pc, PC + 300); /* its end */
+	assert_true(lead.likelihood < LEADS_CERTAIN);
+	assert_false(lead.indirect);
+	assert_true(leads_take(&leads, &lead));
+	assert_int_equal(lead.pc, PC + 100); /* forward, and not far */
+	assert_true(leads_take(&leads, &lead));
+	assert_int_equal(lead.pc, PC - 64);
+	assert_true(leads_take(&leads, &lead));
+	assert_int_equal(lead.pc, PC + 5000);
+	assert_false(leads_take(&leads, &lead));
+}
+
+static void what_is_less_likely_is_left_out(void **state)
+{
+	struct leads leads;
+	struct one_chain o;
+	struct lead lead;
+
+	(void)state;
+	begin(&o);
+	add(&o, PC + 5000, true);
+	add(&o, PC + 100, true);
+	leads_begin(&leads, LEADS_CERTAIN / 2);
+	leads_add(&leads, &o.cache, 0, LEADS_CERTAIN);
+	assert_true(leads_take(&leads, &lead));
+	assert_int_equal(lead.pc, PC + 100);
+	assert_false(leads_take(&leads, &lead));
+	leads_add(&leads, &o.cache, 0, LEADS_CERTAIN / 2);
+	assert_false(leads_take(&leads, &lead));
+}
+
+static void what_is_there_already_is_no_lead(void **state)
+{
+	struct leads leads;
+	struct one_chain o;
+
+	(void)state;
+	begin(&o);
+	add(&o, PC + 100, true)->linked = 7;
+	add(&o, PC + 200, true)->kind = EXIT_STOP;
+	add(&o, PC + 300, false)->kind = EXIT_OUTSIDE;
+	leads_begin(&leads, 0);
+	leads_add(&leads, &o.cache, 0, LEADS_CERTAIN);
+	assert_int_equal(leads.count, 0);
+}
+
+static void back_from_a_call_and_through_a_slot(void **state)
+{
+	struct leads leads;
+	struct one_chain o;
+	struct lead lead, other;
+
+	(void)state;
+	begin(&o);
+	o.chain.returns_to = PC + 40;
+	o.chain.slot = 0x404018;
+	leads_begin(&leads, 0);
+	leads_add(&leads, &o.cache, 0, LEADS_CERTAIN);
+	assert_true(leads_take(&leads, &lead) && leads_take(&leads, &other));
+	assert_true(lead.indirect && other.indirect);
+	assert_int_equal(lead.pc + other.pc, PC + 40);
+	assert_int_equal(lead.slot + other.slot, 0x404018);
+	assert_false(leads_take(&leads, &lead));
+}
+
+/* Each step, and each conditional on the way to a chain's end, makes what comes then less likely. */
+static void likelihood_falls_along_the_way(void **state)
+{
+	uint32_t before = LEADS_CERTAIN, likelihood = LEADS_CERTAIN;
+	struct one_chain o;
+	struct lead lead;
+
+	(void)state;
+	for (int conditionals = 0; conditionals < 12; conditionals++) {
+		struct leads leads;
+
+		begin(&o);
+		for (int i = 0; i < conditionals; i++)
+			add(&o, PC + 8, true)->linked = 7;
+		add(&o, PC + 400, false);
+		leads_begin(&leads, 0);
+		leads_add(&leads, &o.cache, 0, LEADS_CERTAIN);
+		assert_true(leads_take(&leads, &lead));
+		assert_true(lead.likelihood <= before && lead.likelihood > LEADS_CERTAIN / 4);
+		before = lead.likelihood;
+	}
+	begin(&o);
+	add(&o, PC + 400, false);
+	for (int i = 0; i < 400; i++) {
+		struct leads leads;
+
+		leads_begin(&leads, 0);
+		leads_add(&leads, &o.cache, 0, likelihood);
+		assert_true(leads_take(&leads, &lead));
+		assert_true(lead.likelihood < likelihood || !likelihood);
+		likelihood = lead.likelihood;
+	}
+	assert_int_equal(likelihood, 0);
+}
+
+static void what_there_is_no_room_for_is_dropped(void **state)
+{
+	static struct leads leads;
+	static struct one_chain o;
+	struct lead lead;
+	int n = 0;
+
+	(void)state;
+	begin(&o);
+	for (int i = 0; i < LEADS_MAX + 8; i++)
+		add(&o, PC + 1 + (uint64_t)i, true);
+	leads_begin(&leads, 0);
+	leads_add(&leads, &o.cache, 0, LEADS_CERTAIN);
+	assert_int_equal(leads.count, LEADS_MAX);
+	while (leads_take(&leads, &lead))
+		n++;
+	assert_int_equal(n, LEADS_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_likeliest_comes_first),
+		cmocka_unit_test(what_is_less_likely_is_left_out),
+		cmocka_unit_test(what_is_there_already_is_no_lead),
+		cmocka_unit_test(back_from_a_call_and_through_a_slot),
+		cmocka_unit_test(likelihood_falls_along_the_way),
+		cmocka_unit_test(what_there_is_no_room_for_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
