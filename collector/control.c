@@ -77,7 +77,7 @@ enum {
 	BIND_TRIES = 5,
 };
 
-/* The directory goes with the last recorder that used it, which may be just now. */
+/* The directory may go at any moment: who cleans /tmp takes empty ones. */
 static bool bind_socket(const struct control *c)
 {
 	struct sockaddr_un a = address_of(c->path);
@@ -111,14 +111,10 @@ int control_open(struct control *c, struct bt_error *err)
 
 void control_close(struct control *c)
 {
-	char dir[108];
-
 	if (c->fd < 0)
 		return;
 	close(c->fd);
-	unlink(c->path);
-	directory_of(dir, c->path);
-	rmdir(dir); /* fails while another recorder has its socket there */
+	unlink(c->path); /* the directory stays, for the next recorder */
 	c->fd = -1;
 }
 

@@ -15,15 +15,19 @@ enum {
 	STEP = 1 << 16, /* at least so many more bytes; or a part of what there is */
 	PART = 4,
 	READY_MOST = 1 << 22, /* a step of no more is made ready at once: the kernel gives many pages for less than as many faults cost */
+	ADDRESSES = 1 << 19,  /* addresses are taken in multiples of that: few steps need more */
 };
 
-static size_t in_pages(size_t bytes) { return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1); }
+static size_t up_to(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/* Of the addresses of an array with so many bytes. */
+static size_t mapped(size_t bytes) { return up_to(bytes, ADDRESSES); }
 
 static size_t next_bytes(size_t bytes)
 {
 	if (!bytes)
 		return FIRST_BYTES;
-	return in_pages(bytes + (bytes / PART > STEP ? bytes / PART : STEP));
+	return up_to(bytes + (bytes / PART > STEP ? bytes / PART : STEP), PAGE);
 }
 
 static void *map(size_t bytes)
@@ -35,8 +39,8 @@ static void *map(size_t bytes)
 
 bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
 {
-	size_t old = in_pages(*cap * size), bytes = old;
-	void *at;
+	size_t old = up_to(*cap * size, PAGE), bytes = old;
+	void *at = *array;
 
 	if (needed <= *cap)
 		return true;
@@ -44,7 +48,8 @@ bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
 		return false;
 	while (bytes / size < needed)
 		bytes = next_bytes(bytes);
-	at = old ? mremap(*array, old, bytes, MREMAP_MAYMOVE) : map(bytes);
+	if (mapped(bytes) != mapped(old))
+		at = old ? mremap(at, mapped(old), mapped(bytes), MREMAP_MAYMOVE) : map(mapped(bytes));
 	if (!at || at == MAP_FAILED)
 		return false;
 	if (old && bytes - old <= READY_MOST)
@@ -56,7 +61,7 @@ bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
 
 void *large_array_copy(const void *array, size_t count, size_t cap, size_t size)
 {
-	void *at = cap ? map(in_pages(cap * size)) : NULL;
+	void *at = cap ? map(mapped(cap * size)) : NULL;
 
 	if (at && count)
 		memcpy(at, array, count * size);
@@ -66,5 +71,5 @@ void *large_array_copy(const void *array, size_t count, size_t cap, size_t size)
 void large_array_free(void *array, size_t cap, size_t size)
 {
 	if (array && cap)
-		munmap(array, in_pages(cap * size));
+		munmap(array, mapped(cap * size));
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room in the array at *array (NULL: none yet) of *cap elements of `size` bytes for `needed` elements, and for some more. New elements
+/* Room in the array at *array (NULL: none yet) of *cap elements of `size` bytes, at most 4096, for `needed` elements, and for some more. New elements
  * are zero. False without memory: nothing has changed. */
 bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size);
 

@@ -379,16 +379,21 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 
 uint64_t template_check(const uint8_t *p, size_t n)
 {
-	uint64_t h[2] = {n, ~(uint64_t)n};
+	enum { LANES = 4 }; /* which do not wait for one another */
+	uint64_t h[LANES] = {n, ~(uint64_t)n, n << 32, ~(uint64_t)n << 32};
 
-	for (; n >= 16; p += 16, n -= 16)
-		for (int i = 0; i < 2; i++) {
+	for (; n >= 8 * LANES; p += 8 * LANES, n -= 8 * LANES)
+		for (int i = 0; i < LANES; i++) {
 			h[i] = (h[i] ^ get64(p + 8 * i)) * 0x9E3779B97F4A7C15u;
 			h[i] ^= h[i] >> 32;
 		}
+	for (; n >= 8; p += 8, n -= 8)
+		h[0] = (h[0] ^ get64(p)) * 0x9E3779B97F4A7C15u ^ h[0] >> 32;
 	for (; n; p++, n--)
 		h[0] = (h[0] ^ *p) * 0x100000001B3u;
-	return h[0] ^ h[1] * 0xD6E8FEB86659FD93u;
+	for (int i = 1; i < LANES; i++)
+		h[0] = (h[0] ^ h[0] >> 29 ^ h[i]) * 0xD6E8FEB86659FD93u;
+	return h[0];
 }
 
 static uint64_t relative(uint64_t addr, uint64_t pc) { return addr ? addr - pc : 0; }
