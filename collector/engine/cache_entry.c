@@ -16,7 +16,7 @@ enum {
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 8192, /* stops of a process that become hints */
 	AHEAD = 64,	     /* chains translated with the one that is needed, at most: fewer stops */
-	LIKELY = LEADS_CERTAIN / 2, /* ... of those as likely to be needed as that: one that is not costs a third of a stop */
+	LIKELY = LEADS_CERTAIN / 2, /* ... of those as likely to be needed as that: what one that is not costs is less than a stop */
 	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 2048,
 	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
@@ -31,7 +31,7 @@ struct source {
 	uint64_t page_at;    /* the fixed page asked for last, which cannot change meanwhile */
 	const uint8_t *page; /* NULL: none */
 	bool alone; /* nobody else is in the cache */
-	bool stays; /* the task stands in the middle of the cache: nothing may be done in it */
+	bool stays; /* the task stands in the middle of the cache: no call may be made in it, and no page be watched */
 	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
 	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
 };
@@ -400,6 +400,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (tracee_set_regs(task->tid, &regs))
 		return -BT_E_GONE;
 	et->begin = task->regs.rip;
+	et->begin_generation = segment_generation(es->cache->segments);
+	et->begin_epoch = task->process->space->epoch;
 	if (et->ticks)
 		task_epoch(task);
 	else
@@ -434,18 +436,33 @@ static uint32_t way_on(const struct code_cache *c, uint32_t chain, uint32_t exit
 	return x->fresh && ch->fresh ? ch->fresh : ch->body;
 }
 
+/* A stretch is of one generation of segments and one epoch of the image. */
+static bool may_stay(const struct backend *b, const struct task *task)
+{
+	const struct address_space *space = task->process->space;
+	const struct engine_space *es = space->extension;
+	const struct engine_task *et = task->backend;
+
+	return !et->holds && !et->stop_wanted && !es->parallel && !es->torn && !engine_space_wants_change(b, es) &&
+	       et->begin_generation == segment_generation(es->cache->segments) && et->begin_epoch == space->epoch;
+}
+
 bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 {
 	struct engine_space *es = task->process->space->extension;
 	struct code_cache *c = es->cache;
 	struct source src = {.b = b, .task = task, .es = es, .alone = true, .stays = true};
-	uint32_t exit, clears = c->clears, chain, way;
+	uint32_t exit, chain, way;
 	uint64_t pc = wanted_at_trap(c, raw, &exit);
 
-	if (!pc || es->parallel || c->ticks != b->ticks || !is_ready(&src, pc))
+	/* The tests that look at each place of the cache's code are to see it left. */
+	if (!pc || pc == es->unmade || b->alarm_each || !may_stay(b, task) || !is_ready(&src, pc))
 		return false;
+	c->busy = true; /* it is not cleared: the task is in it */
 	chain = chain_for(&src, pc, exit == EXIT_NONE);
-	if (chain == CHAIN_NONE || c->clears != clears)
+	c->busy = false;
+	es->unmade = chain == CHAIN_NONE ? pc : 0;
+	if (chain == CHAIN_NONE || !may_stay(b, task))
 		return false;
 	way = way_on(c, chain, exit);
 	return way && !code_cache_sync(c, task->tid) && !tracee_set_rip(task->tid, region_address(CODE_AT + way));

@@ -90,10 +90,13 @@ static unsigned modrm_reg(const struct step *s)
 	return (s->bytes[s->insn.modrm_at] >> 3 & 7) | (s->insn.rex & 4 ? 8 : 0);
 }
 
+/* TILELOADD and its kin, which raise #UD without a SIB byte (Intel SDM volume 2). */
+static bool needs_sib(const struct x86_insn *in) { return in->map == X86_MAP_OTHER && in->opcode == 0x4b; }
+
 /* Whether its [rip+disp32] can be [disp32]: programs at fixed addresses lie below 2 GB, and what is there needs no register. */
 static bool is_absolute(const struct step *s)
 {
-	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX && !chain_extends(s, EXTENDS_INDEX);
+	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX && !chain_extends(s, EXTENDS_INDEX) && !needs_sib(&s->insn);
 }
 
 /* A memory operand [disp32]: a SIB byte with neither base nor index (Intel SDM volume 2, table 2-3). */

@@ -16,7 +16,7 @@
 enum {
 	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
 	STALE_CHAINS = 2,
-	LAST_CODE = 2 << 20, /* room that is left: more than is made at one entry (cache_entry.c) */
+	LAST_CODE = 2 << 20, /* room that is left: more than is mostly made at one entry (cache_entry.c); what has none makes the cache full */
 	PAGE = 4096,
 	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
 };

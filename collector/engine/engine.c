@@ -66,7 +66,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	bool indirect;
 	int rc;
 
-	if (!et->holds && !et->stop_wanted && cache_stay(b, task, &s->regs))
+	if (cache_stay(b, task, &s->regs))
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_at_trap(task, es, s) || stretch_leave(task, es, s))
 		return BACKEND_GONE;

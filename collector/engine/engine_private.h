@@ -93,6 +93,7 @@ struct engine_space {
 	uint64_t opened; /* how often watched pages were given back */
 	bool mapped;
 	unsigned harming; /* calls under way that may do the like: nobody runs in it */
+	uint64_t unmade; /* where the last chain that was wanted could not be made, 0 */
 	bool torn;    /* the program has unmapped a part of it, or the like: it is to be made anew */
 	bool scribbled, scribbled_told; /* the program has written over what is kept of a task in the cache */
 	uint8_t attempts; /* to make it, in vain */
@@ -120,6 +121,7 @@ enum sweep_shows {
 struct engine_task {
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
+	uint32_t begin_generation, begin_epoch; /* of the segments, of the image then: what the stretch's branches are read by */
 	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
 	uint32_t runs_in; /* the one it runs in, or did last */
 	uint64_t opened; /* the space's count when it was last resumed */
@@ -195,6 +197,9 @@ void engine_note_refusal(const struct backend *b, const struct task *task);
 /* Whether a task but this one, which has just left the cache or comes to it, has been stopped there; or, where tasks run side by side,
  * may be running anywhere. */
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
+
+/* Whether it cannot go on with its cache as it is. */
+bool engine_space_wants_change(const struct backend *b, const struct engine_space *es);
 
 /* In what company the task may run on. */
 enum backend_company engine_space_company(const struct task *task);

@@ -308,8 +308,7 @@ bool engine_space_is_busy(const struct engine_space *es, const struct task *task
 	return false;
 }
 
-/* Nothing can be taken out of the cache while others may be in it: they are to leave it, where that is wanted. */
-static bool wants_gathering(const struct backend *b, const struct engine_space *es)
+bool engine_space_wants_change(const struct backend *b, const struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;
 
@@ -343,7 +342,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	struct code_cache *own;
 
 	if (es->parallel && engine_space_is_busy(es, task)) {
-		es->gather |= wants_gathering(b, es);
+		es->gather |= engine_space_wants_change(b, es); /* nothing can be taken out while others may be in it */
 		return true;
 	}
 	if (es->parallel && es->cache->users == 1 && es->cache->full)

@@ -105,7 +105,8 @@ static void note_leads(struct translation *t)
 		return;
 	if (last->insn.class == BT_INSN_CALL || last->insn.class == BT_INSN_ICALL)
 		t->chain.returns_to = behind(last);
-	if ((last->insn.class == BT_INSN_IJMP || last->insn.class == BT_INSN_ICALL) && last->insn.traits & X86_RIP_RELATIVE)
+	if ((last->insn.class == BT_INSN_IJMP || last->insn.class == BT_INSN_ICALL) && last->insn.traits & X86_RIP_RELATIVE &&
+	    !(last->insn.traits & X86_SEGMENT))
 		t->chain.slot = target_of(last);
 }
 

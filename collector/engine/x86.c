@@ -219,6 +219,8 @@ static unsigned resolve_form(struct scan *s, struct x86_insn *insn)
 	}
 	if (s->form.what & (modrm >= 0xc0 ? FORM_ONLY_MEMORY : FORM_NO_MEMORY))
 		s->form = no_form;
+	if (s->form.what & FORM_VSIB && (modrm & 7) != 4) /* it is the SIB byte that names the vector */
+		s->form = no_form;
 	return modrm;
 }
 

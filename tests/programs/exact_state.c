@@ -186,6 +186,16 @@ static void locked(void)
 	FAULT("movl $200, %%ecx; 1: nop; .byte 0xf0; cmpl %%eax, -64(%%rsp); stc; decl %%ecx; jnz 1b");
 }
 
+/* Instructions that need a SIB byte, with a rip-relative operand: gathers with VEX and EVEX, TILELOADD. */
+extern uint32_t operands[];
+
+static void without_sib(void)
+{
+	FAULT(".byte 0xc4, 0xe2, 0x71, 0x90, 0x05; .long operands-(.+4)");
+	FAULT(".byte 0x62, 0xf2, 0x7d, 0x09, 0x90, 0x05; .long operands-(.+4)");
+	FAULT(".byte 0xc4, 0xe2, 0x7b, 0x4b, 0x05; .long operands-(.+4)");
+}
+
 /* Direct branches to where no page can be. */
 static void astray(void)
 {
@@ -512,7 +522,7 @@ static const struct {
 	{"wild-jump", wild_jump}, {"wild-return", wild_return}, {"null-jump", null_jump}, {"bad-load", bad_load}, {"bad-store", bad_store},
 	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"contexts", swap_contexts},
 	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
-	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"astray", astray}, {"rip-relative", rip_relative}, {"code-32", code_32},
+	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"astray", astray}, {"rip-relative", rip_relative}, {"without-sib", without_sib}, {"code-32", code_32},
 };
 
 int main(int argc, char **argv)
