@@ -2,7 +2,7 @@
 # For quickstart and check: Debian packages, installed only where they are missing.
 build_packages=(autoconf automake pkg-config gcc g++ make libc6-dev libdw-dev libelf-dev libncurses-dev libzstd-dev zlib1g-dev
 	libzydis-dev libipt-dev libjansson-dev)
-test_packages=(libcmocka-dev libdebuginfod1 gdb tmux python3 python3-jsonschema binutils man-db)
+test_packages=(libcmocka-dev libdebuginfod1 gdb tmux python3 python3-jsonschema binutils man-db musl-tools)
 ci_packages=(clang libbpf-dev libclang-rt-dev cppcheck xz-utils)
 
 say() { printf '== %s\n' "$*"; }

@@ -240,7 +240,7 @@ built = {}
 
 def build(source, *flags, name=None, compiler=None):
     """Compiles tests/programs/SOURCE once per set of flags. Returns the program's path."""
-    key = (source, flags, name)
+    key = (source, flags, name, tuple(compiler or ()))
     if key not in built:
         if compiler is None:
             compiler = CXX if source.endswith(".cc") else CC

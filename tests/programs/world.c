@@ -58,7 +58,7 @@ static int limits(char **argv)
 
 	(void)argv;
 	for (int i = 0; i < RLIM_NLIMITS; i++)
-		if (!getrlimit((__rlimit_resource_t)i, &limit))
+		if (!getrlimit(i, &limit))
 			printf("%d %llu %llu\n", i, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
 	return 0;
 }
