@@ -14,7 +14,7 @@
 
 enum backend_stop {
 	BACKEND_RUNS,	       /* a stop of the backend's own; the task has been resumed */
-	BACKEND_SLICE,	       /* between two instructions, after the budget or an interruption: the recorder may run another task */
+	BACKEND_SLICE,	       /* between two instructions, after the budget or an interruption, or at the task's goal: the recorder may run another task */
 	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
 	BACKEND_SIGNAL,	       /* a signal of the program's own (siginfo) waits to be delivered */
@@ -43,7 +43,7 @@ struct backend_ops {
 	int (*task_init)(struct backend *b, struct task *task);
 	void (*task_release)(struct backend *b, struct task *task);
 
-	/* Lets a stopped task run from where it is, delivering signo (0: none) first, whose action will be this one (never
+	/* Lets a stopped task run from where it is, at most to its goal (goal.h), delivering signo (0: none) first, whose action will be this one (never
 	 * BT_ACTION_IGNORE). In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE. */
 	int (*resume)(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
 

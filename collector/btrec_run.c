@@ -37,6 +37,7 @@ enum {
 struct run {
 	struct recorder_options recorder;
 	struct mode_wish wish;
+	struct goal *goals; /* recorder.goals */
 	const char *output; /* -o */
 	bool quiet, help;
 	const struct perf_kernel *kernel;   /* what a processor's branch records are reached through */
@@ -105,6 +106,22 @@ static int set_from(void *target, const char *value, struct bt_error *err)
 	if (!*value)
 		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
 	((struct run *)target)->recorder.from = value;
+	return 0;
+}
+
+static int set_snap_at(void *target, const char *value, struct bt_error *err)
+{
+	struct run *run = target;
+	struct goal *more = realloc(run->goals, (run->recorder.goal_count + 1) * sizeof *more);
+
+	if (!more)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	run->goals = more;
+	run->recorder.goals = more;
+	if (!goal_parse(value, &more[run->recorder.goal_count]))
+		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]", value);
+	run->recorder.goal_count++;
+	qsort(more, run->recorder.goal_count, sizeof *more, goal_compare);
 	return 0;
 }
 
@@ -232,6 +249,7 @@ static const struct option_row rows[] = {
 	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on", set_from},
 	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts", set_history},
 	{"history-memory", 0, "MB", "memory for the branches of all threads (512)", set_history_memory},
+	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS]", set_snap_at},
 	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always", set_snap_exit},
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none", set_source},
@@ -368,7 +386,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char how[64], stopped[128] = "", never[128] = "";
+	char how[64], stopped[128] = "", never[128] = "", goals[128] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
@@ -382,8 +400,10 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
 	if (r->options.from && !r->from_reached)
 		snprintf(never, sizeof never, "; %.100s was never reached", r->options.from);
+	if (!lives_on && r->goals_kept < r->options.goal_count)
+		snprintf(goals, sizeof goals, "; %zu of %zu points of --snap-at were never reached", r->options.goal_count - r->goals_kept, r->options.goal_count);
 	m->lives_on = lives_on;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s; trace: %.3200s", how, stopped, never, lives_on ? "; what it left running is recorded on" : "",
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s; trace: %.3200s", how, stopped, never, goals, lives_on ? "; what it left running is recorded on" : "",
 		 run->trace);
 }
 
@@ -549,6 +569,8 @@ static int open_source(struct run *run, struct bt_error *err)
 
 	if (run->mode->ops != &pmu_ops)
 		return 0;
+	if (run->recorder.goal_count)
+		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at needs ticks, which are unknown under --backend pmu");
 	if (!strcmp(run->mode->source, "auto") && !(run->source = pmu_choose(run->kernel, err)))
 		return -(int)err->code;
 	rc = pmu_open(&run->pmu, run->kernel, run->source, run->runner, err);
@@ -708,31 +730,24 @@ static int choose_mode(struct run *run, struct bt_error *err)
 	return 0;
 }
 
-int btrec_run(int argc, char **argv)
+static int run_command(struct run *run, int argc, char **argv)
 {
-	return btrec_run_on(argc, argv, &perf_kernel, &native_ops);
-}
-
-int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const struct backend_ops *runner)
-{
-	struct run run = {.wish = {.backend = "auto", .source = "auto"}, .kernel = kernel, .runner = runner,
-			  .recorder = {.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE}};
 	struct bt_error err;
-	int at = options_parse(rows, ROWS, &run, argc, argv, &err), status;
+	int at = options_parse(rows, ROWS, run, argc, argv, &err), status;
 
-	if (at >= 0 && run.help) {
+	if (at >= 0 && run->help) {
 		puts("Usage: btrec run [OPTIONS] [--] PROGRAM [ARG...]\nRecords a program and everything it starts; ends as the program ends.\n\nOptions:");
 		options_help(stdout, rows, ROWS);
 		return 0;
 	}
 	if (at >= 0 && at >= argc)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "run: no program given (see btrec run --help)");
-	if (at < 0 || choose_mode(&run, &err)) {
+	if (at < 0 || choose_mode(run, &err)) {
 		btrec_complain(&err);
 		return OURS;
 	}
-	run.argv = argv + at;
-	if (program_find(argv[at], run.program, &err)) {
+	run->argv = argv + at;
+	if (program_find(argv[at], run->program, &err)) {
 		status = btrec_complain(&err);
 		return status == 126 || status == 127 ? status : OURS;
 	}
@@ -740,5 +755,20 @@ int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const 
 		btrec_complain(&err);
 		return OURS;
 	}
-	return start(&run);
+	return start(run);
+}
+
+int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const struct backend_ops *runner)
+{
+	struct run run = {.wish = {.backend = "auto", .source = "auto"}, .kernel = kernel, .runner = runner,
+			  .recorder = {.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE}};
+	int status = run_command(&run, argc, argv);
+
+	free(run.goals);
+	return status;
+}
+
+int btrec_run(int argc, char **argv)
+{
+	return btrec_run_on(argc, argv, &perf_kernel, &native_ops);
 }

@@ -7,6 +7,7 @@ collector_libcollector_a_SOURCES = \
 	collector/control.c collector/control.h \
 	collector/from.c collector/from.h \
 	collector/front.c collector/front.h \
+	collector/goal.c collector/goal.h \
 	collector/hidden_signals.c collector/hidden_signals.h \
 	collector/launch.c collector/launch.h \
 	collector/limits.c collector/limits.h \

@@ -70,9 +70,26 @@ void recorder_serve_snapshot(struct recorder *r, struct task *task)
 	}
 }
 
+void recorder_serve_goals(struct recorder *r, struct task *task)
+{
+	enum goal_place place;
+	char text[GOAL_TEXT];
+
+	while (!r->frozen && (place = goal_place(task)) != GOAL_AHEAD) {
+		goal_print(task->goal++, text, sizeof text);
+		if (place == GOAL_PASSED) {
+			recorder_note(r, task, "--snap-at %s: the task was never there", text);
+			continue;
+		}
+		r->goals_kept++;
+		snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, text);
+	}
+}
+
 static void slice_over(struct recorder *r, struct task *task)
 {
 	recorder_serve_snapshot(r, task);
+	recorder_serve_goals(r, task);
 	recorder_make_ready(r, task);
 }
 

@@ -134,6 +134,9 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 /* Takes the snapshot that was asked for while the task was running. It is stopped, and registers and history agree. */
 void recorder_serve_snapshot(struct recorder *r, struct task *task);
 
+/* Takes the snapshots that are wanted where the task is now, stopped between two instructions. */
+void recorder_serve_goals(struct recorder *r, struct task *task);
+
 /* Does what is due at the caller's timer, if it has ticked. */
 void recorder_serve_tick(struct recorder *r);
 

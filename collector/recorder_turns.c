@@ -24,6 +24,8 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
 		return;
 	}
+	if (!task->in_syscall && !task->mid_run)
+		recorder_serve_goals(r, task);
 	r->backend.ticks ^= r->options.switch_history && !task->in_syscall;
 	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
 	if (task->mid_run) {

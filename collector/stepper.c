@@ -400,7 +400,7 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const str
 	}
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
-	if (--st->budget == 0)
+	if (--st->budget == 0 || goal_place(task) != GOAL_AHEAD)
 		return BACKEND_SLICE;
 	return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 }

@@ -13,7 +13,7 @@ _btrec_program_at() {
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
-		-o | --output | --history | --history-memory | --from | --snap-exit | --backend | --source) ((i++)) ;;
+		-o | --output | --history | --history-memory | --from | --snap-at | --snap-exit | --backend | --source) ((i++)) ;;
 		-*) ;;
 		*) echo "$i"; return ;;
 		esac
@@ -44,7 +44,7 @@ _btrec() {
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-exit --backend --source --no-replay --parallel --unbound -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-at --snap-exit --backend --source --no-replay --parallel --unbound -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi

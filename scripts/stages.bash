@@ -225,6 +225,7 @@ stages_engine() {
 		BTREC_ALARMS=$torture step "engine: $torture signals in each of $tortures programs that check themselves, run $((i + 1))" \
 			engine_test "signals-$i" engine_signals signals:
 	done
+	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	for ((i = 0; i * programs < generated; i++)); do
 		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \
 			step "engine: generated programs, seeds $((seed + i * programs)) to $((seed + (i + 1) * programs - 1))" \

@@ -152,14 +152,14 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct call_note *note = &es->notes[i];
-		int64_t before = (note->next + (int64_t)RECORDS_BYTES) / RECORD_SIZE;
+		int64_t before = (note->next + (int64_t)et->room) / RECORD_SIZE;
 		struct bt_call call = {.nr = note->nr, .result = note->result};
 
 		if (before >= 0 && before <= (int64_t)s->records && stretch_take_records(task, es, s, (size_t)before))
 			return -BT_E_GONE;
 		call.tick = task_tick(task);
 		if (call.tick != BT_TICKS_UNKNOWN)
-			call.tick += et->ticks ? (uint32_t)note->bits : conditionals(branch_log_bits(note->bits));
+			call.tick += et->ticks ? (uint32_t)note->bits - (uint32_t)et->ticks_start : conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		task_call(task, &call);
 	}

@@ -273,13 +273,22 @@ static bool has_failed_to_exec(const struct bt_regs *r)
 	return (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat) && (int64_t)r->rax < 0;
 }
 
-/* Where only ticks are counted: no conditional yet, no transfer. */
-static void prepare_ticks(struct context *ctx)
+/* Where only ticks are counted, from `start` on: no conditional yet, no transfer. */
+static void prepare_ticks(struct context *ctx, uint64_t start)
 {
 	ctx->limit = TICKS_LIMIT;
 	ctx->mask = TICKS_MASK;
 	for (int i = 0; i < CTX_SLOT_COUNT; i++)
-		ctx->slots[i] = i ? UINT32_MAX : TICKS_START; /* a number of conditionals that there never is */
+		ctx->slots[i] = i ? UINT32_MAX : start; /* a number of conditionals that there never is */
+}
+
+/* How far the task may run in the cache: not to its goal, which is so many ticks ahead, STOP_NEAR or more. */
+static void bound_stretch(struct engine_task *et, uint64_t ahead)
+{
+	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - RECORD_TICKS;
+
+	et->room = records < RECORDS_BYTES / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE : RECORDS_BYTES;
+	et->ticks_start = TICKS_START | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
 }
 
 /* The task is gone; or we have no descriptor left, and what its region holds is not known any more: it is stepped. */
@@ -342,8 +351,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
 	bool straight = et->straight;
+	uint64_t ahead = goal_ticks_ahead(task);
 	struct engine_space *es = NULL;
-	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .next = -RECORDS_BYTES, .limit = BITS_FULL, .mask = BITS_FULL,
+	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .limit = BITS_FULL, .mask = BITS_FULL,
 			      .call_next = -CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
 	struct source src = {.b = b, .task = task};
 	struct bt_regs regs;
@@ -351,6 +361,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	int rc;
 
 	et->straight = false;
+	if (ahead < STOP_NEAR)
+		return step_first(b, task, false);
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) && tracee_is_in_64_bit(&task->regs))
 		es = engine_space_of(b, task);
 	src.es = es;
@@ -384,13 +396,15 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	ctx.calls = calls_grant(task, es);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
+	bound_stretch(et, ahead);
+	ctx.next = -(int64_t)et->room;
 	if (et->ticks)
-		prepare_ticks(&ctx);
+		prepare_ticks(&ctx, et->ticks_start);
 	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->tid) ||
 	    !window_write(&es->window, task->tid, engine_window_at(task, 0), &ctx, sizeof ctx))
 		return give_up(b, task, es);
 	regs = task->regs;
-	regs.r11 = et->ticks ? TICKS_START : BITS_EMPTY;
+	regs.r11 = et->ticks ? et->ticks_start : BITS_EMPTY;
 	et->gs_base = regs.gs_base;
 	et->orig_rax = regs.orig_rax;
 	regs.gs_base = area_address(et->runs_in);

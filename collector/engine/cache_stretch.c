@@ -300,8 +300,10 @@ bool stretch_at_trap(struct task *task, const struct engine_space *es, struct st
 
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to)
 {
+	const uint64_t first = engine_window_at(task, RECORDS_END - ((const struct engine_task *)task->backend)->room);
+
 	if (s->taken < to && es->window.bytes) { /* the log copies before it looks: the program can write to these at any moment */
-		const struct branch_log_record *records = (const void *)(es->window.bytes + engine_window_at(task, RECORDS_AT));
+		const struct branch_log_record *records = (const void *)(es->window.bytes + first);
 
 		s->last = records[to - 1];
 		branch_log_records(task->log, records + s->taken, to - s->taken);
@@ -309,7 +311,7 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 	}
 	for (size_t n; s->taken < to; s->taken += n) {
 		n = to - s->taken < RECORDS_READ ? to - s->taken : RECORDS_READ;
-		if (!window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + s->taken * RECORD_SIZE), es->records, n * RECORD_SIZE))
+		if (!window_read(&es->window, task->tid, first + s->taken * RECORD_SIZE, es->records, n * RECORD_SIZE))
 			return -BT_E_GONE;
 		branch_log_records(task->log, es->records, n);
 		s->last = es->records[n - 1];
@@ -320,9 +322,10 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 /* Takes the records of the stretch into the task's log, and the system calls made meanwhile into its list. Returns 0 or -BT_E_GONE. */
 static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
-	int64_t bytes = s->ctx.next + RECORDS_BYTES;
+	const struct engine_task *et = task->backend;
+	int64_t bytes = s->ctx.next + et->room;
 
-	s->damaged = bytes < 0 || bytes > RECORDS_BYTES || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
+	s->damaged = bytes < 0 || bytes > et->room || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
@@ -377,13 +380,14 @@ static void undo_noted_branch(struct task *task, struct engine_space *es, struct
 /* How many conditionals and transfers there were (chain_ticks.c). */
 static void count_stretch(struct task *task, const struct stretch *s)
 {
+	const struct engine_task *et = task->backend;
 	uint32_t ticks = (uint32_t)s->bits, room = (uint32_t)(s->bits >> 32);
 	uint64_t transfers = 0;
 
 	for (uint32_t i = 0; i < CTX_SLOT_COUNT; i++)
 		if ((uint32_t)s->ctx.slots[i] == ticks)
 			transfers = i + (uint64_t)((uint32_t)(s->ctx.slots[i] >> 32) - room);
-	task_count(task, ticks, transfers - s->undone + s->called);
+	task_count(task, ticks - (uint32_t)et->ticks_start, transfers - s->undone + s->called);
 }
 
 static void log_end(struct branch_log *log, const struct stretch *s)
@@ -412,7 +416,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
 	s->regs.gs_base = et->gs_base;
-	if (s->arrival == ARRIVED_NOWHERE && !s->called && s->regs.rip == et->begin && !s->records && s->bits == (et->ticks ? TICKS_START : 1))
+	if (s->arrival == ARRIVED_NOWHERE && !s->called && s->regs.rip == et->begin && !s->records && s->bits == (et->ticks ? et->ticks_start : 1))
 		s->regs.orig_rax = et->orig_rax; /* nothing has run: the task is where its system call left it */
 	task->regs = s->regs;
 	return 0;

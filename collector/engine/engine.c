@@ -419,7 +419,7 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
 		return stop;
-	if (et->holds || et->stop_wanted)
+	if (et->holds || et->stop_wanted || goal_place(task) != GOAL_AHEAD)
 		return report(task, info);
 	return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
 }

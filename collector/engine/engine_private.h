@@ -121,6 +121,8 @@ enum sweep_shows {
 struct engine_task {
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
+	uint32_t room; /* for the stretch's records, in bytes: the last of those that there are */
+	uint64_t ticks_start; /* what r11 counted on from, where only ticks are counted */
 	uint32_t begin_generation, begin_epoch; /* of the segments, of the image then: what the stretch's branches are read by */
 	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
 	uint32_t runs_in; /* the one it runs in, or did last */

@@ -105,6 +105,11 @@ enum { BITS_CAPACITY = 46, BITS_DEBT = 15 };
 #define TICKS_START 0x00ffffff00000000ull
 #define TICKS_MASK 0xff000000ff000000ull
 
+/* A record stands for fewer ticks than RECORD_TICKS, and from the limit of ticks to the next checkpoint come fewer. With less room than for
+ * RECORDS_LEAST a task might not get on: a checkpoint, a guess that missed, an indirect branch, and what stays free. Where it is to stop
+ * nearer than at STOP_NEAR ticks it is stepped. */
+enum { RECORD_TICKS = 64, RECORDS_LEAST = 4, STOP_NEAR = RECORDS_LEAST * RECORD_TICKS };
+
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 
 /* Where a data area begins in the tracee: what gs is for whoever runs with it. */

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Stops at given points (--snap-at): the engine stops there exactly, in the state in which the stepper does, whether branches are recorded or only
+# counted. BTREC_SEED (1) is the first seed of the generated programs and of the points, BTREC_STOP_SEEDS (4) the number of programs,
+# BTREC_STOPS (8) that of points in each.
+import os
+import random
+import re
+import shutil
+
+from e2e import *
+import engine_compare
+from engine_seeds import kept, made
+
+FIRST = int(os.environ.get("BTREC_SEED", "1"))
+SEEDS = int(os.environ.get("BTREC_STOP_SEEDS", "4"))
+STOPS = int(os.environ.get("BTREC_STOPS", "8"))
+WHOLE = ["--deterministic", "--guess-eagerly", "--snap-exit", "always"]
+ALL = ["--history", str(1 << 26)]
+MODES = {
+    "engine": ["--backend", "engine", *ALL],
+    "only counted": ["--backend", "engine", "--history", "off"],
+    "now recorded, now only counted": ["--backend", "engine", "--switch-history", *ALL],
+    "without PEXT and LZCNT": ["--backend", "engine", "--plain-processor", *ALL],
+    "only counted, without PEXT and LZCNT": ["--backend", "engine", "--plain-processor", "--history", "off"],
+}
+TRANSFERS = "jmp call ret ijmp icall syscall async".split()
+
+
+def places(trace):
+    """Every instruction of the first task, in order: (tick, transfers since, address)."""
+    out = execute([BRANCHES, "-i", trace], timeout=600)
+    equal(out.status, 0, "status of branches (%s)" % out.err.decode(errors="replace"))
+    tick = transfers = 0
+    for line in out.out.decode().splitlines():
+        words = line.split()
+        if words[0] == "i":
+            if words[1] != "?":
+                yield tick, transfers, int(words[1], 16)
+        elif words[0] != "1":
+            return
+        elif words[2] == "jcc":
+            tick, transfers = int(words[1]), 0
+        elif words[2] in TRANSFERS:
+            transfers += 1
+
+
+def points(trace, chance, count):
+    """So many points at which the task was: texts for --snap-at; and what its rip is then."""
+    found = {}
+    every = list(places(trace))
+    for at in chance.sample(range(len(every)), min(count, len(every))):
+        tick, transfers, rip = every[at]
+        found["%d+%d@0x%x" % every[at]] = rip
+        if at and every[at - 1][:2] != (tick, transfers): # the first instruction then
+            found["%d+%d" % (tick, transfers)] = rip
+    return found
+
+
+def kept_at(trace):
+    """The moments that were asked for: {point as btrec names it: the rip of its task}."""
+    rips = {}
+    for line in engine_compare.dump_of(trace):
+        found = re.match(r'SNAPSHOT .* kind=4 point=\d+\+\d+@0x([0-9a-f]+) .*label="(\d+:[^"]*)"', line)
+        if found:
+            rips[found.group(2)] = int(found.group(1), 16)
+    return rips
+
+
+def wanted_options(found):
+    return [word for text in found for word in ("--snap-at", text)]
+
+
+def same_stops(argv, seed=FIRST, count=STOPS, points_only=False):
+    """Stops a program that does the same each time at random points, under the stepper and in each mode. Returns how many points there were."""
+    first = record(argv, [*WHOLE, "--backend", "step", *ALL])
+    found = points(first.trace, random.Random(seed), count)
+    check(found, "no points")
+    shutil.rmtree(first.trace)
+    stepped = record(argv, [*WHOLE, "--backend", "step", *ALL, *wanted_options(found)])
+    equal((stepped.status, stepped.out), (first.status, first.out), "end, stepped")
+    for mode, options in {"step": None, **MODES}.items():
+        run = stepped if not options else record(argv, [*WHOLE, *options, *wanted_options(found)])
+        equal((run.status, run.out), (first.status, first.out), "end, " + mode)
+        check("never reached" not in run.own_err, "%s: %s" % (mode, run.own_err))
+        rips = kept_at(run.trace)
+        equal(rips, {"1:" + text: rip for text, rip in found.items()}, "where it was, " + mode)
+        if options:
+            engine_compare.compare_events(stepped.trace, run.trace, ("step", mode), points_only)
+            shutil.rmtree(run.trace)
+    shutil.rmtree(stepped.trace)
+    return len(found)
+
+
+def add_bare(name, source, *flags):
+    @case("stops, as stepped: " + name)
+    def run():
+        same_stops([build(source, *BARE, *flags)])
+
+
+for bare in engine_compare.BARE_PROGRAMS:
+    if bare[1] != "fault_at_branch.S": # hardly more than one branch
+        add_bare(*bare)
+
+
+@case("stops, as stepped: glibc's start, static")
+def static():
+    check(same_stops([build("world.c", *STATIC), "status", "3"], count=2 * STOPS) > STOPS, "few points")
+
+
+@case("stops, as stepped: glibc's start, dynamic")
+def dynamic():
+    # ld.so asks the time: that is in registers.
+    same_stops([build("world.c"), "status", "3"], count=2 * STOPS, points_only=True)
+
+
+@case("stops, as stepped: generated programs")
+def generated_programs():
+    for seed in range(FIRST, FIRST + SEEDS):
+        path = made(seed)
+        try:
+            same_stops([path], seed)
+        except Failure as failure:
+            kept(seed, path)
+            raise Failure("engine_generate.py %d: %s" % (seed, failure)) from None
+        os.unlink(path)
+
+
+@case("stops in a process that another one makes, and in what it has become")
+def processes():
+    tree, faults = build("tree.c", *STATIC), build("faults.c", *STATIC)
+    options = [*WHOLE, "--snap-at", "2:50", "--snap-at", "2:51+1", "--snap-at", "2:1000"]
+    runs = [record([tree, "fork-exec", faults, "null-write"], [*options, "--backend", name]) for name in ("step", "engine")]
+    kept = [kept_at(run.trace) for run in runs]
+    equal(kept[0], kept[1], "where they were")
+    check(len(kept[0]) >= 2, "kept: %s" % kept[0])
+    engine_compare.compare_events(*[run.trace for run in runs], ("step", "engine"))
+
+
+@case("a stop of one thread among others: all of them are shown, in turns and side by side")
+def threads():
+    for options in [], ["--parallel"]:
+        recorded = record([build("parallel.c", "-pthread", "-mcx16"), "whole"], ["--backend", "engine", *options, "--snap-at", "3:40", "--snap-at", "2:40"])
+        equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
+        equal(sorted(kept_at(recorded.trace)), ["2:40+0", "3:40+0"], "kept")
+        lines = [line for line in engine_compare.dump_of(recorded.trace) if line.startswith("THREAD ")]
+        check(any(re.search(r" task=3 point=40\+0@", line) for line in lines), "task 3 was not there")
+        check(len(lines) >= 5, "only %d threads" % len(lines))
+
+
+@case("with --from ticks count from there")
+def from_there():
+    program = [build("world.c", *STATIC), "status", "3"]
+    runs = [record(program, [*WHOLE, "--from", "main", "--snap-at", "30", "--backend", name]) for name in ("step", "engine")]
+    kept = [kept_at(run.trace) for run in runs]
+    equal(list(kept[0]), ["1:30+0"], "kept")
+    equal(kept[0], kept[1], "where it was")
+
+
+@case("the report of a moment that was asked for")
+def shown():
+    recorded = record([build("world.c", *STATIC), "status", "0"], ["--backend", "engine", "--snap-at", "100"])
+    found = report(recorded.trace)
+    equal([(s["kind"], s["ticks"]) for s in found["snapshots"]], [("request", "100")], "snapshots")
+    equal(found["threads"][0]["ticks"], "100", "ticks of the thread that is shown")
+    equal(int(found["threads"][0]["registers"]["rip"], 16), list(kept_at(recorded.trace).values())[0], "where")
+
+
+@case("points that are never reached: a line, and a note for what was passed")
+def unreached():
+    recorded = record([build("world.c", *STATIC), "status", "3"], ["--backend", "engine", "--snap-at", "99999999", "--snap-at", "7:1", "--snap-at", "10+999", "--snap-at", "5"])
+    equal(recorded.status, 3, "status")
+    check("; 3 of 4 points of --snap-at were never reached" in recorded.own_err, recorded.own_err)
+    notes = [line for line in engine_compare.dump_of(recorded.trace) if line.startswith("NOTE ") and "--snap-at" in line]
+    equal(len(notes), 1, "notes")
+    check("--snap-at 1:10+999: the task was never there" in notes[0], notes[0])
+
+
+@case("what is no point, and a backend without ticks: 125, with the reason")
+def wrong():
+    for text in "", "x", "1:", ":5", "0:5", "5+", "5@", "5@0", "5+1@zz", "5 ", "-5", "99999999999999999999", "4294967296:1":
+        refused = record(["/bin/true"], ["--snap-at", text])
+        equal(refused.status, 125, "status for %r" % text)
+        check("%s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]" % text in refused.own_err, refused.own_err)
+    refused = record(["/bin/true"], ["--backend", "pmu", "--source", "none", "--snap-at", "5"])
+    equal(refused.status, 125, "status under pmu")
+    check("--snap-at needs ticks" in refused.own_err, refused.own_err)
+
+
+main()
