@@ -329,6 +329,13 @@ static int take_signal(struct task *task)
 	return 0;
 }
 
+int stepper_take_signal(struct backend *b, struct task *task)
+{
+	(void)b;
+	task->step->budget = 1;
+	return take_signal(task);
+}
+
 /* It was interrupted instead. */
 static enum backend_stop no_signal(struct task *task)
 {

@@ -25,6 +25,9 @@ bool stepper_hides_fault(const struct task *task);
 /* Whether the kernel has another mask of the task's signals than the program made, or another disposition of SIGTRAP. */
 bool stepper_hides_signals(const struct task *task);
 
+/* Lets a signal come that waits for the task before its next instruction. Returns 0 or -BT_E_GONE. */
+int stepper_take_signal(struct backend *b, struct task *task);
+
 /* The instruction at task->regs.rip has faulted while stepper_hides_fault(): executes it again so that the kernel does what it does to a
  * fault whose signal is blocked. Returns 0 or -BT_E_GONE. */
 int stepper_fault_again(struct backend *b, struct task *task);

@@ -288,9 +288,12 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 
 bool stretch_is_in_code(const struct bt_regs *raw) { return in_code(raw->rip); }
 
-bool stretch_is_own_trap(const siginfo_t *info, const struct bt_regs *raw)
+bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info, const struct bt_regs *raw)
 {
-	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1);
+	uint32_t trap = (uint32_t)(raw->rip - 1 - region_address(CODE_AT));
+
+	/* The program may have sent itself one that looks so. */
+	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1) && (trap == c->miss_trap || code_cache_exit_at(c, trap));
 }
 
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
@@ -319,13 +322,19 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 	return 0;
 }
 
+/* When the cache's code writes its bits away: as it was told, or asked to stop. With anything else some may have been lost. */
+static bool is_bound_whole(const struct context *ctx)
+{
+	return ctx->stop ? ctx->limit == UINT64_MAX && ctx->mask == 0 : ctx->limit == BITS_FULL && ctx->mask == BITS_FULL;
+}
+
 /* Takes the records of the stretch into the task's log, and the system calls made meanwhile into its list. Returns 0 or -BT_E_GONE. */
 static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
 	int64_t bytes = s->ctx.next + et->room;
 
-	s->damaged = bytes < 0 || bytes > et->room || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
+	s->damaged = !is_bound_whole(&s->ctx) || bytes < 0 || bytes > et->room || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
 	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
@@ -463,7 +472,7 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) && !tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
 		if (alive && info.si_code <= 0) /* no step's: it came before that */
 			sent = info;
-		else if (alive && stretch_is_own_trap(&info, &s->regs))
+		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
 			found = state_at_trap(task, es, s);
 		else if (alive)
 			found = state_at_place(task, es, s);

@@ -6,21 +6,24 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
+#include "collector/engine/x86.h"
 #include "collector/tracee.h"
 
 /* ---- The stepper, for what the cache does not do ---- */
 
 int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
+	const struct engine_space *es = task->process->space->extension; /* also of one that is only stepped there */
 	struct engine_task *et = task->backend;
 	int rc;
 
 	et->in_cache = false;
-	et->opened = et->space ? et->space->opened : 0;
+	et->opened = es ? es->opened : 0;
 	rc = stepper_ops.resume(b, task, signo, action);
 	stepper_ops.stop_soon(b, task); /* one instruction */
 	return rc;
@@ -161,6 +164,14 @@ static int recognize_posted(struct task *task, siginfo_t *info)
 	return tracee_set_siginfo(task->tid, info);
 }
 
+/* The kernel has found the frame of a sigreturn wrong: the signal for that comes before the next instruction, which is not to run. */
+static bool signal_waits(pid_t tid)
+{
+	struct tracee_signals s;
+
+	return !tracee_signals(tid, &s) && s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
+}
+
 static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
 	struct engine_space *es = task->process->space->extension;
@@ -176,6 +187,10 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 	}
 	if (signo && watch_before_signal(b, task, action))
 		return -BT_E_GONE;
+	if (et->signal_first && !signo) {
+		et->signal_first = et->in_cache = false;
+		return stepper_take_signal(b, task);
+	}
 	if (signo || task->in_syscall || task->syscall_restarts)
 		return engine_step(b, task, signo, action);
 	return cache_enter(b, task, false);
@@ -199,6 +214,35 @@ static enum backend_stop wrecked(const struct backend *b, struct task *task, str
 	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
+/* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where it is none of the cache's own. Anybody may
+ * send such a one to himself (rt_sigqueueinfo(2)), and the kernel makes some that no instruction raises (TRAP_PERF). */
+static bool may_be_raised(const struct task *task, const siginfo_t *info)
+{
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	size_t n = tracee_read(task->tid, task->regs.rip, bytes, sizeof bytes);
+	struct x86_insn insn;
+
+	if (!tracee_is_fault(info) || info->si_signo == SIGTRAP)
+		return false;
+	return x86_decode(bytes, n, &insn) || insn.class != BT_INSN_SYSCALL;
+}
+
+/* The instruction has run, and has raised nothing. It was sent, unless another thread or process has meanwhile made valid what was not. */
+static bool was_sent(const struct task *task, const siginfo_t *info)
+{
+	bool in_file = info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
+	bool paged = info->si_signo == SIGSEGV && (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR);
+
+	return !in_file && !(paged && task->unit->tasks > 1);
+}
+
+/* A fault that came in the midst of a sequence is the cache's own where the program has taken away what that needs; else it was sent, and
+ * waits for the next trap of the cache's own. */
+static bool is_wreck(const struct engine_task *et, const siginfo_t *info)
+{
+	return et->holds || (uint64_t)(uintptr_t)info->si_addr - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
+}
+
 /* A signal while the task was in the cache. A fault is raised again by the instruction itself, at its own address, so that all the
  * kernel tells the program of it is true. */
 static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
@@ -209,11 +253,12 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		return BACKEND_GONE;
 	s->fault = tracee_is_fault(info) && info->si_signo != SIGTRAP;
 	if (!stretch_find_state(task, es, s)) {
-		if (tracee_is_fault(info))
+		if (s->fault && is_wreck(et, info))
 			return wrecked(b, task, es, s);
 		/* Another stop comes first, or the place is far: the signal waits for the next trap of the cache's own. */
 		et->holds = true;
 		et->held = *info;
+		s->far |= s->fault;
 		return go_on(b, task, s);
 	}
 	if (stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs))
@@ -223,8 +268,11 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	calls_interrupted(task, s);
 	if ((info->si_signo == SIGTRAP || info->si_signo == SIGSEGV) && stepper_keep_trap(task, info))
 		return engine_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
-	if (tracee_is_fault(info))
+	if (may_be_raised(task, info)) {
+		et->raises = true;
+		et->raised = *info;
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	}
 	calls_signalled(task, info);
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
@@ -271,7 +319,7 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 	swept = sweep_stopped(b, task, info, &s.regs);
 	if (swept)
 		return swept < 0 ? BACKEND_GONE : BACKEND_RUNS;
-	if (stretch_is_own_trap(info, &s.regs))
+	if (stretch_is_own_trap(es->cache, info, &s.regs))
 		return on_trap(b, task, es, &s, info);
 	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
 	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) && stretch_is_in_code(&s.regs))
@@ -405,6 +453,13 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		return stop;
 	}
 	stop = step_stopped(b, task, ev, info);
+	if (et->raises && stop != BACKEND_RUNS && stop != BACKEND_MID_RUN) {
+		et->raises = false;
+		if (stop == BACKEND_SLICE && !et->holds && was_sent(task, &et->raised)) {
+			et->holds = true;
+			et->held = et->raised;
+		}
+	}
 	if (stop == BACKEND_SYSCALL_ENTER) {
 		calls_entered(task);
 		if (watch_before_call(b, task))
@@ -414,6 +469,7 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		calls_left(task);
 		watch_after_call(task);
 		region_after_call(b, task);
+		et->signal_first = task->call.nr == SYS_rt_sigreturn && signal_waits(task->tid);
 	}
 	if (stop == BACKEND_SIGNAL)
 		return step_signalled(b, task, info);

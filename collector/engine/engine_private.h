@@ -140,6 +140,9 @@ struct engine_task {
 	bool holds; /* a signal that came where it could not be reported */
 	bool posted; /* sent again, when something else came before it could be reported */
 	siginfo_t held;
+	bool raises; /* the instruction that is being stepped is to raise this again */
+	siginfo_t raised;
+	bool signal_first; /* a signal comes before the next instruction */
 	struct task *task;
 	struct engine_space *space; /* in whose list of tasks it is */
 	struct engine_task *next_in_space;
@@ -287,7 +290,7 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
 /* ---- cache_stretch.c ---- */
 
 /* Whether a stop is a trap of the cache's own, by its siginfo and the tracee's registers. */
-bool stretch_is_own_trap(const siginfo_t *info, const struct bt_regs *raw);
+bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info, const struct bt_regs *raw);
 
 /* The application's state behind such a trap; s->regs are the tracee's. False when it is none of this cache, or the task is gone. */
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s);

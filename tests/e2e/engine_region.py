@@ -53,6 +53,12 @@ def records():
     check("changed the code cache" not in dump and "changed what the engine keeps" not in dump, "a note, though the cache works")
 
 
+@case("region: a limit written over, so that branches are lost: the verdict")
+def limit():
+    dump = verdict_of("scribble-limit", 0, b"written ")
+    check("changed what the engine keeps" in dump, "no note of it")
+
+
 @case("region: table of chains written over: the program is told by a fault, and goes on in a region made anew")
 def table():
     dump = verdict_of("scribble-table", 5, b"handler ")

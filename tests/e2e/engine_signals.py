@@ -15,6 +15,8 @@ CODE = "rewritten toggled double-mapped file-mapped privately-mapped remapped pa
 FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall gs-base
 fs-base contexts deep-backtrace seccomp limits single-step cpuid cpuid-trap locked without-sib astray rip-relative
 code-32""".split()
+SENT = """handled-each fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer frame-pointer-handled
+frame-unaligned frame-unaligned-handled""".split()
 PENDING = """waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend asked-for-at-once
 behind-another behind-its-own handled-elsewhere""".split()
 
@@ -50,6 +52,10 @@ def shared():
     return build("shared_signals.c", *STATIC, "-pthread")
 
 
+def sent_faults():
+    return build("sent_faults.c", *STATIC)
+
+
 def add_pending(name):
     # SIGTRAP and SIGSEGV are what the engine needs unblocked, whatever the program does.
     @case("blocked signals that the process has: " + name)
@@ -72,6 +78,7 @@ def all_pending():
 
 
 add_all("signals", torture, TORTURE, ALARMS)
+add_all("signals like faults", sent_faults, SENT)
 add_all("code that changes", changing, CODE)
 add_all("what a program sees of itself", exact, FAULTS)
 

@@ -184,6 +184,18 @@ def need(name):
         raise Skip(name + " is not installed")
 
 
+@case("a child whose code cache cannot be made, and which faults: an ordinary user's process that is not dumpable")
+def undumpable():
+    need_root()
+    folder = fresh_dir("nobody", 0o777)
+    program, tool = (shutil.copy(path, folder) for path in (build("undumpable.c"), BTREC))
+    user = dict(user=65534, group=65534, extra_groups=[], cwd=folder)
+    alone = native([program], **user)
+    for options in [], ["--parallel"]:
+        recorded = execute([tool, "run", "-q", *options, "-o", os.path.join(folder, "trace%d" % len(options)), "--", program], env=dict(os.environ, HOME=folder), **user)
+        equal((recorded.status, recorded.out), (alone.status, alone.out), "end " + " ".join(options))
+
+
 @case("node: a worker thread, timers, many small objects")
 def node():
     need("node")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* region NAME [ROUNDS, then without threads]: does something to the addresses at which the engine keeps its own, where natively nothing
- * is, and computes on, in a forked child, too; or scribble-records, -table, -context: writes there. tests/e2e/engine_region.py */
+ * is, and computes on, in a forked child, too; or scribble-records, -table, -context, -limit: writes there. tests/e2e/engine_region.py */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -19,6 +19,7 @@
 #define TABLE1 0x110000
 #define TABLE1_ENTRIES 0x10000
 #define NEXT 0x28 /* of the context: where the next record goes */
+#define LIMIT 0x30 /* and when one is written */
 
 enum {
 	ROUNDS = 300000
@@ -126,7 +127,7 @@ static void on_fault(int signo)
 static int scribbles(const char *what)
 {
 	static uint64_t elsewhere[1];
-	int table1 = !strcmp(what, "scribble-table"), context = !strcmp(what, "scribble-context");
+	int table1 = !strcmp(what, "scribble-table"), context = !strcmp(what, "scribble-context"), limit = !strcmp(what, "scribble-limit");
 
 	signal(SIGSEGV, on_fault);
 	for (int round = 0; round < 2; round++) {
@@ -134,6 +135,8 @@ static int scribbles(const char *what)
 			compute(10);
 		if (context)
 			scribble(round ? (void *)(START + NEXT) : elsewhere, 1, 8);
+		else if (limit)
+			scribble(round ? (void *)(START + LIMIT) : elsewhere, 1, 0);
 		else if (table1)
 			scribble(round ? (void *)(START + TABLE1) : elsewhere, round ? TABLE1_ENTRIES : 1, 0x5a5a5a5a5a5a5a5a);
 		else
