@@ -38,6 +38,14 @@ static const struct model_snapshot *snapshot_of(const struct model *m, uint32_t 
 	return held;
 }
 
+static const struct model_snapshot *snapshot_asked(const struct model *m, uint32_t number)
+{
+	for (size_t i = 0; i < m->snapshot_count; i++)
+		if (m->snapshots[i].rec->snapshot == number)
+			return &m->snapshots[i];
+	return NULL;
+}
+
 static const struct model_task *initial_task(const struct model *m)
 {
 	for (size_t i = 0; i < m->task_count; i++)
@@ -57,12 +65,14 @@ static size_t end_of(const struct focus *f)
 
 int focus_choose(struct focus *f, const struct model *m, const struct report_options *o)
 {
-	*f = (struct focus){.snap = model_final_snapshot(m), .asked = o->has_thread};
+	*f = (struct focus){.snap = o->snapshot ? snapshot_asked(m, o->snapshot) : model_final_snapshot(m), .asked = o->has_thread};
+	if (o->snapshot && !f->snap)
+		return 1;
 	if (o->has_thread) {
 		f->task = task_asked(m, o->thread);
 		if (!f->task)
 			return 1;
-		if (!focus_thread(f->snap, f->task->task))
+		if (!o->snapshot && !focus_thread(f->snap, f->task->task))
 			f->snap = snapshot_of(m, f->task->task);
 	} else {
 		f->task = f->snap ? model_task(m, f->snap->rec->task) : initial_task(m);

@@ -9,6 +9,7 @@
 /* What a user asks of a report. */
 struct report_options {
 	size_t count;	      /* branches to show, 0: all */
+	uint32_t snapshot;    /* the moment; 0: the one that explains the end */
 	bool has_thread;
 	uint32_t thread;      /* a task number, else a thread id */
 	const char *function; /* only branches from or to it; NULL: all */
@@ -24,10 +25,10 @@ struct focus {
 	bool asked;			   /* the task was asked for */
 };
 
-/* Finds moment and task, without the history. Returns 0; 1 when there is no such thread. */
+/* Finds moment and task, without the history. Returns 0; 1 when there is no such snapshot or thread. */
 int focus_choose(struct focus *f, const struct model *m, const struct report_options *o) BT_MUST_USE;
 
-/* The same, with the history. Returns 0; 1 when there is no such thread; -BT_E_NO_MEMORY. */
+/* The same, with the history. Returns 0; 1 as that; -BT_E_NO_MEMORY. */
 int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err) BT_MUST_USE;
 void focus_close(struct focus *f);
 

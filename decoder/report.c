@@ -291,9 +291,15 @@ static void put_snapshots(struct report *r)
 		text_printf(&r->t, "  %zu older ones, not shown\n", skipped);
 	for (size_t i = skipped; i < r->m->snapshot_count; i++) {
 		const struct model_snapshot *s = &r->m->snapshots[i];
-		char name[SIGNAL_NAME_MAX];
+		char name[SIGNAL_NAME_MAX], label[80];
 
 		text_printf(&r->t, "  %u: %s", s->rec->snapshot, s->rec->kind < BT_SNAPSHOT_KINDS ? snapshot_texts[s->rec->kind] : "?");
+		if (s->rec->label.len) {
+			snprintf(label, sizeof label, "%.*s", (int)s->rec->label.len, (const char *)s->rec->label.at);
+			text_printf(&r->t, " (");
+			text_outside(&r->t, label);
+			text_printf(&r->t, ")");
+		}
 		if (s->signal)
 			text_printf(&r->t, ", %s", signal_name(s->signal->signo, name));
 		text_printf(&r->t, ", task %u at ", s->rec->task);

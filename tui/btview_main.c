@@ -95,6 +95,16 @@ static bool take_thread(struct arguments *a, const char *value)
 	return true;
 }
 
+static bool take_snapshot(struct arguments *a, const char *value)
+{
+	unsigned long n;
+
+	if (!parse_number(value, UINT32_MAX, &n) || !n)
+		return false;
+	a->report.snapshot = (uint32_t)n;
+	return true;
+}
+
 static bool take_function(struct arguments *a, const char *value)
 {
 	a->report.function = value;
@@ -119,6 +129,7 @@ static const struct option_row rows[] = {
 	{0, "export", "KIND", "print the trace in the form of another tool (listed below)", take_export},
 	{0, "by", "cpu", "print which tasks ran on which CPU when, with their branches", take_by},
 	{'n', NULL, "N", "show the last N branches (40; with --json 65536)", take_count},
+	{0, "snapshot", "N", "show this moment (listed in the report), not the end", take_snapshot},
 	{0, "thread", "TASK", "show the branches of this task, or thread id", take_thread},
 	{0, "function", "NAME", "show only branches from or to this function", take_function},
 	{'h', "help", NULL, "print this and end", NULL},
@@ -276,8 +287,8 @@ static const char *what_is_missing(const struct arguments *a, const struct model
 {
 	struct focus f;
 
-	if (a->report.has_thread && focus_choose(&f, m, &a->report))
-		return "no such task or thread";
+	if ((a->report.has_thread || a->report.snapshot) && focus_choose(&f, m, &a->report))
+		return f.snap || !a->report.snapshot ? "no such task or thread" : "no such snapshot";
 	if (a->report.function)
 		return "no such branch";
 	return "the trace does not tell when a task ran where: it has no arrivals, no departures, no samples with CPU and time";

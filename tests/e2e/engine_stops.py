@@ -159,11 +159,17 @@ def from_there():
 
 @case("the report of a moment that was asked for")
 def shown():
-    recorded = record([build("world.c", *STATIC), "status", "0"], ["--backend", "engine", "--snap-at", "100"])
-    found = report(recorded.trace)
-    equal([(s["kind"], s["ticks"]) for s in found["snapshots"]], [("request", "100")], "snapshots")
-    equal(found["threads"][0]["ticks"], "100", "ticks of the thread that is shown")
-    equal(int(found["threads"][0]["registers"]["rip"], 16), list(kept_at(recorded.trace).values())[0], "where")
+    recorded = record([build("world.c", *STATIC), "status", "0"], ["--backend", "engine", "--snap-at", "300", "--snap-at", "100"])
+    where = list(kept_at(recorded.trace).values())
+    found = report(recorded.trace) # the last one explains the end as well as any
+    equal([(s["kind"], s["ticks"]) for s in found["snapshots"]], [("request", "100"), ("request", "300")], "snapshots")
+    for options, ticks, rip in ((), "300", where[1]), (("--snapshot", "1"), "100", where[0]), (("--snapshot", "2"), "300", where[1]):
+        thread = report(recorded.trace, *options)["threads"][0]
+        equal((thread["ticks"], int(thread["registers"]["rip"], 16)), (ticks, rip), "what is shown with %s" % (options,))
+    said = text(recorded.trace, "--snapshot", "1")
+    check("  1: on request (1:100+0), task 1 at tick 100" in said, said)
+    none = execute([BTVIEW, "--stdio", "--snapshot", "3", recorded.trace])
+    equal((none.status, none.err), (1, b"btview: no such snapshot\n"), "a number that no snapshot has")
 
 
 @case("points that are never reached: a line, and a note for what was passed")
