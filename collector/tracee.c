@@ -29,7 +29,9 @@ enum {
 
 static int result(long rc)
 {
-	return rc < 0 ? -BT_E_GONE : 0;
+	if (rc >= 0)
+		return 0;
+	return errno == ESRCH ? -BT_E_GONE : -BT_E_UNSUPPORTED;
 }
 
 int tracee_get_regs(pid_t tid, struct bt_regs *regs)
@@ -37,9 +39,31 @@ int tracee_get_regs(pid_t tid, struct bt_regs *regs)
 	return result(ptrace(PTRACE_GETREGS, tid, NULL, regs));
 }
 
+/* One by one those that are not there already, which are the application's or ours. */
+static int set_regs_that_differ(pid_t tid, const struct bt_regs *regs)
+{
+	struct bt_regs now;
+	long rc = ptrace(PTRACE_GETREGS, tid, NULL, &now);
+
+	for (unsigned i = 0; rc >= 0 && i < BT_REG_COUNT; i++)
+		if (bt_regs_get(&now, i) != bt_regs_get(regs, i))
+			rc = ptrace(PTRACE_POKEUSER, tid, i * sizeof(uint64_t), bt_regs_get(regs, i));
+	return result(rc);
+}
+
+/* QUIRK(setregs-refused) */
 int tracee_set_regs(pid_t tid, const struct bt_regs *regs)
 {
-	return result(ptrace(PTRACE_SETREGS, tid, NULL, regs));
+	int rc = result(ptrace(PTRACE_SETREGS, tid, NULL, regs));
+
+	return rc == -BT_E_UNSUPPORTED ? set_regs_that_differ(tid, regs) : rc;
+}
+
+bool tracee_can_set_base(uint64_t base)
+{
+	const uint64_t first_refused = 0x7ffffffff000; /* TASK_SIZE_MAX of four-level page tables */
+
+	return base < first_refused;
 }
 
 int tracee_set_rip(pid_t tid, uint64_t rip)

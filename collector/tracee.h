@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One traced task as ptrace(2) and /proc see it: registers, memory, signals, resuming. By thread id; no state.
  * Every call needs the task to be in a ptrace stop unless it says otherwise, and gives -BT_E_GONE when the task has
- * been killed meanwhile: a normal event, whose wait status follows. */
+ * been killed meanwhile: a normal event, whose wait status follows; -BT_E_UNSUPPORTED when the kernel refuses what is asked for: the
+ * task stands where it was. */
 #ifndef BT_TRACEE_H
 #define BT_TRACEE_H
 
@@ -16,6 +17,8 @@
 
 int tracee_get_regs(pid_t tid, struct bt_regs *regs);
 int tracee_set_regs(pid_t tid, const struct bt_regs *regs);
+/* Whether a base of fs or gs that is not the task's now can be made so. */
+bool tracee_can_set_base(uint64_t base);
 /* The same of rip alone. */
 int tracee_set_rip(pid_t tid, uint64_t rip);
 

@@ -363,7 +363,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->straight = false;
 	if (ahead < STOP_NEAR)
 		return step_first(b, task, false);
-	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) && tracee_is_in_64_bit(&task->regs))
+	/* The cache has a gs of its own: the program's is to be put back. */
+	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) && tracee_is_in_64_bit(&task->regs) &&
+	    tracee_can_set_base(task->regs.gs_base))
 		es = engine_space_of(b, task);
 	src.es = es;
 	if (es && !may_enter(&src))

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -348,6 +349,59 @@ static void fs_base(void)
 	printf("%d %d\n", self == base, other == self);
 }
 
+/* Runs code of all kinds with a segment register loaded, then reads it; fs is put back for the C library. */
+#define WITH_SELECTOR(segment)                                                                                                        \
+	static unsigned with_##segment(unsigned selector, uint64_t base)                                                              \
+	{                                                                                                                             \
+		register uint64_t kept __asm__("r12") = base;                                                                         \
+		unsigned found = selector;                                                                                            \
+                                                                                                                                      \
+		__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t"                                                                        \
+				 "movl %0, %%" #segment "\n\tmovl %2, %%eax\n\tsyscall\n\tmovl $5, %%ecx\n1:\tcall 2f\n\tloop 1b\n\t" \
+				 "jmp 3f\n2:\tret\n3:\tcpuid\n\tmovl %2, %%eax\n\tsyscall\n\tmovl %%" #segment ", %0\n\t"             \
+				 "xorl %%eax, %%eax\n\tmovl %%eax, %%" #segment "\n\t"                                                \
+				 "movl %3, %%eax\n\tmovl %4, %%edi\n\tmovq %1, %%rsi\n\tsyscall\n\tleaq 128(%%rsp), %%rsp"            \
+				 : "+r"(found)                                                                                        \
+				 : "r"(kept), "i"(SYS_getpid), "i"(SYS_arch_prctl), "i"(ARCH_SET_FS)                                  \
+				 : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r11", "cc", "memory");                                  \
+		return found < 4 ? 0 : found;                                                                                         \
+	}
+WITH_SELECTOR(ds)
+WITH_SELECTOR(es)
+WITH_SELECTOR(fs)
+WITH_SELECTOR(gs)
+
+/* ptrace(2) sets no selectors but 0 and those that ask for ring 3; to load others is no fault. Of null ones each return from an interrupt
+ * makes 0. */
+static void selectors(void)
+{
+	static const unsigned loaded[] = {0, 1, 2, 3, 0x28, 0x29, 0x2a, 0x2b, 0x31, 0x33};
+	uint64_t base;
+
+	syscall(SYS_arch_prctl, ARCH_GET_FS, &base);
+	for (size_t i = 0; i < sizeof loaded / sizeof loaded[0]; i++)
+		printf("%x %x %x %x\n", with_ds(loaded[i], base), with_es(loaded[i], base), with_fs(loaded[i], base), with_gs(loaded[i], base));
+}
+
+/* A base in the kernel's half of the addresses, which no ptrace(2) request sets either. */
+static void kernel_bases(void)
+{
+	enum {
+		HAS_FSGSBASE = 2, /* AT_HWCAP2 */
+	};
+	const uint64_t high = 0xffff800000001000, none = 0;
+	uint64_t own, fs, gs;
+
+	if (!(getauxval(AT_HWCAP2) & HAS_FSGSBASE))
+		return;
+	__asm__ volatile("rdfsbase %0; wrfsbase %3; wrgsbase %3; movl %4, %%eax; syscall; movl $5, %%ecx; 1: call 2f; loop 1b; jmp 3f; 2: ret\n"
+			 "3: movl %4, %%eax; syscall; rdfsbase %1; rdgsbase %2; wrfsbase %0; wrgsbase %5"
+			 : "=&r"(own), "=&r"(fs), "=&r"(gs)
+			 : "r"(high), "i"(SYS_getpid), "r"(none)
+			 : "rax", "rcx", "r11", "cc", "memory");
+	printf("%lx %lx\n", fs, gs);
+}
+
 /* CPUID with full registers and flags of all kinds: what it gives, and what it leaves alone. */
 static void ask_processor(uint32_t leaf, uint32_t subleaf)
 {
@@ -520,7 +574,8 @@ static const struct {
 } table[] = {
 	{"int3", int3}, {"long-int3", long_int3}, {"ud2", ud2}, {"divide", divide}, {"fpe-sse", fpe_sse}, {"null-call", null_call}, {"wild-call", wild_call},
 	{"wild-jump", wild_jump}, {"wild-return", wild_return}, {"null-jump", null_jump}, {"bad-load", bad_load}, {"bad-store", bad_store},
-	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"contexts", swap_contexts},
+	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"selectors", selectors}, {"kernel-bases", kernel_bases},
+	{"contexts", swap_contexts},
 	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
 	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"astray", astray}, {"rip-relative", rip_relative}, {"without-sib", without_sib}, {"code-32", code_32},
 };
