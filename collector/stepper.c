@@ -540,6 +540,18 @@ static bool nothing_ran(const struct step_task *st, const struct bt_regs *now)
 	return st->errand != ERRAND_OVER && now->rip == st->addr && bt_insn_branch_kind(st->insn.class) < 0;
 }
 
+/* QUIRK(step-popf): popf and iret are stepped where nobody can tell where they lead. One that has not been executed, as it faults or a
+ * signal came first, leaves our TF in the flags: the kernel clears it only where it takes it for ours. task->regs are the registers now. */
+static int take_back_trap_flag(struct task *task)
+{
+	const struct step_task *st = task->step;
+
+	if (st->request != PTRACE_SINGLESTEP || st->program_tf || task->regs.rip != st->addr || !(task->regs.eflags & EFLAGS_TF))
+		return 0;
+	task->regs.eflags &= ~(uint64_t)EFLAGS_TF;
+	return tracee_set_regs(task->tid, &task->regs);
+}
+
 static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
 	struct step_task *st = task->step;
@@ -566,7 +578,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 			return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 		return stepped(b, task, &before, info);
 	}
-	if (tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
 		return BACKEND_GONE;
 	if ((ev->value == SIGTRAP || ev->value == SIGSEGV) && stepper_keep_trap(task, info))
 		return step_on(b, task) ? BACKEND_GONE : BACKEND_RUNS;

@@ -540,6 +540,67 @@ static void interrupted(void)
 	printf("%d %d %d\n", errno == EINTR, seen_count, (seen_flags & TF) != 0);
 }
 
+/* Instructions that set the flags and fault, as the operands are wrong: nothing traps behind them, and no flags have TF. */
+static uintptr_t go_on_at;
+
+static void skip_fault(int signo, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+
+	printf("signal %d code %d flag %d\n", signo, info->si_code, (c->uc_mcontext.gregs[REG_EFL] & TF) != 0);
+	if (++traps == 20)
+		exit(20);
+	if (signo != SIGTRAP)
+		c->uc_mcontext.gregs[REG_RIP] = (greg_t)go_on_at;
+}
+
+static void skip_faults(void)
+{
+	static char memory[1 << 16];
+	const stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
+
+	sigaltstack(&stack, NULL);
+	handle(SIGSEGV, skip_fault, SA_ONSTACK);
+	handle(SIGBUS, skip_fault, SA_ONSTACK);
+	handle(SIGILL, skip_fault, SA_ONSTACK);
+	handle(SIGTRAP, skip_fault, SA_ONSTACK);
+}
+
+#define FAULTING(text)                                                                                                                   \
+	__asm__ volatile("mov %%rsp, %%r12\n\tlea -128(%%rsp), %%rsp\n\tlea 9f(%%rip), %%rax\n\tmov %%rax, %0\n\t" text                    \
+			 "\n9:\tmov %%r12, %%rsp"                                                                                        \
+			 : "=m"(go_on_at)::"rax", "r12", "cc", "memory")
+#define IRET_FRAME(rip, flags, selector) "push $0\n\tpush %%rsp\n\tpush $" flags "\n\tpush $" selector "\n\tpush " rip "\n\t"
+
+static void iret_faults(void)
+{
+	skip_faults();
+	FAULTING(IRET_FRAME("$0", "0x202", "0x1234") "iretq");
+	FAULTING(IRET_FRAME("%%rax", "0x202", "0x1234") "iretq");
+	FAULTING(IRET_FRAME("$0", "0x302", "0x1234") "iretq");
+	FAULTING("xor %%esp, %%esp\n\tiretq");
+	FAULTING(".byte 0xf0\n\tiretq");
+	pushf();
+}
+
+static void popf_faults(void)
+{
+	skip_faults();
+	FAULTING("xor %%esp, %%esp\n\tpopfq");
+	FAULTING("push $0x202\n\t.byte 0xf0\n\tpopfq");
+	FAULTING("push $0x302\n\t.byte 0xf0\n\tpopfq");
+	pushf();
+}
+
+/* The flag that the program has set itself stays, and traps behind each instruction but the one that faults. */
+static void iret_faults_with_own_trap_flag(void)
+{
+	skip_faults();
+	FAULTING(IRET_FRAME("$0", "0x202", "0x1234") "pushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tiretq");
+	__asm__ volatile(KEEP_RED_ZONE "pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\tnop\n\t" GIVE_RED_ZONE ::: "cc");
+	pushf();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -580,6 +641,9 @@ static const struct {
 	{"blocked-by-sa-mask", blocked_by_sa_mask},
 	{"one-shot", one_shot},
 	{"string-instructions", string_instructions},
+	{"iret-faults", iret_faults},
+	{"popf-faults", popf_faults},
+	{"iret-faults-with-own-trap-flag", iret_faults_with_own_trap_flag},
 	{"restarted", restarted},
 	{"interrupted", interrupted},
 };
