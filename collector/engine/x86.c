@@ -313,6 +313,11 @@ static void take_quirk(struct scan *s, struct x86_insn *insn, unsigned modrm)
 	if (insn->map == X86_MAP_1 && insn->opcode == 0x90) {
 		if (s->extend & REX_B && s->pp != PP_F3)
 			s->form.regs = X86_BIT(X86_RAX) | X86_BIT(X86_R8);
+	} else if (insn->map == X86_MAP_1 && insn->opcode == 0xc8) { /* enter */
+		/* With a level (of 5 bits) it copies what may lie where it pushes: when it faults half-way and is raised again at its own address
+		 * (engine.c), it reads what it has pushed the first time. */
+		if (last & 31)
+			s->form.what |= FORM_OUTSIDE;
 	} else if (insn->map == X86_MAP_1) { /* int */
 		if (last == 0x80)
 			insn->class = BT_INSN_SYSCALL;

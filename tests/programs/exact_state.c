@@ -187,6 +187,19 @@ static void locked(void)
 	FAULT("movl $200, %%ecx; 1: nop; .byte 0xf0; cmpl %%eax, -64(%%rsp); stc; decl %%ecx; jnz 1b");
 }
 
+/* A nested frame that copies what lies where it is pushed, and faults half-way: what it has pushed until then is that of one execution. */
+static void enter_nested(void)
+{
+	uint64_t *page = mmap((void *)0x7fff90000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	for (uint64_t i = 0; i < 8; i++)
+		page[i] = i;
+	FAULT("movabsq $0x7fff90000028, %%rsp; movq %%rsp, %0; leaq -16(%%rsp), %%rbp; enter $0, $8");
+	for (int i = 0; i < 8; i++)
+		printf("%lx ", (unsigned long)page[i]);
+	puts("");
+}
+
 /* Instructions that need a SIB byte, with a rip-relative operand: gathers with VEX and EVEX, TILELOADD. */
 extern uint32_t operands[];
 
@@ -577,7 +590,7 @@ static const struct {
 	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"selectors", selectors}, {"kernel-bases", kernel_bases},
 	{"contexts", swap_contexts},
 	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
-	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"astray", astray}, {"rip-relative", rip_relative}, {"without-sib", without_sib}, {"code-32", code_32},
+	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"enter-nested", enter_nested}, {"astray", astray}, {"rip-relative", rip_relative}, {"without-sib", without_sib}, {"code-32", code_32},
 };
 
 int main(int argc, char **argv)

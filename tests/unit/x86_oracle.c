@@ -210,6 +210,8 @@ static bool outside_by_mnemonic(const struct decoded *d)
 	case ZYDIS_MNEMONIC_WRUSSD:
 	case ZYDIS_MNEMONIC_WRUSSQ:
 		return true;
+	case ZYDIS_MNEMONIC_ENTER:
+		return d->z.raw.imm[1].value.u & 31;
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_POP:
 		return d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
