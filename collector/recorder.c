@@ -105,7 +105,9 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 		recorder_reread_files(r, task);
 	switch (stop) {
 	case BACKEND_RUNS:
+		return;
 	case BACKEND_GONE:
+		recorder_look_after(r, task);
 		return;
 	case BACKEND_SLICE:
 		slice_over(r, task);

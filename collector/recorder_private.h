@@ -26,6 +26,10 @@ bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int
 /* Lets a stopped task run with its pending signal, whoever's turn it is: under the backend, or natively before --from. */
 void recorder_resume_task(struct recorder *r, struct task *task);
 
+/* The backend has said that the task is gone: its last status follows. But where the kernel has refused something else that was asked of
+ * it, the task would stand still for ever: it has parts of the backend's state and of the program's, and is killed. The trace says so. */
+void recorder_look_after(struct recorder *r, const struct task *task);
+
 /* The task is at the entry of a system call, which is made now, or when the backend lets it be (company). What the kernel does is nobody's
  * turn. */
 void recorder_make_call(struct recorder *r, struct task *task);

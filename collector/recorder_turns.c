@@ -30,11 +30,20 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
 	if (task->mid_run) {
 		task->mid_run = false;
-		(void)!r->backend.ops->proceed(&r->backend, task);
+		if (r->backend.ops->proceed(&r->backend, task))
+			recorder_look_after(r, task);
 		return;
 	}
-	/* Gone: its last wait status follows. */
-	(void)!r->backend.ops->resume(&r->backend, task, signo, task->pending_action);
+	if (r->backend.ops->resume(&r->backend, task, signo, task->pending_action))
+		recorder_look_after(r, task);
+}
+
+void recorder_look_after(struct recorder *r, const struct task *task)
+{
+	if (recorder_has_event(r, task->tid) || !tracee_is_left_stopped(task->tid))
+		return;
+	recorder_note(r, task, "the kernel refused a ptrace request, and nothing sound is left to go on with: the process is killed");
+	kill(task->process->pid, SIGKILL);
 }
 
 static void ready_remove(struct unit *u, struct task *task)

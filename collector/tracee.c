@@ -332,6 +332,15 @@ static bool take_status(pid_t tid)
 	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
 }
 
+bool tracee_is_left_stopped(pid_t tid)
+{
+	struct bt_regs regs;
+	siginfo_t info = {0};
+
+	/* In this order: a task that is killed in between has a status to be waited for. */
+	return !tracee_get_regs(tid, &regs) && !waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) && !info.si_pid;
+}
+
 static uint16_t our_code_selector(void)
 {
 	uint16_t ours;

@@ -73,6 +73,9 @@ struct tracee_signals {
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 
+/* Whether it is in a ptrace stop and has no status to be waited for: nothing will be heard of it before it is resumed. */
+bool tracee_is_left_stopped(pid_t tid);
+
 /* Whether it runs or could, in the kernel or not (proc(5), state R). */
 bool tracee_is_awake(pid_t tid);
 

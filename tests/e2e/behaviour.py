@@ -514,4 +514,14 @@ def nothing_left():
             pass
 
 
+@case("a process of which the kernel refuses a request is ended, and the trace says so")
+def refused_request():
+    preload = {**os.environ, "LD_PRELOAD": build("refused_request.c", "-shared", "-fPIC", name="librefused_request.so"),
+               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    for request in 3, 10, 15, 20:
+        result = record([build("workload.c", *BARE, "-fno-stack-protector")], ["--backend", "engine"], env={**preload, "REFUSED_FROM": str(request)})
+        equal(result.status, -signal.SIGKILL, "end")
+        check("refused a ptrace request" in execute([BTREC, "dump", result.trace]).out.decode(), "nothing is said of the request")
+
+
 main()
