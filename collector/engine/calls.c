@@ -20,8 +20,8 @@ enum {
 	WAITS_FILLS = WAITS | CALLS_WRITE,
 };
 
-/* Not here: what changes mappings, tasks, signal masks or actions (SIGTRAP is ours), credentials, limits, segment bases, or installs a
- * descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
+/* Not here: what changes mappings, tasks, signal masks or actions (SIGTRAP is ours), credentials, limits, segment bases, where the kernel
+ * writes at a task's end (set_tid_address), or installs a descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
  * are there for others: in a larger one sched_yield() gives up the turn. */
 static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_getpid] = PLAIN,
@@ -57,7 +57,6 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_getcwd] = FILLS,
 	[SYS_getrandom] = FILLS,
 	[SYS_umask] = PLAIN,
-	[SYS_set_tid_address] = PLAIN,
 	[SYS_set_robust_list] = PLAIN,
 	[SYS_futex] = PLAIN | CALLS_OPERATION,
 

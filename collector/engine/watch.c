@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "collector/engine/region_calls.h"
+#include "collector/engine/robust_list.h"
 #include "collector/engine/watch_calls.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
@@ -86,6 +87,19 @@ static bool is_near_stack(const struct engine_space *es, const struct task *task
 	return near;
 }
 
+/* Whether the kernel may write there when a task ends, for which no call may come: SIGKILL. What their calls named is spared; where tasks
+ * ran unseen, the libraries have the id that the kernel clears beside the head of the list. */
+static bool is_left_to_kernel(const struct engine_space *es, const struct task *task, uint64_t page)
+{
+	bool left = false;
+
+	for (const struct engine_task *et = es->tasks; et && !left; et = et->next_in_space)
+		left = robust_list_writes(et->task->tid, page, page + WATCH_PAGE);
+	for (const struct task *t = es->adopted ? task->process->members : NULL; t && !left; t = t->member_next)
+		left = robust_list_is_near(t->tid, page, page + WATCH_PAGE) || robust_list_writes(t->tid, page, page + WATCH_PAGE);
+	return left;
+}
+
 static bool may_watch(const struct engine_space *es, const struct task *task, uint64_t page)
 {
 	const struct mapping *m = address_space_map_at(task->process->space, page);
@@ -94,7 +108,7 @@ static bool may_watch(const struct engine_space *es, const struct task *task, ui
 		return false;
 	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) || watched_is_spared(&es->watch, page))
 		return false;
-	return !awaited_by_kernel(es, page);
+	return !awaited_by_kernel(es, page) && !is_left_to_kernel(es, task, page);
 }
 
 static void drop_changed(struct code_cache *c, const struct watched_page *p, const uint8_t *now)
@@ -289,6 +303,12 @@ static bool look_at_call(struct task *task, struct engine_space *es, struct open
 	struct engine_task *et = task->backend;
 	struct watch_range range;
 
+	if (watch_call_spared(task, &range)) {
+		es->watch.refused |= !watched_spare(&es->watch, range.start, range.end);
+		open_range(o, range.start, range.end); /* what is protected there would be in the kernel's way */
+		if (es->watch.refused)
+			return true;
+	}
 	switch (watch_call_kind(task)) {
 	case WATCH_CALL_ENDS:
 		es->watch.refused = true;
@@ -300,13 +320,6 @@ static bool look_at_call(struct task *task, struct engine_space *es, struct open
 		et->suspends = true;
 		es->watch.suspended++;
 		return true;
-	case WATCH_CALL_SPARES:
-		if (!watch_call_spared(task, &range))
-			return false;
-		if (!watched_spare(&es->watch, range.start, range.end))
-			es->watch.refused = true;
-		open_range(o, range.start, range.end); /* what is protected there would be in a frame's way */
-		return es->watch.refused;
 	case WATCH_CALL_PLAIN:
 		return false;
 	}

@@ -176,12 +176,6 @@ static void moved_mapping(const struct shower *s)
 		show(s, s->task->call.args[4], s->task->call.args[2]);
 }
 
-/* The kernel clears the thread's id, which lies near its thread pointer, and what its robust list names. */
-static void thread_exit(const struct shower *s)
-{
-	show(s, s->task->regs.fs_base - REACH_MIN, 2 * REACH_MIN);
-}
-
 /* What lies behind the new end goes, and comes back as other pages. */
 static void heap_behind(const struct shower *s)
 {
@@ -220,7 +214,7 @@ static const struct {
 	{SYS_clone, small_arguments}, {SYS_fcntl, small_arguments}, {SYS_prctl, small_arguments}, {SYS_getrusage, small_arguments},
 	{SYS_times, small_arguments}, {SYS_uname, small_arguments}, {SYS_lseek, nothing}, {SYS_openat, nothing}, {SYS_open, nothing},
 	{SYS_writev, nothing}, {SYS_sendto, nothing}, {SYS_sendmsg, nothing}, {SYS_tgkill, nothing}, {SYS_epoll_ctl, nothing},
-	{SYS_exit, thread_exit}, {SYS_exit_group, nothing}, {SYS_write, nothing}, {SYS_pwrite64, nothing}, {SYS_close, nothing},
+	{SYS_exit, nothing}, {SYS_exit_group, nothing}, {SYS_write, nothing}, {SYS_pwrite64, nothing}, {SYS_close, nothing},
 	{SYS_sched_yield, nothing}, {SYS_rt_sigreturn, nothing}, {SYS_gettid, nothing}, {SYS_getpid, nothing},
 };
 
@@ -340,13 +334,28 @@ static bool ignores_faults(const struct task *task)
 	       tracee_read(task->tid, task->call.args[1], &handler, sizeof handler) == sizeof handler && handler == (uint64_t)(uintptr_t)SIG_IGN;
 }
 
+/* clone3's are in a structure: flags, an address, that of the child's id, ... */
+static bool clone_args(const struct task *task, uint64_t *flags, uint64_t *child_tid)
+{
+	uint64_t in[3];
+
+	if (task->call.nr == SYS_clone) {
+		*flags = task->call.args[0];
+		*child_tid = task->call.args[3];
+		return true;
+	}
+	if (tracee_read(task->tid, task->call.args[0], in, sizeof in) != sizeof in)
+		return false;
+	*flags = in[0];
+	*child_tid = in[2];
+	return true;
+}
+
 static bool copies_space(const struct task *task)
 {
-	uint64_t flags = task->call.args[0];
+	uint64_t flags, child_tid;
 
-	if (task->call.nr == SYS_clone3 && tracee_read(task->tid, task->call.args[0], &flags, sizeof flags) != sizeof flags)
-		return true;
-	return !(flags & CLONE_VM);
+	return !clone_args(task, &flags, &child_tid) || !(flags & CLONE_VM);
 }
 
 /* A protected page does not count against RLIMIT_DATA: another could take its place. */
@@ -380,26 +389,48 @@ enum watch_call watch_call_kind(const struct task *task)
 	case SYS_clone:
 	case SYS_clone3:
 		return copies_space(task) ? WATCH_CALL_FORKS : WATCH_CALL_PLAIN;
-	case SYS_sigaltstack:
-		return task->call.args[0] ? WATCH_CALL_SPARES : WATCH_CALL_PLAIN;
-	case SYS_madvise:
-		return map_call_leaves_out(&task->call) ? WATCH_CALL_SPARES : WATCH_CALL_PLAIN;
 	default:
 		return WATCH_CALL_PLAIN;
 	}
 }
 
-bool watch_call_spared(const struct task *task, struct watch_range *range)
+static bool signal_stack(const struct task *task, struct watch_range *range)
 {
-	const uint64_t *args = task->call.args;
 	uint64_t s[3]; /* stack_t: its address, flags, size */
 
-	if (task->call.nr == SYS_madvise) {
-		*range = (struct watch_range){args[0], args[0] + args[1]};
-		return args[0] + args[1] > args[0] && address_space_code_kind(task->process->space, args[0]) == CODE_MUTABLE;
-	}
 	if (tracee_read(task->tid, task->call.args[0], s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
 		return false;
 	*range = (struct watch_range){s[0], s[0] + s[2]};
 	return true;
+}
+
+/* Where the kernel writes a task's id when it first runs, or clears it when it ends, which may be by SIGKILL. */
+static bool id_word(uint64_t addr, struct watch_range *range)
+{
+	*range = (struct watch_range){addr, addr + sizeof(pid_t)};
+	return addr >= LOWEST && range->end > addr;
+}
+
+bool watch_call_spared(const struct task *task, struct watch_range *range)
+{
+	const uint64_t *args = task->call.args;
+	uint64_t flags, child_tid;
+
+	if (task->call.compat)
+		return false;
+	switch (task->call.nr) {
+	case SYS_sigaltstack:
+		return args[0] && signal_stack(task, range);
+	case SYS_madvise:
+		*range = (struct watch_range){args[0], args[0] + args[1]};
+		return map_call_leaves_out(&task->call) && range->end > range->start &&
+		       address_space_code_kind(task->process->space, args[0]) == CODE_MUTABLE;
+	case SYS_set_tid_address:
+		return id_word(args[0], range);
+	case SYS_clone:
+	case SYS_clone3:
+		return clone_args(task, &flags, &child_tid) && flags & (CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID) && id_word(child_tid, range);
+	default:
+		return false;
+	}
 }

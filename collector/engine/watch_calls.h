@@ -12,13 +12,13 @@ enum watch_call {
 	 * cannot be given back. */
 	WATCH_CALL_ENDS,
 	WATCH_CALL_FORKS, /* copies the address space */
-	WATCH_CALL_SPARES, /* there is memory that is not to be watched from here on: an alternate signal stack; code that a fork's child does not get */
 };
 
 /* What the call is that the task is at (task->call). */
 enum watch_call watch_call_kind(const struct task *task);
 
-/* Of WATCH_CALL_SPARES: which. False when there is none. */
+/* Whether there is memory that is not to be watched from here on, and which: an alternate signal stack; code that a fork's child does not
+ * get; a task's id, which the kernel clears at its end. */
 bool watch_call_spared(const struct task *task, struct watch_range *range);
 
 /* Shows what memory the call may write, or change as a mapping; more than that where it is not known exactly. */

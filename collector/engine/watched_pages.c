@@ -10,7 +10,7 @@ enum {
 	HEAT_MAX = 12,	/* of a page: at some 50 us for each writing, two hundredths of the time */
 	ALL_HEAT_MAX = 400, /* of all */
 	BACKOFF_MAX = 8,
-	SPARED_MAX = 4096,
+	SPARED_MAX = 16384, /* each thread may have a page for its signals, and one with its id */
 };
 
 void watched_release(struct watched_pages *w)
@@ -242,6 +242,8 @@ bool watched_spare(struct watched_pages *w, uint64_t start, uint64_t end)
 	size_t cap = w->spared_cap ? w->spared_cap * 2 : 8;
 	struct watch_range *spared;
 
+	start &= ~(uint64_t)(WATCH_PAGE - 1);
+	end = (end + WATCH_PAGE - 1) & ~(uint64_t)(WATCH_PAGE - 1);
 	for (size_t i = 0; i < w->spared_count; i++)
 		if (w->spared[i].start == start && w->spared[i].end == end)
 			return true;

@@ -42,7 +42,7 @@ struct watched_pages {
 	unsigned suspended; /* no page may become protected now: so many forks are under way */
 	bool refused;	    /* nor ever */
 	bool memory_files;  /* the program has /proc/PID/mem open for writing, which writes through protections */
-	struct watch_range *spared; /* alternate signal stacks, and what a fork's child does not get: their pages stay the program's */
+	struct watch_range *spared; /* pages that stay the program's: of alternate signal stacks, of what a fork's child does not get, of tasks' ids */
 	size_t spared_count, spared_cap;
 };
 
@@ -77,7 +77,7 @@ void watched_compare(struct watched_pages *w, struct watched_page *p, uint64_t n
 /* The next compared page that may be tried again now, which becomes OPEN; NULL when there is none. *at is 0 at first. */
 struct watched_page *watched_retry(struct watched_pages *w, size_t *at, uint64_t now);
 
-/* Pages that are not to be watched: signal frames may be written there, say. False without memory. */
+/* Pages that are not to be watched: signal frames may be written there, say. False without memory, or when there are too many. */
 bool watched_spare(struct watched_pages *w, uint64_t start, uint64_t end);
 bool watched_is_spared(const struct watched_pages *w, uint64_t page);
 

@@ -23,6 +23,7 @@ ALONE = {
     "written_code": """data-beside-code across-pages own-loop by-string-instructions on-the-stack own-protection moved replaced replaced-fixed
         filtered at-the-end ends-protected before-nothing shortened by-masked-store""".split(),
     "written_signals": "stack-beside-code stack-over-code heap-again switched-stack".split(),
+    "written_at_end": [],
 }
 # Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own:
 # only outcome and history are compared.
@@ -30,6 +31,8 @@ OTHERS = {
     "written_by_kernel": "by-small-calls by-int80 read-in-flight".split(),
     "written_code": "by-a-thread forked forked-with-threads dies-protected".split(),
     "written_signals": "with-signals-blocked with-faults-ignored blocked-fault".split(),
+    "written_at_end": """id-of-a-thread id-at-exit-group id-at-kill id-at-execve id-by-itself lock-of-a-thread lock-at-kill lock-at-execve
+        beside-local-code""".split(),
 }
 
 
@@ -42,9 +45,9 @@ def history_holds(trace):
     equal(done.returncode, 0, "check_history: %s" % done.stdout.decode(errors="replace")[:400])
 
 
-def as_natively(which, name):
+def as_natively(which, name, *options):
     alone = native([program(which), name])
-    recorded = record([program(which), name], ["--backend", BACKEND, "--snap-exit", "always"])
+    recorded = record([program(which), name], ["--backend", BACKEND, "--snap-exit", "always", *options])
     equal(recorded.out, alone.out, "stdout")
     equal(recorded.status, alone.status, "status")
     check(name == "dies-protected" or alone.out == b"0 wrong\n", "natively: %s" % alone.out)
@@ -65,6 +68,18 @@ def add(which, name):
 for each_program in ALONE:
     for each in ALONE[each_program] + OTHERS[each_program]:
         add(each_program, each)
+
+
+@case("what the kernel writes at a task's end, on a page of code: the same with --parallel")
+def at_end_in_parallel():
+    for name in OTHERS["written_at_end"]:
+        as_natively("written_at_end", name, "--parallel")
+
+
+@case("... and by a thread that began before --from")
+def at_end_unseen():
+    for options in ([], ["--parallel"]):
+        as_natively("written_at_end", "beside-local-code", "--from", "from_here", *options)
 
 
 @case("written code: every case is tried")

@@ -140,6 +140,22 @@ static void a_copy_is_one_of_its_own(void **state)
 	watched_release(&copy);
 }
 
+/* As threads come and go, their ids are told to the kernel again and again. */
+static void what_is_spared_is_known_by_its_pages(void **state)
+{
+	struct watched_pages w = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		assert_true(watched_spare(&w, 0x5ff0 + i % 2 * 8, 0x5ff4 + i % 2 * 8));
+	assert_true(watched_spare(&w, 0x8ffe, 0x9002));
+	assert_int_equal(w.spared_count, 2);
+	assert_true(watched_is_spared(&w, 0x5000));
+	assert_false(watched_is_spared(&w, 0x6000));
+	assert_true(watched_is_spared(&w, 0x8000) && watched_is_spared(&w, 0x9000));
+	watched_release(&w);
+}
+
 static void there_is_room_for_so_many(void **state)
 {
 	struct watched_pages w = {0};
@@ -164,6 +180,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_often_is_compared_for_longer_each_time),
 		cmocka_unit_test(what_is_written_now_and_then_is_never_compared),
 		cmocka_unit_test(a_copy_is_one_of_its_own),
+		cmocka_unit_test(what_is_spared_is_known_by_its_pages),
 		cmocka_unit_test(there_is_room_for_so_many),
 	};
 

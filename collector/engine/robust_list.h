@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread's list of robust futexes: which words the kernel writes at its end, so that others see that their owner is gone
+ * (Documentation/locking/robust-futexes.rst). By thread id; works on running threads, too. */
+#ifndef BT_ROBUST_LIST_H
+#define BT_ROBUST_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Whether one of those words may be in [start, end), as the list is now. */
+bool robust_list_writes(pid_t tid, uint64_t start, uint64_t end);
+
+/* Whether the list begins in [start, end) or close to it. */
+bool robust_list_is_near(pid_t tid, uint64_t start, uint64_t end);
+
+#endif
