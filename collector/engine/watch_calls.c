@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/prctl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +28,10 @@ enum {
 	LOWEST = 65536,
 	PRCTL_MDWE = 65,	 /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
 	CALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
+	CALL_GETXATTRAT = 464,	 /* Linux 6.13 */
+	CALLS_KNOWN = 470,	 /* Linux 6.18: of what comes behind nothing is known */
+	OPTION_ZEROCOPY = 35,	 /* TCP_ZEROCOPY_RECEIVE */
+	UFFD_NEW = 0xaa00,	 /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
 };
 
 struct shower {
@@ -86,6 +91,13 @@ static void received(const struct shower *s)
 static void poll_entries(const struct shower *s)
 {
 	show(s, s->task->call.args[0], s->task->call.args[1] * 8);
+}
+
+/* What is left of the time is written, too. */
+static void timed_poll_entries(const struct shower *s)
+{
+	poll_entries(s);
+	show(s, s->task->call.args[2], SMALL);
 }
 
 static void epoll_entries(const struct shower *s)
@@ -158,6 +170,29 @@ static void structures(const struct shower *s)
 	}
 }
 
+static void socket_option(const struct shower *s)
+{
+	if ((int)s->task->call.args[1] == IPPROTO_TCP && (int)s->task->call.args[2] == OPTION_ZEROCOPY)
+		structures(s);
+	else
+		any_argument(s);
+}
+
+/* struct xattr_args: an address, a length. */
+static void attribute(const struct shower *s)
+{
+	uint64_t args[2];
+
+	if (tracee_read(s->task->tid, s->task->call.args[4], args, sizeof args) == sizeof args)
+		show(s, args[0], args[1] & UINT32_MAX);
+}
+
+/* A number for each page. */
+static void states_of_pages(const struct shower *s)
+{
+	show(s, s->task->call.args[4], s->task->call.args[1] * sizeof(int));
+}
+
 static void first_range(const struct shower *s)
 {
 	show(s, s->task->call.args[0], s->task->call.args[1]);
@@ -196,16 +231,17 @@ static void everything(const struct shower *s)
 static const struct {
 	uint16_t nr;
 	void (*show)(const struct shower *s);
-} rows[] = {
+} rows[] = { /* of calls that are common, that change mappings, or that write where a structure says */
 	{SYS_mmap, new_mapping}, {SYS_munmap, first_range}, {SYS_mprotect, first_range}, {SYS_pkey_mprotect, first_range},
 	{SYS_madvise, first_range}, {SYS_mremap, moved_mapping}, {SYS_remap_file_pages, first_range}, {SYS_shmat, everything},
 	{SYS_brk, heap_behind}, {SYS_process_madvise, remote_iovecs}, {SYS_munlockall, nothing}, {SYS_readv, second_iovecs},
 	{SYS_preadv, second_iovecs}, {SYS_preadv2, second_iovecs}, {SYS_recvmsg, one_message}, {SYS_recvmmsg, messages},
+	{SYS_vmsplice, second_iovecs}, {SYS_getsockopt, socket_option}, {CALL_GETXATTRAT, attribute}, {SYS_move_pages, states_of_pages},
 	{SYS_process_vm_readv, remote_iovecs}, {SYS_process_vm_writev, remote_iovecs}, {SYS_ioctl, structures},
 	{SYS_clone3, structures}, {SYS_bpf, structures}, {SYS_keyctl, structures}, {SYS_ptrace, structures},
 	{SYS_io_submit, structures}, {SYS_futex_waitv, structures}, {SYS_read, second_buffer}, {SYS_pread64, second_buffer},
 	{SYS_recvfrom, received}, {SYS_getdents64, second_buffer}, {SYS_readlink, second_buffer}, {SYS_poll, poll_entries},
-	{SYS_ppoll, poll_entries}, {SYS_epoll_wait, epoll_entries}, {SYS_epoll_pwait, epoll_entries}, {SYS_futex, small_arguments},
+	{SYS_ppoll, timed_poll_entries}, {SYS_epoll_wait, epoll_entries}, {SYS_epoll_pwait, epoll_entries}, {SYS_futex, small_arguments},
 	{SYS_nanosleep, small_arguments}, {SYS_clock_nanosleep, small_arguments}, {SYS_clock_gettime, small_arguments},
 	{SYS_gettimeofday, small_arguments}, {SYS_wait4, small_arguments}, {SYS_select, descriptor_sets},
 	{SYS_pselect6, descriptor_sets}, {SYS_accept, small_arguments}, {SYS_accept4, small_arguments}, {SYS_stat, small_arguments},
@@ -231,7 +267,10 @@ void watch_call_ranges(const struct task *task, void (*range)(void *arg, uint64_
 			rows[i].show(&s);
 			return;
 		}
-	any_argument(&s);
+	if (task->call.nr < CALLS_KNOWN)
+		any_argument(&s);
+	else
+		structures(&s);
 }
 
 void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
@@ -380,6 +419,8 @@ enum watch_call watch_call_kind(const struct task *task)
 	case SYS_setrlimit:
 	case SYS_prlimit64:
 		return limits_data(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+	case SYS_ioctl:
+		return (uint32_t)task->call.args[1] == UFFD_NEW ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_prctl:
 		return (int)task->call.args[0] == PR_SET_SECCOMP || (int)task->call.args[0] == PRCTL_MDWE ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_rt_sigaction:

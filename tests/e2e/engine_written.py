@@ -19,7 +19,7 @@ CHECK = os.path.join(os.environ["abs_top_builddir"], "tests/tools/check_history"
 
 # By program. ALONE: one thread decides what happens.
 ALONE = {
-    "written_by_kernel": "by-read by-readv by-recvmsg by-file by-process-vm-writev by-proc-mem".split(),
+    "written_by_kernel": "by-read by-readv by-recvmsg by-vmsplice by-file by-process-vm-writev by-proc-mem".split(),
     "written_code": """data-beside-code across-pages own-loop by-string-instructions on-the-stack own-protection moved replaced replaced-fixed
         filtered at-the-end ends-protected before-nothing shortened by-masked-store""".split(),
     "written_signals": "stack-beside-code stack-over-code heap-again switched-stack".split(),
@@ -28,7 +28,7 @@ ALONE = {
 # Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own:
 # only outcome and history are compared.
 OTHERS = {
-    "written_by_kernel": "by-small-calls by-int80 read-in-flight".split(),
+    "written_by_kernel": "by-small-calls by-getxattrat by-int80 read-in-flight".split(),
     "written_code": "by-a-thread forked forked-with-threads dies-protected".split(),
     "written_signals": "with-signals-blocked with-faults-ignored blocked-fault".split(),
     "written_at_end": """id-of-a-thread id-at-exit-group id-at-kill id-at-execve id-by-itself lock-of-a-thread lock-at-kill lock-at-execve

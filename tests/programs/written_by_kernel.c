@@ -2,6 +2,7 @@
 /* written_by_kernel NAME: code in writable pages that run and are written by turns, by system calls. Each case counts what comes out wrong.
  * tests/e2e/engine_written.py */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "written.inc"
@@ -86,6 +88,45 @@ static long by_readv(void)
 	return bad;
 }
 
+static long by_vmsplice(void)
+{
+	unsigned char *page = warm(1), bytes[SIZE];
+	struct iovec part = {page, SIZE};
+	int ends[2];
+	long bad = pipe(ends) != 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += write(ends[1], bytes, SIZE) != SIZE || vmsplice(ends[0], &part, 1, 0) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad;
+}
+
+/* The address is in a structure. */
+static long by_getxattrat(void)
+{
+	unsigned char *page = warm(1), bytes[SIZE];
+	struct {
+		uint64_t value;
+		uint32_t size, flags;
+	} to = {(uintptr_t)bytes, SIZE, 0};
+	int fd = memfd_create("attributes", 0);
+	long bad = fd < 0;
+
+	encode(bytes, 0);
+	if (fsetxattr(fd, "user.code", bytes, SIZE, 0) || syscall(464, fd, "", AT_EMPTY_PATH, "user.code", &to, sizeof to) < 0)
+		return bad; /* neither the call (Linux 6.13) nor such attributes are everywhere */
+	to.value = (uintptr_t)page;
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += fsetxattr(fd, "user.code", bytes, SIZE, 0) != 0 || call(page, 2) < 0;
+		bad += syscall(464, fd, "", AT_EMPTY_PATH, "user.code", &to, sizeof to) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad;
+}
+
 static long by_recvmsg(void)
 {
 	unsigned char *page = warm(1), bytes[SIZE];
@@ -154,8 +195,9 @@ static long by_small_calls(void)
 	unsigned char *page = warm(1);
 	struct rlimit *limit = (struct rlimit *)(page + 256);
 	struct timespec *now = (struct timespec *)(page + 512);
-	int *status = (int *)(page + 768);
-	long bad = 0;
+	int *status = (int *)(page + 768), ends[2];
+	long bad = pipe(ends) != 0;
+	struct pollfd ready = {.fd = ends[1], .events = POLLOUT};
 
 	for (int i = 0; i < TIMES; i++) {
 		pid_t child;
@@ -163,6 +205,10 @@ static long by_small_calls(void)
 		bad += getrlimit(RLIMIT_NOFILE, limit) != 0 || limit->rlim_cur == 0;
 		bad += call(page, 1) != 0;
 		bad += syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now) != 0 || now->tv_sec + now->tv_nsec == 0;
+		bad += call(page, 1) != 0;
+		*now = (struct timespec){.tv_sec = 5};
+		bad += call(page, 1) != 0;
+		bad += syscall(SYS_ppoll, &ready, 1, now, NULL, 0) != 1 || now->tv_sec >= 5;
 		bad += call(page, 1) != 0;
 		if (i % 8 == 0) {
 			child = fork();
@@ -219,6 +265,7 @@ static long read_in_flight(void)
 
 static const struct row rows[] = {
 	{"by-read", by_read}, {"by-int80", by_int80}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg},
+	{"by-vmsplice", by_vmsplice}, {"by-getxattrat", by_getxattrat},
 	{"by-file", by_file}, {"by-process-vm-writev", by_process_vm_writev}, {"by-proc-mem", by_proc_mem},
 	{"by-small-calls", by_small_calls}, {"read-in-flight", read_in_flight},
 };
