@@ -20,7 +20,7 @@ enum calls_need {
 	CALLS_WAIT = 1 << 7,	   /* it may wait: only where nobody else waits for the turn. So may calls of descriptors of which the table says so */
 	CALLS_ANY = 1 << 8,	   /* with CALLS_DESCRIPTORS: where calls may wait, the descriptor may be any */
 	CALLS_GIVES = 1 << 9,	   /* it gives a descriptor whose calls may wait */
-	CALLS_OPENS = 1 << 10,	   /* it gives a descriptor of which nothing is known; only what is opened for reading alone (watch_call_opens_memory()) */
+	CALLS_OPENS = 1 << 10,	   /* it gives a descriptor of which nothing is known; only what is opened for reading alone: the other is looked at at once */
 	CALLS_STOP = 1 << 15,	   /* never granted */
 	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
 		    CALLS_GIVES | CALLS_OPENS,

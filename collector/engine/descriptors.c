@@ -294,6 +294,13 @@ bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const
 	return true;
 }
 
+bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w, pid_t tid, uint32_t fd)
+{
+	uint8_t kind = fd >= DESCRIPTORS || d->shared || d->split || d->stale ? UNKNOWN : look_up(w, tid, fd);
+
+	return kind == UNKNOWN || kind == STOPS;
+}
+
 void descriptors_forget_task(struct descriptors *d, struct descriptors_task *dt)
 {
 	if (dt->closing)

@@ -368,16 +368,21 @@ static void look_again(struct task *task, struct engine_space *es)
 	address_space_forget(task->process->space, 0, UINT64_MAX);
 }
 
+/* However the program came by the descriptor. */
+static bool wrote_memory(const struct task *task, const struct engine_space *es)
+{
+	uint32_t fd;
+
+	return watch_call_output(task, &fd) && descriptors_may_be_proc(&es->descriptors, &es->window, task->tid, fd) && watch_call_is_memory(task, fd);
+}
+
 void watch_after_call(struct task *task)
 {
 	struct engine_space *es = space_of(task);
 
 	watch_forget_task(task);
 	watch_call_replaced(task, forget_range, task->process->space);
-	if (!es)
-		return;
-	es->watch.memory_files |= watch_call_opens_memory(task);
-	if (es->watch.memory_files && watch_call_writes_memory(task))
+	if (es && wrote_memory(task, es))
 		look_again(task, es);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/watch_calls.h"
 
-#include <fcntl.h>
 #include <linux/prctl.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -305,44 +304,7 @@ void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint6
 	}
 }
 
-/* The memory of which process a descriptor is, 0 for none. */
-static long memory_behind(const struct task *task, uint64_t fd)
-{
-	char path[48], target[64] = "";
-	int pid = 0, end = 0;
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)task->tid, (int)fd);
-	if (readlink(path, target, sizeof target - 1) < 0 || sscanf(target, "/proc/%d%n", &pid, &end) != 1)
-		return 0;
-	if (!strncmp(target + end, "/task/", 6) && sscanf(target + end, "/task/%d%n", &pid, &end) == 1)
-		return strstr(target, "/mem") ? pid : 0;
-	return strcmp(target + end, "/mem") ? 0 : pid;
-}
-
-bool watch_call_opens_memory(const struct task *task)
-{
-	const uint64_t *args = task->call.args;
-	uint64_t flags;
-
-	if ((int64_t)task->regs.rax < 0 || task->call.compat)
-		return false;
-	switch (task->call.nr) {
-	case SYS_open:
-		flags = args[1];
-		break;
-	case SYS_openat:
-		flags = args[2];
-		break;
-	case SYS_openat2:
-		flags = O_RDWR;
-		break;
-	default:
-		return false;
-	}
-	return (flags & O_ACCMODE) != O_RDONLY && memory_behind(task, task->regs.rax) > 0;
-}
-
-bool watch_call_writes_memory(const struct task *task)
+bool watch_call_output(const struct task *task, uint32_t *fd)
 {
 	const uint64_t *args = task->call.args;
 
@@ -355,13 +317,28 @@ bool watch_call_writes_memory(const struct task *task)
 	case SYS_pwritev:
 	case SYS_pwritev2:
 	case SYS_sendfile:
-		return memory_behind(task, args[0]) > 0;
+		*fd = (uint32_t)args[0];
+		return true;
 	case SYS_splice:
 	case SYS_copy_file_range:
-		return memory_behind(task, args[2]) > 0;
+		*fd = (uint32_t)args[2];
+		return true;
 	default:
 		return false;
 	}
+}
+
+bool watch_call_is_memory(const struct task *task, uint32_t fd)
+{
+	char path[48], target[64] = "";
+	int pid = 0, end = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)task->tid, (unsigned)fd);
+	if (readlink(path, target, sizeof target - 1) < 0 || sscanf(target, "/proc/%d%n", &pid, &end) != 1)
+		return false;
+	if (!strncmp(target + end, "/task/", 6) && sscanf(target + end, "/task/%d%n", &pid, &end) == 1)
+		return strstr(target, "/mem") != NULL;
+	return strcmp(target + end, "/mem") == 0;
 }
 
 /* Whether it sets the disposition of SIGSEGV to being ignored: the kernel would undo that at a fault of ours. */

@@ -27,8 +27,10 @@ void watch_call_ranges(const struct task *task, void (*range)(void *arg, uint64_
 /* The task is at the exit of the call: shows where memory may have other contents now though its mapping looks the same. */
 void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg);
 
-/* Likewise: it has opened a /proc/PID/mem for writing; it has written to such a one. */
-bool watch_call_opens_memory(const struct task *task);
-bool watch_call_writes_memory(const struct task *task);
+/* Likewise: to which descriptor it has written. False when to none. */
+bool watch_call_output(const struct task *task, uint32_t *fd);
+
+/* Whether a descriptor of the task is a /proc/PID/mem, by which code can be written that is protected, by us or by the program. */
+bool watch_call_is_memory(const struct task *task, uint32_t fd);
 
 #endif

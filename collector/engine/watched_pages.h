@@ -41,7 +41,6 @@ struct watched_pages {
 	uint64_t heat_time;
 	unsigned suspended; /* no page may become protected now: so many forks are under way */
 	bool refused;	    /* nor ever */
-	bool memory_files;  /* the program has /proc/PID/mem open for writing, which writes through protections */
 	struct watch_range *spared; /* pages that stay the program's: of alternate signal stacks, of what a fork's child does not get, of tasks' ids */
 	size_t spared_count, spared_cap;
 };
