@@ -5,11 +5,16 @@
 #define BT_ROBUST_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Whether one of those words may be in [start, end), as the list is now. */
-bool robust_list_writes(pid_t tid, uint64_t start, uint64_t end);
+enum {
+	ROBUST_LISTS = 64,
+};
+
+/* Whether one of those words of n threads (ROBUST_LISTS at most), which share an address space, may be in [start, end), as the lists are now. */
+bool robust_lists_write(const pid_t *tids, size_t n, uint64_t start, uint64_t end);
 
 /* Whether the list begins in [start, end) or close to it. */
 bool robust_list_is_near(pid_t tid, uint64_t start, uint64_t end);

@@ -91,12 +91,19 @@ static bool is_near_stack(const struct engine_space *es, const struct task *task
  * ran unseen, the libraries have the id that the kernel clears beside the head of the list. */
 static bool is_left_to_kernel(const struct engine_space *es, const struct task *task, uint64_t page)
 {
+	const struct engine_task *et = es->tasks;
+	pid_t tids[ROBUST_LISTS];
 	bool left = false;
 
-	for (const struct engine_task *et = es->tasks; et && !left; et = et->next_in_space)
-		left = robust_list_writes(et->task->tid, page, page + WATCH_PAGE);
+	while (et && !left) {
+		size_t n = 0;
+
+		for (; et && n < ROBUST_LISTS; et = et->next_in_space)
+			tids[n++] = et->task->tid;
+		left = robust_lists_write(tids, n, page, page + WATCH_PAGE);
+	}
 	for (const struct task *t = es->adopted ? task->process->members : NULL; t && !left; t = t->member_next)
-		left = robust_list_is_near(t->tid, page, page + WATCH_PAGE) || robust_list_writes(t->tid, page, page + WATCH_PAGE);
+		left = robust_list_is_near(t->tid, page, page + WATCH_PAGE) || robust_lists_write(&t->tid, 1, page, page + WATCH_PAGE);
 	return left;
 }
 
