@@ -138,7 +138,7 @@ static uint32_t chain_kept(struct code_cache *c, const struct code_source *sourc
 
 	if (!bytes.len)
 		return CHAIN_NONE;
-	chain = template_add(c, source, pc, bytes, hints_template_stays(s->es->hints, i), &fault);
+	chain = template_add(c, source, pc, bytes, &fault);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_HALF)
 		code_cache_clear(c);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_UNCHECKED)

@@ -65,7 +65,7 @@ struct template_exit {
 extern const char __ehdr_start[];
 
 /* What template_make() and template_add() must know all of. */
-_Static_assert(sizeof(struct chain) == 88 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
+_Static_assert(sizeof(struct chain) == 80 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
 	       "a template has all of a chain");
 
 struct recorded_range {
@@ -556,16 +556,22 @@ struct parts {
 	size_t source_len;
 };
 
-/* Where the parts lie. The checksum says that they are what template_make() wrote. */
+bool template_is_whole(struct slice bytes)
+{
+	struct template_head head;
+
+	if (bytes.len < sizeof head)
+		return false;
+	memcpy(&head, bytes.at, sizeof head);
+	return head.size == bytes.len && head.check == template_check(bytes.at + sizeof head.check, bytes.len - sizeof head.check);
+}
+
+/* Where the parts lie. */
 static bool find_parts(struct slice s, struct parts *p)
 {
-	struct slice all = s;
-
-	if (s.len < sizeof p->head || (uintptr_t)s.at % 8)
+	if (!template_is_whole(s) || (uintptr_t)s.at % 8)
 		return false;
 	memcpy(&p->head, slice_take(&s, sizeof p->head).at, sizeof p->head);
-	if (p->head.size != all.len || p->head.check != template_check(all.at + sizeof p->head.check, all.len - sizeof p->head.check))
-		return false;
 	p->ranges = (const void *)slice_take(&s, p->head.ranges * sizeof *p->ranges).at;
 	p->segments = (const void *)slice_take(&s, p->head.segments * sizeof *p->segments).at;
 	p->exits = (const void *)slice_take(&s, p->head.exits * sizeof *p->exits).at;
@@ -681,20 +687,14 @@ static bool add_segments(struct code_cache *c, const struct parts *p, uint64_t p
 	return true;
 }
 
-static bool add_places(struct code_cache *c, const struct parts *p, struct chain *chain, bool stays)
+static bool add_places(struct code_cache *c, const struct parts *p, struct chain *chain)
 {
 	chain->place_first = c->place_count;
 	chain->place_count = p->head.places;
-	chain->kept_places = stays ? p->places : NULL;
-	if (stays)
-		return true;
-	for (size_t i = 0; i < p->head.places; i++)
-		if (!code_cache_add_place(c, &p->places[i]))
-			return false;
-	return true;
+	return code_cache_add_places(c, p->places, p->head.places);
 }
 
-uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays, enum template_fault *fault)
+uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, enum template_fault *fault)
 {
 	struct chain chain = {.pc = pc};
 	uint32_t segments[SEGMENTS], number;
@@ -729,7 +729,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	chain.segment = segments[0];
 	memcpy(code, p.code, p.head.code);
 	put_numbers_in(&p, code, chain.start, pc, segments);
-	if (!add_exits(c, &p, chain.start, pc) || !add_places(c, &p, &chain, stays))
+	if (!add_exits(c, &p, chain.start, pc) || !add_places(c, &p, &chain))
 		return CHAIN_NONE;
 	number = code_cache_add(c, &chain);
 	if (number == CHAIN_NONE)

@@ -28,10 +28,11 @@ enum template_fault {
 };
 
 /* Puts the chain at pc into the cache, as translator_translate() does, when all it was made from is the same (source->fixed_page).
- * CHAIN_NONE, and *fault, when not, or the template makes no sense, or there is no room. stays: the template is where it is as long as the
- * cache, which then need not copy all of it. */
-uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, bool stays,
-		      enum template_fault *fault);
+ * CHAIN_NONE, and *fault, when not, or the template makes no sense, or there is no room. */
+uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes, enum template_fault *fault);
+
+/* Whether the bytes are what template_make() made. */
+bool template_is_whole(struct slice bytes);
 
 /* A checksum, in less time than others. */
 uint64_t template_check(const uint8_t *bytes, size_t n);

@@ -205,11 +205,14 @@ bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *
 	return true;
 }
 
-bool code_cache_add_place(struct code_cache *c, const struct place *p)
+bool code_cache_add_places(struct code_cache *c, const struct place *p, uint32_t n)
 {
-	if (!grow(&c->places, c->place_count, &c->place_cap, sizeof *c->places))
+	if (!n)
+		return true;
+	if (!grow(&c->places, c->place_count + n - 1, &c->place_cap, sizeof *c->places))
 		return false;
-	c->places[c->place_count++] = *p;
+	memcpy(c->places + c->place_count, p, n * sizeof *p);
+	c->place_count += n;
 	return true;
 }
 
@@ -371,7 +374,7 @@ static const struct chain *chain_at(const struct code_cache *c, uint32_t offset)
 
 const struct place *code_cache_places(const struct code_cache *c, const struct chain *chain)
 {
-	return chain->kept_places ? chain->kept_places : c->places + chain->place_first;
+	return c->places + chain->place_first;
 }
 
 const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain)

@@ -33,12 +33,11 @@ struct chain {
 	uint32_t fresh;	   /* way in from a conditional: shifts its bit in (where no history is kept: chain_ticks.c). 0: the body */
 	uint32_t start, end; /* of everything it has */
 	uint32_t segment;
-	uint32_t place_first, place_count; /* in the cache's places; or: */
+	uint32_t place_first, place_count; /* in the cache's places */
 	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
 	uint32_t span_first, span_count; /* application code it was made of, or was looked at for it */
 	uint32_t exit_first;
 	uint64_t returns_to; /* behind the call that ends it, 0: none */
-	const struct place *kept_places; /* in its template, where that stays; NULL */
 	uint64_t slot;	     /* of the address that its last branch jumps to, where that is at a fixed place, 0: none */
 	bool dead;
 	bool parked; /* nothing leads to it, but its code may still be right: code_cache_park() */
@@ -195,7 +194,7 @@ bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *
 uint32_t code_cache_add(struct code_cache *c, const struct chain *chain);
 /* Takes over n bytes of code written to the room given that belong to no chain. */
 void code_cache_add_glue(struct code_cache *c, size_t n);
-bool code_cache_add_place(struct code_cache *c, const struct place *p);
+bool code_cache_add_places(struct code_cache *c, const struct place *p, uint32_t n);
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
 /* Links it at once where its target is known. */
 bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x);

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/engine/chain_template.h"
+#include "collector/engine/kept_file.h"
 #include "collector/place.h"
 #include "lib/buf.h"
 #include "lib/build_id.h"
@@ -22,8 +22,9 @@ enum {
 	HINTS_MAX = 1 << 18, /* of a program */
 	STORES_MAX = 512, /* programs */
 	FILES_MAX = 256, /* as many as a hint has numbers for */
-	TEMPLATE_MAX = 1 << 16, /* bytes */
+	TEMPLATE_MAX = KEPT_PIECE_MAX,
 	TEMPLATES_MAX = 96 << 20, /* of a program */
+	FILE_SIZE_MAX = 2 * TEMPLATES_MAX,
 	MADE_MAX = 96 << 20, /* of a recording */
 	STORED_MAX = 384 << 20, /* of all programs */
 	WORTH = 1 << 18, /* bytes that are written in the time that a hint, a stop, spares in some runs */
@@ -53,7 +54,7 @@ struct hint_list {
 	struct place_of_template *templates; /* by hint */
 	size_t count, cap;
 	uint32_t *index; /* of hints, + 1; open addressing, twice cap */
-	bool borrowed;	 /* they lie in the mapped file */
+	bool borrowed;	 /* they lie in the first file's head */
 };
 
 struct hint_program {
@@ -70,11 +71,9 @@ struct hint_program {
 	bool exact;
 	bool changed;	 /* since it was read, in what matters */
 	size_t added;	 /* hints and templates since then */
-	size_t stored;	 /* bytes of the file */
 	char name[2 * BT_BUILD_ID_MAX + 1]; /* of its file: the identity; "": none */
-	uint8_t *mapped; /* the file, NULL: none. A new one takes its place by rename; nobody writes to it */
-	uint8_t *more;	 /* the second one, likewise */
-	size_t more_stored;
+	struct kept_file first, more; /* a new one takes a file's place by rename */
+	uint8_t *head;	 /* of the first one, all but the templates; NULL: there is none */
 	struct buf made; /* templates that are not in the file */
 };
 
@@ -83,6 +82,7 @@ struct hints {
 	bool ticks;
 	uint64_t stamp;
 	struct hint_program *programs;
+	struct kept_window window;
 	size_t made; /* bytes of templates */
 };
 
@@ -269,7 +269,7 @@ void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, boo
 
 bool hints_are_worth(const struct hint_program *p, size_t n)
 {
-	return n > (p->mapped ? WORTH_MIN + p->more_stored / WORTH : 1);
+	return n > (p->head ? WORTH_MIN + p->more.size / WORTH : 1);
 }
 
 static bool is_worth_keeping(const struct hint_program *p) { return p->changed || hints_are_worth(p, p->added); }
@@ -296,18 +296,12 @@ struct hint hints_get(const struct hint_program *p, size_t i) { return p->list.h
 
 static struct slice template_at(const struct hint_program *p, const struct place_of_template *t)
 {
-	if (!t->size)
-		return slice_of(NULL, 0);
-	if (t->made)
+	if (t->made && t->size)
 		return slice_of(p->made.data + t->at, t->size);
-	if (t->more)
-		return p->more && t->at + t->size <= p->more_stored ? slice_of(p->more + t->at, t->size) : slice_of(NULL, 0);
-	return p->mapped && t->at + t->size <= p->stored ? slice_of(p->mapped + t->at, t->size) : slice_of(NULL, 0);
+	return kept_file_piece(t->more ? &p->more : &p->first, &p->all->window, t->at, t->size);
 }
 
 struct slice hints_template(const struct hint_program *p, size_t i) { return template_at(p, &p->list.templates[i]); }
-
-bool hints_template_stays(const struct hint_program *p, size_t i) { return !p->list.templates[i].made; }
 
 void hints_drop_template(struct hint_program *p, size_t i)
 {
@@ -347,9 +341,9 @@ void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
 	p->all->made += bytes.len;
 }
 
-/* ---- Kept in a file: a head, the files, the hints, where their templates are, the index; the templates. As it is in memory, so that it
- * need not be read to be used: the stamp says for whom. What is new or different since is kept in a second file of the same form, by which
- * little that is new costs little to keep ---- */
+/* ---- Kept in a file: a head (the files, the hints, where their templates are, the index); the templates. As it is in memory, so that it
+ * need not be decoded to be used: the stamp says for whom. The head is read as a whole, a template when it is wanted, as a program may want
+ * few. What is new or different since is kept in a second file of the same form, by which little that is new costs little to keep ---- */
 
 struct stored {
 	char magic[8];
@@ -377,19 +371,7 @@ static bool path_of(const struct hints *h, const struct hint_program *p, const c
 	return h->dir && *p->name && snprintf(path, PATH_MAX, "%s/%s%s%s", h->dir, p->name, h->ticks ? ".ticks" : "", suffix) < PATH_MAX;
 }
 
-/* A file that nobody else can have written, -1: there is none. */
-static int open_own(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
+/* Whether that can be the beginning of a file of so many bytes. */
 static bool makes_sense(const struct stored *st, size_t size)
 {
 	size_t at[5];
@@ -397,7 +379,48 @@ static bool makes_sense(const struct stored *st, size_t size)
 	if (memcmp(st->magic, magic, sizeof magic) || st->files > FILES_MAX || st->hints > st->cap || st->cap > HINTS_MAX || (st->cap & (st->cap - 1)))
 		return false;
 	lay_out(st, at);
-	return at[4] == st->templates_at && at[4] <= size && st->check == template_check((const uint8_t *)&st->stamp, at[4] - offsetof(struct stored, stamp));
+	return at[4] == st->templates_at && at[4] <= size;
+}
+
+/* The head of what has been read. */
+static const struct stored *head_at(const uint8_t *bytes) { return (const void *)bytes; }
+
+/* Of the template that stands last. */
+static size_t end_of_templates(const uint8_t *head)
+{
+	const struct stored *st = head_at(head);
+	const struct place_of_template *templates;
+	size_t at[5], n = st->hints;
+
+	lay_out(st, at);
+	templates = (const void *)(head + at[2]);
+	while (n && !templates[n - 1].size)
+		n--;
+	return n ? (size_t)templates[n - 1].at + templates[n - 1].size : st->templates_at;
+}
+
+/* Whether it is what encode() made, in a file that has all of the templates. */
+static bool is_whole(const uint8_t *head, size_t len, size_t size)
+{
+	const struct stored *st = head_at(head);
+
+	return makes_sense(st, size) && st->templates_at == len && st->check == template_check(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)) &&
+	       end_of_templates(head) <= size;
+}
+
+/* All but the templates of a file, the caller's to free; NULL: there is none, or it is damaged. */
+static uint8_t *read_head(const struct kept_file *f)
+{
+	struct stored st;
+	uint8_t *head;
+
+	if (!kept_file_read(f, 0, &st, sizeof st) || !makes_sense(&st, f->size))
+		return NULL;
+	head = malloc(st.templates_at);
+	if (!head || (kept_file_read(f, 0, head, st.templates_at) && is_whole(head, st.templates_at, f->size)))
+		return head;
+	free(head);
+	return NULL;
 }
 
 static bool copy_files(struct hint_program *p, const struct file *files, size_t n)
@@ -413,26 +436,23 @@ static bool copy_files(struct hint_program *p, const struct file *files, size_t 
 	return true;
 }
 
-/* What stands in the mapped file is used where it stands; what is written there is ours alone. */
-static bool use_mapped(struct hints *h, struct hint_program *p, uint8_t *bytes)
+/* What stands in the head is used where it stands. */
+static bool use_first(struct hints *h, struct hint_program *p, uint8_t *head)
 {
-	const struct stored *st = (const void *)bytes;
+	const struct stored *st = head_at(head);
 	size_t at[5];
 
-	if (p->stored < sizeof *st || !makes_sense(st, p->stored) || st->stamp != h->stamp || st->base)
+	if (st->stamp != h->stamp || st->base)
 		return false;
 	lay_out(st, at);
-	if (!copy_files(p, (const void *)(bytes + at[0]), st->files))
+	if (!copy_files(p, (const void *)(head + at[0]), st->files))
 		return false;
-	p->list = (struct hint_list){.hints = (void *)(bytes + at[1]), .templates = (void *)(bytes + at[2]), .index = (void *)(bytes + at[3]), .count = st->hints,
+	p->list = (struct hint_list){.hints = (void *)(head + at[1]), .templates = (void *)(head + at[2]), .index = (void *)(head + at[3]), .count = st->hints,
 				     .cap = st->cap, .borrowed = true};
 	p->exact = st->exact;
-	p->mapped = bytes;
+	p->head = head;
 	return true;
 }
-
-/* The head of what has been mapped. */
-static const struct stored *head_at(const uint8_t *bytes) { return (const void *)bytes; }
 
 static bool learn_of(struct hint_program *p, const struct hint *h, struct place_of_template t)
 {
@@ -447,61 +467,60 @@ static bool learn_of(struct hint_program *p, const struct hint *h, struct place_
 }
 
 /* What the second file says, if it is the first one's. */
-static bool use_more(struct hint_program *p, uint8_t *bytes, size_t size)
+static bool use_more(struct hint_program *p, const uint8_t *head)
 {
-	const struct stored *st = head_at(bytes), *first = head_at(p->mapped);
+	const struct stored *st = head_at(head), *first = head_at(p->head);
 	const struct hint *hints;
 	const struct place_of_template *templates;
 	size_t at[5];
 
-	if (size < sizeof *st || !makes_sense(st, size) || st->stamp != first->stamp || st->base != first->check || st->files < first->files)
+	if (st->stamp != first->stamp || st->base != first->check || st->files < first->files)
 		return false;
 	lay_out(st, at);
-	if (!copy_files(p, (const void *)(bytes + at[0]), st->files))
+	if (!copy_files(p, (const void *)(head + at[0]), st->files))
 		return false;
-	p->more = bytes;
-	p->more_stored = size;
-	hints = (const void *)(bytes + at[1]);
-	templates = (const void *)(bytes + at[2]);
+	hints = (const void *)(head + at[1]);
+	templates = (const void *)(head + at[2]);
 	for (size_t i = 0; i < st->hints; i++)
 		if (!learn_of(p, &hints[i], templates[i]))
 			break;
 	return true;
 }
 
-/* The file, to be used in place; NULL: there is none. */
-static uint8_t *map_file(const char *path, size_t *size)
+static void load_first(struct hints *h, struct hint_program *p)
 {
-	int fd = open_own(path);
-	void *mapped = MAP_FAILED;
-	struct stat st;
+	char path[PATH_MAX];
+	uint8_t *head;
 
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &st) && st.st_size > 0 && (uint64_t)st.st_size <= 2 * (uint64_t)TEMPLATES_MAX) {
-		*size = (size_t)st.st_size;
-		mapped = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	}
-	close(fd);
-	return mapped == MAP_FAILED ? NULL : mapped;
+	if (!path_of(h, p, "", path) || !kept_file_open(&p->first, path, FILE_SIZE_MAX))
+		return;
+	head = read_head(&p->first);
+	if (head && use_first(h, p, head))
+		return;
+	free(head);
+	kept_file_close(&p->first);
+	p->changed = true; /* another takes its place */
+}
+
+static void load_more(struct hints *h, struct hint_program *p)
+{
+	char path[PATH_MAX];
+	uint8_t *head;
+
+	if (!path_of(h, p, second, path) || !kept_file_open(&p->more, path, FILE_SIZE_MAX))
+		return;
+	head = read_head(&p->more);
+	if (!head || !use_more(p, head))
+		kept_file_close(&p->more);
+	free(head);
 }
 
 static void load(struct hints *h, struct hint_program *p)
 {
-	char path[PATH_MAX];
-	uint8_t *mapped = path_of(h, p, "", path) ? map_file(path, &p->stored) : NULL;
-	size_t size;
-
-	if (!mapped)
-		return;
-	if (!use_mapped(h, p, mapped)) {
-		munmap(mapped, p->stored);
-		p->changed = true; /* another takes its place */
-		return;
-	}
-	mapped = path_of(h, p, second, path) ? map_file(path, &size) : NULL;
-	if (mapped && !use_more(p, mapped, size))
-		munmap(mapped, size);
+	p->first.fd = p->more.fd = -1;
+	load_first(h, p);
+	if (p->head)
+		load_more(h, p);
 }
 
 /* Whether the first file says the same of hint i: nothing has come before it since, as then it is written anew. */
@@ -509,11 +528,11 @@ static bool is_in_first(const struct hint_program *p, size_t i)
 {
 	size_t at[5];
 
-	if (i >= head_at(p->mapped)->hints)
+	if (i >= head_at(p->head)->hints)
 		return false;
-	lay_out(head_at(p->mapped), at);
-	return !memcmp(p->mapped + at[1] + i * sizeof(struct hint), &p->list.hints[i], sizeof(struct hint)) &&
-	       !memcmp(p->mapped + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
+	lay_out(head_at(p->head), at);
+	return !memcmp(p->head + at[1] + i * sizeof(struct hint), &p->list.hints[i], sizeof(struct hint)) &&
+	       !memcmp(p->head + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
 }
 
 /* Those of files that will be known again. more: that the first file has not got. */
@@ -531,24 +550,26 @@ static bool is_little_more(const struct hint_program *p)
 {
 	size_t bytes = 0;
 
-	if (!p->mapped || p->changed)
+	if (!p->head || p->changed)
 		return false;
 	for (size_t i = 0; i < p->list.count; i++)
 		if (!is_in_first(p, i))
 			bytes += p->list.templates[i].size + sizeof(struct hint) + sizeof(struct place_of_template);
-	return bytes < p->stored / MORE_SHARE;
+	return bytes < p->first.size / MORE_SHARE;
 }
 
-/* The templates of the kept hints behind one another, from `at` of the file on; where they are is entered. */
+/* The templates of the kept hints behind one another, from `at` of the file on; where they are is entered. One that is not in its file any
+ * more is to be made anew. */
 static void put_templates(struct hint_program *p, struct hint_list *kept, uint32_t at, struct buf *out)
 {
 	for (size_t i = 0; i < kept->count; i++) {
 		struct place_of_template *t = &kept->templates[i];
 		struct slice bytes = template_at(p, t);
+		bool lost = t->size && !t->made && !template_is_whole(bytes);
 
-		if (out->len + bytes.len > TEMPLATES_MAX)
+		if (lost || out->len + bytes.len > TEMPLATES_MAX)
 			bytes.len = 0;
-		*t = (struct place_of_template){.at = (uint32_t)(at + out->len), .size = (uint32_t)bytes.len & 0xffffff, .tried = t->tried,
+		*t = (struct place_of_template){.at = (uint32_t)(at + out->len), .size = (uint32_t)bytes.len & 0xffffff, .tried = t->tried && !lost,
 						   .weak = t->weak};
 		buf_put(out, bytes.at, bytes.len);
 	}
@@ -573,7 +594,7 @@ static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf
 	memset(&st, 0, sizeof st);
 	memcpy(st.magic, magic, sizeof magic);
 	st.stamp = stamp;
-	st.base = more ? head_at(p->mapped)->check : 0;
+	st.base = more ? head_at(p->head)->check : 0;
 	st.files = (uint32_t)p->file_count;
 	st.hints = (uint32_t)kept.count;
 	st.cap = (uint32_t)kept.cap;
@@ -683,15 +704,16 @@ void hints_free(struct hints *h)
 	for (struct hint_program *p = h ? h->programs : NULL; p; p = next) {
 		next = p->next;
 		save(h, p);
-		if (p->mapped)
-			munmap(p->mapped, p->stored);
-		if (p->more)
-			munmap(p->more, p->more_stored);
+		kept_file_close(&p->first);
+		kept_file_close(&p->more);
 		free(p->files);
 		list_release(&p->list);
+		free(p->head);
 		buf_release(&p->made);
 		free(p);
 	}
+	if (h)
+		kept_window_release(&h->window);
 	free(h);
 }
 

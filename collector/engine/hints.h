@@ -5,7 +5,7 @@
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, or by which file it is where
  * it has none (those of Go and of Rust's tools), and a second one beside it for what came later. A file that is not ours alone to write,
- * or damaged, or another btrec's or processor's, is not used. */
+ * or damaged, or another btrec's or processor's, is not used; what becomes of one while it is used is of no consequence (kept_file.h). */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
 
@@ -55,10 +55,8 @@ struct hint {
 };
 struct hint hints_get(const struct hint_program *p, size_t i);
 
-/* The template of hint i, valid until one is put; empty: there is none. */
+/* The template of hint i, valid until one is put or asked for; empty: there is none. */
 struct slice hints_template(const struct hint_program *p, size_t i);
-/* Whether it stays where it is as long as the hints. */
-bool hints_template_stays(const struct hint_program *p, size_t i);
 /* It does not do, for want of a checkpoint: another is to be made. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* What hints_new() was told. */

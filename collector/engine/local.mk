@@ -26,6 +26,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/glue.c collector/engine/glue.h \
 	collector/engine/guesses.c collector/engine/guesses.h \
 	collector/engine/hints.c collector/engine/hints.h \
+	collector/engine/kept_file.c collector/engine/kept_file.h \
 	collector/engine/layout.h collector/engine/leads.c collector/engine/leads.h \
 	collector/engine/left_caches.c collector/engine/left_caches.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \

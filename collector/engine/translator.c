@@ -90,10 +90,7 @@ static bool add_places(struct translation *t)
 {
 	t->chain.place_first = t->cache->place_count;
 	t->chain.place_count = (uint32_t)t->place_count;
-	for (int i = 0; i < t->place_count; i++)
-		if (!code_cache_add_place(t->cache, &t->places[i]))
-			return false;
-	return true;
+	return code_cache_add_places(t->cache, t->places, t->chain.place_count);
 }
 
 /* Where execution is likely to come back to, or go to, but by no direct branch. */

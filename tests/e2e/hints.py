@@ -297,6 +297,96 @@ def second():
     check(not os.path.exists(more), "the second file of another first one stays")
 
 
+RUINED = """
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static char *page;
+static void open_page(int signo) { mprotect(page, 4096, PROT_READ | PROT_WRITE); }
+static int by(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static unsigned long faulting(unsigned long n)
+{
+	unsigned long a = n * 3, b = n ^ 0x55, c = n << 7;
+
+	mprotect(page, 4096, PROT_NONE);
+	for (int i = 0; i < 50; i++) {
+		a += b * (unsigned)i ^ c;
+		page[i] += (char)a;
+		c = c << 1 | (a & 1);
+	}
+	return a ^ b ^ c ^ (unsigned char)page[n %% 50];
+}
+static unsigned long later(const char *text)
+{
+	char buffer[200], *end;
+	struct tm tm = {.tm_year = 99, .tm_mon = 3, .tm_mday = 77};
+	double d = strtod(text, &end);
+	int v[300];
+
+	for (int i = 0; i < 300; i++)
+		v[i] = (int)((unsigned)i * 7919u %% 503);
+	qsort(v, 300, sizeof v[0], by);
+	snprintf(buffer, sizeof buffer, "%%g %%a %%.30f %%s %%d %%ld", d, d / 3, d * 1e10, end, v[77], (long)mktime(&tm));
+	puts(buffer);
+	return strlen(strpbrk(buffer, "e.")) + faulting(9);
+}
+int main(void)
+{
+	char byte;
+
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	signal(SIGSEGV, open_page);
+	printf("%%lu\\n", faulting(3));
+	fflush(stdout);
+	(void)!read(0, &byte, 1);
+	printf("%%lu\\n", faulting(7));
+	printf("%%lu\\n", later("12.5abc"));
+	return 0;
+}
+""".replace("%%", "%")
+
+
+def overwrite(path, bytes_of):
+    with open(path, "r+b") as file: # the same inode
+        file.write(bytes_of(os.fstat(file.fileno()).st_size))
+
+
+RUINS = {"emptied": lambda path: os.truncate(path, 0), "cut short": lambda path: os.truncate(path, 4096),
+         "its templates cut off": lambda path: os.truncate(path, os.stat(path).st_size // 2),
+         "noise": lambda path: overwrite(path, os.urandom), "zeros": lambda path: overwrite(path, bytes), "deleted": os.unlink}
+
+
+@case("a file that is cut short, overwritten or deleted while it is used changes nothing, and is whole again later")
+def ruined():
+    path = own(RUINED)
+    expected = execute([path], b"x").out
+    check(expected.count(b"\n") == 4, "output of the program: %r" % expected)
+    listing, sizes = None, {}
+    for how, ruin in RUINS.items():
+        shutil.rmtree(PLACE, ignore_errors=True)
+        for _ in range(3):
+            equal(record([path], stdin=b"x").out, expected, "output")
+        names = [os.path.join(PLACE, name) for name in os.listdir(PLACE)]
+        check(any(os.stat(name).st_size > 100000 for name in names), "hardly a chain is kept")
+        trace = fresh("trace")
+        process = start([BTREC, "run", "-q", "-o", trace, "--deterministic", "--snap-exit", "always", "--", path], stdin=subprocess.PIPE)
+        out = process.stdout.readline()
+        for name in names:
+            ruin(name)
+        rest, err = process.communicate(b"x")
+        equal((process.returncode, out + rest, err), (0, expected, b""), "status and output with the file %s" % how)
+        listing = listing or branches(trace)
+        check(len(listing) > 10000 and branches(trace) == listing, "other branches with the file %s" % how)
+        for _ in range(3):
+            equal(record([path], stdin=b"x").out, expected, "output of the next recordings")
+        sizes[how] = max(os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE))
+    check(min(sizes.values()) > 100000, "chains are not kept again: %s" % sizes)
+
+
 @case("another user's file is not read")
 def foreign():
     if os.geteuid():

@@ -236,10 +236,10 @@ static void templates_have_none(void **state)
 	assert_non_null(maker);
 	assert_true(template_make(maker, &w->source, AT + 0x8, true, (struct chain_demand){0}, &bytes));
 	make_guess(w, 0x10, 0x11);
-	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &fault), CHAIN_NONE);
+	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
 	assert_int_equal(fault, TEMPLATE_UNFIT);
 	code_cache_drop(w->cache, AT + 0x11, AT + 0x12);
-	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), false, &fault), CHAIN_NONE);
+	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
 	buf_release(&bytes);
 	template_maker_free(maker);
 	world_free(w);
