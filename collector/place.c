@@ -2,6 +2,7 @@
 #include "collector/place.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -35,9 +36,17 @@ int place_directory(char dir[BT_PATH_MAX], struct bt_error *err)
 	return 0;
 }
 
-/* Whether what is made at path is in a place of the user's own: under sudo HOME may still be another's, and nothing of root's belongs
- * there. Of a directory that is not there yet, that is where it will be made; /tmp and its kin are everybody's. */
-static bool is_own_place(const char *path)
+static bool is_shared(const struct stat *st) { return st->st_mode & (S_IWGRP | S_IWOTH); }
+
+/* Whether what is the user's own in that directory is nobody else's to replace: under sudo HOME may be another's, /tmp and its kin are
+ * everybody's, but what is there is its owner's. */
+static bool is_base(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && (st->st_uid == geteuid() || !st->st_uid) && (!is_shared(st) || st->st_mode & S_ISVTX);
+}
+
+/* Whether path is a base, or, not being there yet, will be made in one. */
+static bool leads_to_base(const char *path)
 {
 	char at[BT_PATH_MAX];
 	struct stat st;
@@ -49,16 +58,68 @@ static bool is_own_place(const char *path)
 		if (errno != ENOENT || !end || end == at)
 			return false;
 	}
-	return S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || (strcmp(at, path) && st.st_mode & S_ISVTX));
+	return is_base(&st);
+}
+
+/* The cache directory in its base, -1. What counts is what is opened: a link may lead there, but in a directory that others can put one into. */
+static int open_in_base(int base, const char *name)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(base, &st) || !is_base(&st)) {
+		errno = EPERM;
+		return -1;
+	}
+	fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_shared(&st) ? O_NOFOLLOW : 0));
+	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == geteuid() && !is_shared(&st)))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+int place_open_cache(const char *dir, bool make)
+{
+	const char *name = strrchr(dir, '/');
+	char base[BT_PATH_MAX];
+	int base_fd, fd, cause;
+
+	if (!name || name == dir || snprintf(base, sizeof base, "%.*s", (int)(name - dir), dir) >= BT_PATH_MAX) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (make && leads_to_base(base))
+		(void)!place_prepare(dir, NULL); /* what is there now is looked at below */
+	base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (base_fd < 0)
+		return -1;
+	fd = open_in_base(base_fd, name + 1);
+	cause = errno;
+	close(base_fd);
+	errno = cause;
+	return fd;
 }
 
 bool place_cache(char dir[BT_PATH_MAX])
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *base = cache && *cache == '/' ? cache : home;
+	char *end;
+	bool fits;
+	int fd;
 
-	if (!base || *base != '/' || (base == home && access(home, F_OK)) || !is_own_place(base))
+	if (!base || *base != '/' || (base == home && access(home, F_OK)) || !leads_to_base(base))
 		return false;
-	return snprintf(dir, BT_PATH_MAX, base == cache ? "%s/btrec" : "%s/.cache/btrec", base) < BT_PATH_MAX;
+	if (snprintf(dir, BT_PATH_MAX, base == cache ? "%s/btrec" : "%s/.cache/btrec", base) >= BT_PATH_MAX)
+		return false;
+	end = strrchr(dir, '/');
+	*end = '\0';
+	fits = leads_to_base(dir);
+	*end = '/';
+	fd = fits ? place_open_cache(dir, false) : -1;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || (fits && errno == ENOENT); /* to be made */
 }
 
 int place_prepare(const char *dir, struct bt_error *err)

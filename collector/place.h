@@ -14,9 +14,14 @@ enum {
 /* The directory that holds traces: $BTREC_TRACE_DIR, else $XDG_DATA_HOME/btrec, else ~/.local/share/btrec. */
 int place_directory(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
 
-/* The directory of what is kept only to be faster the next time: $XDG_CACHE_HOME/btrec, else ~/.cache/btrec. False when there is none, or
- * the directory that it is, or will be made, in is another user's; that of everybody (/tmp) will do for one to be made. */
+/* The directory of what is kept only to be faster the next time: $XDG_CACHE_HOME/btrec, else ~/.cache/btrec; it need not be there yet. False
+ * when there is none that nobody else can change: it is to be the user's own, what it is in (HOME and .cache, too) the user's or root's, and
+ * neither to be written by others; in a directory of everybody's that is sticky (/tmp) it may be. */
 bool place_cache(char dir[BT_PATH_MAX]);
+
+/* Opens it, as what it is then; make: it is made if need be (mode 0700). The descriptor is the caller's. -1 and errno: EPERM where others can
+ * change it, ENOENT. */
+int place_open_cache(const char *dir, bool make);
 
 /* Makes that directory and its parents (mode 0700). Errors: BT_E_PERMISSION, BT_E_IO. */
 int place_prepare(const char *dir, struct bt_error *err) BT_MUST_USE;

@@ -87,7 +87,7 @@ struct hints {
 };
 
 static const char magic[8] = "btrhint5";
-static const char second[] = ".more"; /* the second file's suffix */
+static const char counted[] = ".ticks", second[] = ".more"; /* suffixes of files: where no history is kept; the second one */
 
 struct hints *hints_new(const char *dir, bool ticks, uint64_t stamp)
 {
@@ -366,9 +366,16 @@ static void lay_out(const struct stored *st, size_t at[5])
 	at[4] = up(at[3] + 2 * (size_t)st->cap * sizeof(uint32_t));
 }
 
-static bool path_of(const struct hints *h, const struct hint_program *p, const char *suffix, char path[PATH_MAX])
+struct file_name {
+	char text[sizeof((struct hint_program *)0)->name + 64];
+};
+
+static struct file_name name_of(const struct hint_program *p, const char *suffix)
 {
-	return h->dir && *p->name && snprintf(path, PATH_MAX, "%s/%s%s%s", h->dir, p->name, h->ticks ? ".ticks" : "", suffix) < PATH_MAX;
+	struct file_name n;
+
+	snprintf(n.text, sizeof n.text, "%s%s%s", p->name, p->all->ticks ? counted : "", suffix);
+	return n;
 }
 
 /* Whether that can be the beginning of a file of so many bytes. */
@@ -487,12 +494,12 @@ static bool use_more(struct hint_program *p, const uint8_t *head)
 	return true;
 }
 
-static void load_first(struct hints *h, struct hint_program *p)
+static void load_first(struct hints *h, struct hint_program *p, int dir)
 {
-	char path[PATH_MAX];
+	struct file_name name = name_of(p, "");
 	uint8_t *head;
 
-	if (!path_of(h, p, "", path) || !kept_file_open(&p->first, path, FILE_SIZE_MAX))
+	if (!kept_file_open(&p->first, dir, name.text, FILE_SIZE_MAX))
 		return;
 	head = read_head(&p->first);
 	if (head && use_first(h, p, head))
@@ -502,12 +509,12 @@ static void load_first(struct hints *h, struct hint_program *p)
 	p->changed = true; /* another takes its place */
 }
 
-static void load_more(struct hints *h, struct hint_program *p)
+static void load_more(struct hint_program *p, int dir)
 {
-	char path[PATH_MAX];
+	struct file_name name = name_of(p, second);
 	uint8_t *head;
 
-	if (!path_of(h, p, second, path) || !kept_file_open(&p->more, path, FILE_SIZE_MAX))
+	if (!kept_file_open(&p->more, dir, name.text, FILE_SIZE_MAX))
 		return;
 	head = read_head(&p->more);
 	if (!head || !use_more(p, head))
@@ -517,10 +524,15 @@ static void load_more(struct hints *h, struct hint_program *p)
 
 static void load(struct hints *h, struct hint_program *p)
 {
+	int dir = h->dir && *p->name ? place_open_cache(h->dir, false) : -1;
+
 	p->first.fd = p->more.fd = -1;
-	load_first(h, p);
+	if (dir < 0)
+		return;
+	load_first(h, p, dir);
 	if (p->head)
-		load_more(h, p);
+		load_more(p, dir);
+	close(dir);
 }
 
 /* Whether the first file says the same of hint i: nothing has come before it since, as then it is written anew. */
@@ -644,18 +656,19 @@ static bool write_file(struct hint_program *p, uint64_t stamp, bool more, int fd
 }
 
 /* Whether there are too many files, or too much in them; then the oldest gives way. */
-static bool shrink(const char *dir)
+static bool shrink(int dir)
 {
-	char path[PATH_MAX], oldest[NAME_MAX + 1] = "";
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	char oldest[NAME_MAX + 1] = "";
 	uint64_t bytes = 0;
 	time_t time = 0;
 	struct stat st;
 	struct dirent *e;
 	size_t n = 0;
-	DIR *d = opendir(dir);
 
 	while (d && (e = readdir(d))) {
-		if (*e->d_name == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (*e->d_name == '.' || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		bytes += (uint64_t)st.st_size;
 		if (!n++ || st.st_mtime < time) {
@@ -665,36 +678,47 @@ static bool shrink(const char *dir)
 	}
 	if (d)
 		closedir(d);
-	return (n > STORES_MAX || bytes > STORED_MAX) && snprintf(path, sizeof path, "%s/%s", dir, oldest) < (int)sizeof path && !unlink(path);
+	else if (again >= 0)
+		close(again);
+	return (n > STORES_MAX || bytes > STORED_MAX) && !unlinkat(dir, oldest, 0);
+}
+
+static void save_in(struct hint_program *p, int dir)
+{
+	bool more = is_little_more(p), written;
+	char suffix[32];
+	struct file_name name = name_of(p, more ? second : ""), fresh;
+	int fd;
+
+	snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
+	fresh = name_of(p, suffix);
+	unlinkat(dir, fresh.text, 0); /* of a recorder that was killed */
+	fd = openat(dir, fresh.text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	written = write_file(p, p->all->stamp, more, fd);
+	close(fd);
+	if (!written || renameat(dir, fresh.text, dir, name.text)) {
+		unlinkat(dir, fresh.text, 0);
+	} else if (!more) { /* the second one was another's */
+		name = name_of(p, second);
+		unlinkat(dir, name.text, 0);
+	}
 }
 
 static void save(const struct hints *h, struct hint_program *p)
 {
-	char path[PATH_MAX], new_path[PATH_MAX], suffix[32];
-	bool more;
-	int fd;
+	int dir;
 
-	if (!is_worth_keeping(p) || !p->list.count)
+	if (!h->dir || !*p->name || !is_worth_keeping(p) || !p->list.count)
 		return;
-	more = is_little_more(p);
-	snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
-	if (!path_of(h, p, more ? second : "", path) || !path_of(h, p, suffix, new_path))
+	dir = place_open_cache(h->dir, true);
+	if (dir < 0)
 		return;
-	if (access(h->dir, W_OK) && place_prepare(h->dir, NULL))
-		return;
-	unlink(new_path); /* of a recorder that was killed */
-	fd = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		bool written = write_file(p, h->stamp, more, fd);
-
-		close(fd);
-		if (!written || rename(new_path, path))
-			unlink(new_path);
-		else if (!more && path_of(h, p, second, path)) /* it was another's */
-			unlink(path);
-	}
-	for (int i = 0; i < STORES_MAX && shrink(h->dir); i++)
+	save_in(p, dir);
+	for (int i = 0; i < STORES_MAX && shrink(dir); i++)
 		;
+	close(dir);
 }
 
 void hints_free(struct hints *h)

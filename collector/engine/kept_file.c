@@ -20,9 +20,9 @@ static bool is_spare(int fd)
 	return !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd < limit.rlim_cur / 2;
 }
 
-bool kept_file_open(struct kept_file *f, const char *path, size_t max)
+bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	*f = (struct kept_file){.fd = -1};

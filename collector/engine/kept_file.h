@@ -26,9 +26,9 @@ struct kept_window {
 	int fd;
 };
 
-/* Opens the file at path where it is a regular one of ours that nobody else can write to, of at most max bytes. False, and none, where not,
+/* Opens the file `name` of the directory dir (openat(2)) where it is a regular one of ours that nobody else can write to, of at most max bytes. False, and none, where not,
  * or where the descriptors that are left are better kept for the recording. */
-bool kept_file_open(struct kept_file *f, const char *path, size_t max);
+bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max);
 void kept_file_close(struct kept_file *f);
 
 /* Whether there were n bytes at `at`. */

@@ -410,6 +410,84 @@ def made():
     equal(os.stat(place).st_mode & 0o777, 0o700, "mode")
 
 
+STRANGER = 12345
+
+
+def layout(at_base=0o700, at_btrec=None, base_owner=None, btrec_owner=None, leads_to=None):
+    """A base, and btrec in it if a mode is given or it is a link."""
+    base = fresh_dir("base", at_base)
+    place = os.path.join(base, "btrec")
+    if leads_to:
+        os.symlink(leads_to, place)
+    elif at_btrec is not None:
+        os.mkdir(place)
+        os.chmod(place, at_btrec)
+        if btrec_owner:
+            os.chown(place, btrec_owner, -1)
+    if base_owner:
+        os.chown(base, base_owner, -1)
+    return base
+
+
+def is_kept(**environment):
+    """Whether two recordings leave something below any of the places that are named in the environment, which must be as they were if not."""
+    def found():
+        return {os.path.join(root, name) for place in environment.values() for root, _, names in os.walk(place, followlinks=True) for name in names}
+
+    env = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
+    env.update(environment)
+    before = found()
+    for _ in range(2):
+        done = execute([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/true"], env=env)
+        equal((done.status, done.err), (0, b""), "end")
+    return found() != before
+
+
+@case("nothing is kept where others can write, or put another directory; in a directory of everybody's the user's own will do")
+def trusted():
+    good = {"private": layout(), "with a directory": layout(0o755, 0o755), "sticky": layout(0o1777), "sticky, with a directory": layout(0o1777, 0o700),
+            "not there": os.path.join(layout(), "x", "y"), "not there, below a sticky one": os.path.join(layout(0o1777), "x", "y")}
+    bad = {"all can write": layout(0o777), "a group can write": layout(0o770), "all can write the directory": layout(0o700, 0o777),
+           "a group can write the directory": layout(0o700, 0o770), "all can write the sticky directory": layout(0o700, 0o1777),
+           "not there, where all can write": os.path.join(layout(0o777), "x", "y")}
+    if os.geteuid() == 0:
+        bad.update({"another's": layout(0o755, None, STRANGER), "another's sticky one": layout(0o1777, None, STRANGER),
+                    "another's directory": layout(0o700, 0o755, None, STRANGER), "another's directory in a sticky one": layout(0o1777, 0o700, None, STRANGER)})
+    for name, base in good.items():
+        check(is_kept(XDG_CACHE_HOME=base), "nothing is kept: %s" % name)
+    for name, base in bad.items():
+        check(not is_kept(XDG_CACHE_HOME=base), "something is kept: %s" % name)
+
+
+@case("without XDG_CACHE_HOME the same holds for HOME and its .cache")
+def trusted_home():
+    def home(mode=0o755, cache=None, owner=None):
+        place = fresh_dir("home", mode)
+        if cache is not None:
+            os.mkdir(os.path.join(place, ".cache"))
+            os.chmod(os.path.join(place, ".cache"), cache)
+            if owner:
+                os.chown(os.path.join(place, ".cache"), owner, -1)
+        return place
+
+    check(is_kept(HOME=home()), "nothing is kept in a home")
+    check(is_kept(HOME=home(0o700, 0o755)), "nothing is kept in .cache")
+    check(not is_kept(HOME=home(0o777)), "kept in a home that all can write")
+    check(not is_kept(HOME=home(0o777, 0o700)), "kept in .cache of a home that all can write")
+    check(not is_kept(HOME=home(0o755, 0o777)), "kept in .cache that all can write")
+    if os.geteuid() == 0:
+        check(not is_kept(HOME=home(0o755, 0o755, STRANGER)), "kept in another's .cache")
+
+
+@case("the directory may be a link to one of the user's own, but not where others can put links")
+def linked():
+    own_place, shared = fresh_dir("place", 0o700), fresh_dir("place", 0o777)
+    check(is_kept(XDG_CACHE_HOME=layout(leads_to=own_place)), "nothing is kept behind a link")
+    check(not is_kept(XDG_CACHE_HOME=layout(leads_to=shared)), "kept behind a link to what all can write")
+    check(not is_kept(XDG_CACHE_HOME=layout(0o1777, leads_to=fresh_dir("place", 0o700))), "kept behind a link in a directory of everybody's")
+    check(not is_kept(XDG_CACHE_HOME=layout(leads_to=fresh("nothing"))), "kept behind a link to nothing")
+
+
 @case("without a place nothing is kept, and recording goes on")
 def nowhere():
     env = dict(os.environ, XDG_CACHE_HOME="/proc/self/nothing", HOME="/nonexistent")

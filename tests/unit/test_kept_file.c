@@ -47,7 +47,7 @@ static void pieces_are_what_is_there_in_any_order(void **state)
 	int fd = file_of_words(path);
 
 	(void)state;
-	assert_true(kept_file_open(&f, path, SIZE));
+	assert_true(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	assert_int_equal(f.size, SIZE);
 	for (size_t n = 8; at + n <= SIZE; at += n, n = n % 4000 + 56) /* one behind the other */
 		assert_words(kept_file_piece(&f, &w, at, n), at, n);
@@ -81,7 +81,7 @@ static void what_is_cut_off_is_not_there(void **state)
 	int fd = file_of_words(path);
 
 	(void)state;
-	assert_true(kept_file_open(&f, path, SIZE));
+	assert_true(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	assert_words(kept_file_piece(&f, &w, 1024, 64), 1024, 64);
 	assert_int_equal(ftruncate(fd, 2048), 0);
 	assert_words(kept_file_piece(&f, &w, 2000, 48), 2000, 48);
@@ -106,7 +106,7 @@ static void a_piece_stays_what_it_was(void **state)
 	int fd = file_of_words(path);
 
 	(void)state;
-	assert_true(kept_file_open(&f, path, SIZE));
+	assert_true(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	piece = kept_file_piece(&f, &w, 800, 80);
 	assert_int_equal(pwrite(fd, &other, sizeof other, 808), sizeof other);
 	assert_words(piece, 800, 80);
@@ -125,19 +125,19 @@ static void what_others_can_write_and_what_is_no_file_is_not_opened(void **state
 	(void)state;
 	snprintf(link, sizeof link, "%s.link", path);
 	assert_int_equal(symlink(path, link), 0);
-	assert_false(kept_file_open(&f, link, SIZE));
-	assert_false(kept_file_open(&f, path, SIZE - 1));
-	assert_false(kept_file_open(&f, "/tmp", SIZE));
+	assert_false(kept_file_open(&f, AT_FDCWD, link, SIZE));
+	assert_false(kept_file_open(&f, AT_FDCWD, path, SIZE - 1));
+	assert_false(kept_file_open(&f, AT_FDCWD, "/tmp", SIZE));
 	assert_int_equal(fchmod(fd, 0620), 0);
-	assert_false(kept_file_open(&f, path, SIZE));
+	assert_false(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	assert_int_equal(fchmod(fd, 0602), 0);
-	assert_false(kept_file_open(&f, path, SIZE));
+	assert_false(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	assert_int_equal(fchmod(fd, 0600), 0);
-	assert_true(kept_file_open(&f, path, SIZE));
+	assert_true(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	kept_file_close(&f);
 	assert_int_equal(f.fd, -1);
 	assert_int_equal(ftruncate(fd, 0), 0);
-	assert_false(kept_file_open(&f, path, SIZE));
+	assert_false(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	close(fd);
 	unlink(link);
 	unlink(path);
@@ -155,7 +155,7 @@ static void descriptors_are_left_for_the_recording(void **state)
 	few = before;
 	few.rlim_cur = (rlim_t)fd + 2;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	assert_false(kept_file_open(&f, path, SIZE));
+	assert_false(kept_file_open(&f, AT_FDCWD, path, SIZE));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	close(fd);
 	unlink(path);
