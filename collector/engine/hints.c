@@ -378,6 +378,19 @@ static struct file_name name_of(const struct hint_program *p, const char *suffix
 	return n;
 }
 
+/* Whether name_of() can have given that name: other files are the user's. */
+static bool is_file_name(const char *name)
+{
+	size_t digits = strspn(name, "0123456789abcdef");
+	const char *suffix = name + digits;
+
+	if (digits < 2 * NAME_MIN || digits > 2 * BT_BUILD_ID_MAX || digits % 2)
+		return false;
+	if (!strncmp(suffix, counted, strlen(counted)))
+		suffix += strlen(counted);
+	return !*suffix || !strcmp(suffix, second) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
+}
+
 /* Whether that can be the beginning of a file of so many bytes. */
 static bool makes_sense(const struct stored *st, size_t size)
 {
@@ -668,7 +681,7 @@ static bool shrink(int dir)
 	size_t n = 0;
 
 	while (d && (e = readdir(d))) {
-		if (*e->d_name == '.' || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (!is_file_name(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		bytes += (uint64_t)st.st_size;
 		if (!n++ || st.st_mtime < time) {

@@ -387,6 +387,32 @@ def ruined():
     check(min(sizes.values()) > 100000, "chains are not kept again: %s" % sizes)
 
 
+@case("where there are too many files, or too much in them, the oldest of btrec's own go, and nobody else's")
+def shrunk():
+    base = fresh_dir("base", 0o700)
+    place = os.path.join(base, "btrec")
+    os.mkdir(place, 0o700)
+    old = lambda n: (1000000000 + n,) * 2
+    others = ["letter", "abcdef", "0" * 15, "0" * 17, "0" * 40 + ".c", "0" * 40 + ".ticks.", "0" * 40 + ".more.ticks", "0" * 40 + ".12a", "0" * 200, "A" * 40]
+    others += ["letter%d" % n for n in range(520)]
+    ours = ["%040x%s" % (n, suffix) for n in range(140) for suffix in ("", ".more", ".ticks", ".ticks.more")] + ["0" * 40 + ".123", "0" * 40 + ".ticks.4567"]
+    for n, name in enumerate(others + ours):
+        with open(os.path.join(place, name), "w") as file:
+            file.write("x")
+        os.utime(file.name, old(n))
+    large = os.path.join(place, "large")
+    with open(large, "w") as file:
+        file.truncate(1 << 30)
+    os.utime(large, old(0))
+    env = dict(os.environ, XDG_CACHE_HOME=base)
+    equal(execute([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/true"], env=env).status, 0, "status")
+    left = set(os.listdir(place))
+    equal(sorted(set(others + ["large"]) - left), [], "files of others that have gone")
+    gone = [name in left for name in ours]
+    equal(gone, sorted(gone), "the oldest have gone")
+    equal(len(left) - len(others) - 1, 512, "files of btrec's")
+
+
 @case("another user's file is not read")
 def foreign():
     if os.geteuid():
