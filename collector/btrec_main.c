@@ -7,6 +7,7 @@
 #include "collector/place.h"
 #include "collector/say.h"
 #include "config.h"
+#include "lib/output.h"
 
 struct command {
 	const char *name, *arguments, *help;
@@ -75,11 +76,10 @@ int btrec_trace_argument(int argc, char **argv, int operand, char path[4096], st
 	return rc;
 }
 
-int main(int argc, char **argv)
+static int command(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
-	setlocale(LC_CTYPE, "");
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
 		if (!strcmp(commands[i].name, name))
 			return commands[i].run(argc - 1, argv + 1);
@@ -95,4 +95,14 @@ int main(int argc, char **argv)
 		say("unknown command %s", name);
 	help(stderr);
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct bt_error err;
+	int status;
+
+	setlocale(LC_CTYPE, "");
+	status = command(argc, argv);
+	return bt_output_end(stdout, &err) ? btrec_complain(&err) : status;
 }

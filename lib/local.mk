@@ -9,6 +9,7 @@ lib_libbt_a_SOURCES = \
 	lib/large_array.c lib/large_array.h \
 	lib/late_library.c lib/late_library.h \
 	lib/options.c lib/options.h \
+	lib/output.c lib/output.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/slice.c lib/slice.h
 EXTRA_DIST += lib/README.md

@@ -15,6 +15,7 @@
 #include "decoder/json.h"
 #include "decoder/report.h"
 #include "lib/escape.h"
+#include "lib/output.h"
 #include "tui/tui.h"
 
 enum view {
@@ -297,9 +298,11 @@ static const char *what_is_missing(const struct arguments *a, const struct model
 /* Says so where not all of standard output could be written. */
 static bool is_written(void)
 {
-	if (!fflush(stdout) && !ferror(stdout))
+	struct bt_error err;
+
+	if (!bt_output_end(stdout, &err))
 		return true;
-	fprintf(stderr, "btview: cannot write: %s\n", strerror(errno));
+	fprintf(stderr, "btview: %s\n", err.text);
 	return false;
 }
 
@@ -388,7 +391,7 @@ int main(int argc, char **argv)
 	a.report.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	status = parse(&a, argc, argv);
 	if (status >= 0)
-		return status;
+		return is_written() ? status : bt_error_exit_status(BT_E_IO);
 	if (a.view == VIEW_TERMINAL && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		a.view = VIEW_TEXT;
 	if (!a.trace)

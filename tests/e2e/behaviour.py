@@ -440,6 +440,25 @@ def full_disk():
         subprocess.run(["umount", "-l", disk])
 
 
+@case("what a command prints and cannot write, on a full disk or a closed output, is status 74 and one line; a recording has none to write")
+def unwritable_output():
+    trace = record([world(), "crash"]).trace
+    env = dict(os.environ, BTREC_TRACE_DIR=os.path.dirname(trace))
+    commands = [["info", trace], ["dump", trace], ["list"], ["doctor"], ["--help"], ["--version"],
+                *([name, "--help"] for name in ("run", "snap", "import", "list", "info", "doctor", "dump"))]
+    for command in commands:
+        with open("/dev/full", "wb") as full:
+            done = execute([BTREC, *command], stdout=full, env=env)
+            closed = execute([BTREC, *command], setup=lambda: os.close(1), env=env)
+        equal((done.status, closed.status), (74, 74), "status of %s" % command)
+        for said in (done.err, closed.err):
+            check(said.startswith(b"btrec: cannot write") and said.count(b"\n") == 1, "what %s says: %r" % (command, said))
+    with open("/dev/full", "wb") as full:
+        equal(execute([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/true"], stdout=full).status, 0, "status of a recording")
+    equal(execute([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/true"], setup=lambda: os.close(1)).status, 0, "status without an output")
+    equal(execute([BTREC, "nonsense"], setup=lambda: os.close(1)).status, 2, "status of nothing printed")
+
+
 @case("a disk that is full from the start: 125, or the program runs")
 def no_room():
     need_root()

@@ -173,9 +173,11 @@ def no_trace():
 
 @case("a full disk gives status 74")
 def full():
-    with open("/dev/full", "wb") as device:
-        process = subprocess.run([BTVIEW, "--stdio", crash("null-write")], stdout=device, stderr=subprocess.PIPE)
-    equal(process.returncode, 74, "status")
+    for argument in (["--stdio", crash("null-write")], ["--json", crash("null-write")], ["--help"], ["--version"]):
+        with open("/dev/full", "wb") as device:
+            process = subprocess.run([BTVIEW, *argument], stdout=device, stderr=subprocess.PIPE)
+        equal(process.returncode, 74, "status of %s" % argument)
+        check(b"cannot write" in process.stderr, "what %s says: %r" % (argument, process.stderr))
 
 
 @case("without a trace the latest is shown, without a terminal as text")
