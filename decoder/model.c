@@ -292,6 +292,8 @@ const char *model_unclosed(const struct model *m)
 		torn |= m->damage[i].torn;
 	if (m->end && !torn)
 		return NULL;
+	if (m->stopped)
+		return "not known: recording stopped before the program ended";
 	return m->trace->being_written ? "the trace is still being written: this is what there was of it" :
 					 "the trace was not closed: the recorder was cut off";
 }
@@ -300,6 +302,8 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 {
 	if (!d->torn)
 		return d->text;
+	if (m->stopped)
+		return "recording stopped here";
 	return m->trace->being_written ? "the recorder was writing here" : "the recorder was cut off here";
 }
 

@@ -41,7 +41,7 @@ struct model_snapshot {
 	size_t memory_count;
 };
 
-/* Something in the trace that could not be read. torn: the recorder was cut off or writing here, which is no damage. */
+/* Something in the trace that could not be read. torn: the recorder was cut off, writing, or could write no more here, which is no damage. */
 struct model_damage {
 	char file[32];
 	uint64_t offset;

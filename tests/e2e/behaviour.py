@@ -436,6 +436,11 @@ def full_disk():
         shown = execute([BTVIEW, "--stdio", trace])
         equal(shown.status, 0, "status of btview (%s)" % shown.err.decode())
         check(re.search("stopped", (shown.out + shown.err).decode()), "the trace does not say that it stopped")
+        info = execute([BTREC, "info", trace])
+        equal(info.status, 0, "status of btrec info (%s)" % info.err.decode())
+        check(re.search(rb"^end +not known: recording stopped before the program ended$", info.out, re.M), "how it ended: %r" % info.out)
+        check(re.search(rb"^stopped +recording stopped early: \"No space left", info.out, re.M), "why it stopped: %r" % info.out)
+        check(b"cut off" not in info.out + info.err + shown.out + shown.err, "the recorder was not cut off: %r" % (info.out + info.err + shown.out))
     finally:
         subprocess.run(["umount", "-l", disk])
 

@@ -388,6 +388,7 @@ static void a_recording_that_stopped_says_why(void **state)
 	made_load(t);
 	assert_int_equal(t->m->stopped->os_errno, 28);
 	assert_string_equal((const char *)t->m->stopped->text.at, "No space left on device");
+	assert_string_equal(model_unclosed(t->m), "not known: recording stopped before the program ended");
 }
 
 static void the_end_is_explained_by_the_initial_process(void **state)
