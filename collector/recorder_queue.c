@@ -3,15 +3,38 @@
 #include "collector/recorder_private.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "collector/tracee.h"
 
+/* Whether a status tells only of where the task was then. That it has become another program stays true, and that it has come. */
+static bool is_of_the_moment(const struct recorder *r, pid_t tid, int status)
+{
+	const struct task *task = task_find(&r->tasks, tid);
+
+	return WIFSTOPPED(status) && status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8) && task && task->first_stop_seen;
+}
+
+/* QUIRK(stop-left): the task has stopped again, or ended, and nobody had resumed it: it was killed. Its stop before that can neither be
+ * looked at any more, nor may the task be resumed for it. */
+static void drop_earlier(struct recorder *r, pid_t tid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->queue_len; i++)
+		if (r->queue[i].tid != tid || !is_of_the_moment(r, tid, r->queue[i].status))
+			r->queue[kept++] = r->queue[i];
+	r->queue_len = kept;
+}
+
 static void queue_event(struct recorder *r, pid_t tid, int status)
 {
+	drop_earlier(r, tid);
 	if (r->queue_len == r->queue_cap) {
 		size_t cap = r->queue_cap ? r->queue_cap * 2 : 64;
 		struct queued_event *queue = realloc(r->queue, cap * sizeof *queue);
@@ -38,6 +61,18 @@ enum wait_type recorder_event_type(const struct recorder *r, pid_t tid)
 		if (r->queue[i].tid == tid)
 			return wait_event_of(tid, r->queue[i].status).type;
 	return WAIT_TYPES;
+}
+
+bool recorder_event_holds(const struct recorder *r, pid_t tid)
+{
+	struct wait_event ev;
+
+	for (size_t i = 0; i < r->queue_len; i++)
+		if (r->queue[i].tid == tid) {
+			ev = wait_event_of(tid, r->queue[i].status);
+			return wait_event_holds(&ev);
+		}
+	return false;
 }
 
 void recorder_drop_event(struct recorder *r, pid_t tid)

@@ -201,7 +201,7 @@ void recorder_on_new_task(struct recorder *r, struct task *task, const struct wa
 	unsigned long tid;
 	struct task *child;
 
-	if (tracee_event_message(task->tid, &tid))
+	if (tracee_event_message(task->tid, &tid) || !wait_event_holds(ev))
 		return;
 	tracee_get_regs(task->tid, &task->regs);
 	child = task_find(&r->tasks, (pid_t)tid);
@@ -217,10 +217,23 @@ void recorder_on_new_task(struct recorder *r, struct task *task, const struct wa
 	recorder_make_ready(r, task);
 }
 
-/* execve by a thread that is not the leader: the others are gone, and it goes on under the leader's id. */
-static struct task *take_over_leader(struct recorder *r, struct task *leader, pid_t former)
+/* Who has called the execve that the event tells of: the kernel says it as long as the task is there. Killed since, another thread of the
+ * process that was in one, if any was. */
+static struct task *caller_of(const struct recorder *r, struct task *leader, const struct wait_event *ev)
 {
-	struct task *caller = task_find(&r->tasks, former);
+	unsigned long former;
+
+	if (!tracee_event_message(leader->tid, &former) && wait_event_holds(ev))
+		return task_find(&r->tasks, (pid_t)former);
+	for (struct task *task = leader->process->members; task; task = task->member_next)
+		if (task != leader && task->state == TASK_IN_SYSCALL && (task->call.nr == SYS_execve || task->call.nr == SYS_execveat))
+			return task;
+	return leader;
+}
+
+/* execve by a thread that is not the leader: the others are gone, and it goes on under the leader's id. */
+static struct task *take_over_leader(struct recorder *r, struct task *leader, struct task *caller)
+{
 	pid_t pid = leader->tid;
 
 	if (!caller || caller == leader)
@@ -233,7 +246,6 @@ static struct task *take_over_leader(struct recorder *r, struct task *leader, pi
 
 void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
-	unsigned long former;
 	struct unit *unit;
 	struct address_space *space;
 	struct process *process;
@@ -242,9 +254,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 	char path[4096];
 	struct buf argv = {0};
 
-	(void)ev;
-	if (!tracee_event_message(task->tid, &former))
-		task = take_over_leader(r, task, (pid_t)former);
+	task = take_over_leader(r, task, caller_of(r, task, ev));
 	if (tracee_get_regs(task->tid, &task->regs))
 		return;
 	if (task->state != TASK_NEW) {
@@ -294,8 +304,8 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 	unsigned long status;
 	bool by_signal;
 
-	(void)ev;
-	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &regs) && task->recorded) {
+	/* What was read is of this stop if the task is still there. */
+	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &regs) && wait_event_holds(ev) && task->recorded) {
 		if (task->native)
 			task->regs = regs;
 		else
@@ -311,7 +321,8 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 			   by_signal && WCOREDUMP((int)status));
 	}
 	task->state = TASK_EXITING;
-	tracee_resume(task->tid, PTRACE_CONT, 0);
+	if (wait_event_holds(ev)) /* else its tid may be another program's, whose stop is still to be served */
+		tracee_resume(task->tid, PTRACE_CONT, 0);
 	if (task->unit)
 		recorder_give_up_turn(r, task);
 }

@@ -13,6 +13,9 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 {
 	int signo = task->pending_signal;
 
+	/* QUIRK(stop-left): killed where it waited, it has stopped once more: it is resumed from there when that is served. */
+	if (recorder_has_event(r, task->tid))
+		return;
 	task->pending_signal = 0;
 	task->ran = r->slices;
 	if (task->native) {
@@ -219,7 +222,7 @@ static bool has_arrived(struct recorder *r, struct task *task)
 	enum wait_type type = recorder_event_type(r, task->tid);
 	struct bt_regs regs;
 
-	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->tid, &regs))
+	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->tid, &regs) && recorder_event_holds(r, task->tid))
 		ops->exiting(&r->backend, task, &regs);
 	if (!ops->arrive || type != WAIT_SIGNAL || !ops->arrive(&r->backend, task))
 		return true;

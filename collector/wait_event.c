@@ -42,3 +42,10 @@ struct wait_event wait_event_of(pid_t tid, int status)
 	}
 	return e;
 }
+
+bool wait_event_holds(const struct wait_event *ev)
+{
+	siginfo_t info;
+
+	return !ptrace(PTRACE_GETSIGINFO, ev->tid, NULL, &info) && info.si_code == ev->status >> 8;
+}

@@ -4,6 +4,7 @@
 #ifndef BT_WAIT_EVENT_H
 #define BT_WAIT_EVENT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum wait_type {
@@ -28,5 +29,9 @@ struct wait_event {
 };
 
 struct wait_event wait_event_of(pid_t tid, int status);
+
+/* QUIRK(stop-left): whether the task is still at the stop that the event tells of, which is one of PTRACE_EVENT_*. It leaves a stop
+ * unasked when it is killed: by SIGKILL, or for another thread's execve, whose program then has the leader's tid. */
+bool wait_event_holds(const struct wait_event *ev);
 
 #endif

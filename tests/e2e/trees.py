@@ -170,6 +170,27 @@ def thread_execs():
     equal(report(recorded.trace)["threads"][0]["stack"][0]["function"], "store", "function")
 
 
+# The tid of the leader is the new program's, whatever the leader was just doing.
+def execs_beside(what, options=()):
+    children = 30
+    recorded = record([threads(), "execs-beside", what, str(children)], options)
+    equal((recorded.status, recorded.out), (0, b""), "ends that are not those of the new program")
+    dump = execute([BTREC, "dump", recorded.trace], cwd=TMP).out.decode(errors="replace").splitlines()
+    equal(len([line for line in dump if line.startswith("EXEC ")]), children + 1, "programs in the trace")
+
+
+@case("execve by another thread while the first one spins, makes calls, maps, ends")
+def thread_execs_beside():
+    for what in ("spins", "calls", "maps", "ends"):
+        execs_beside(what)
+
+
+@case("the same, only counted")
+def thread_execs_counted():
+    for what in ("spins", "maps"):
+        execs_beside(what, ["--history", "off"])
+
+
 @case("the first process of a PID namespace crashes")
 def namespace_init():
     need_root()

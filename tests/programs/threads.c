@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static long *volatile no_long;
@@ -99,6 +101,58 @@ static void thread_execs(void)
 	pthread_join(other, NULL);
 }
 
+/* execs-beside WHAT CHILDREN: in each child a thread calls execve, a little later each time, while another one spins and the leader
+ * spins, makes system calls, changes mappings or ends. Tells how those ended that did not so as the new program does. */
+static int pause_length;
+
+static void *become_seven(void *unused)
+{
+	volatile int passed = 0;
+
+	while (passed < pause_length)
+		passed++;
+	execl(next_program[-2], "threads", "seven", (char *)unused);
+	_exit(95);
+}
+
+static void lead(const char *what)
+{
+	pthread_t other, spinning;
+
+	alarm(60);
+	pthread_create(&spinning, NULL, spin_for_ever, NULL);
+	pthread_create(&other, NULL, become_seven, NULL);
+	if (!strcmp(what, "ends"))
+		syscall(SYS_exit, 0);
+	for (;;) {
+		if (!strcmp(what, "calls"))
+			syscall(SYS_getppid);
+		else if (!strcmp(what, "maps"))
+			munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	}
+}
+
+static void execs_beside(void)
+{
+	enum {
+		STEP = 40000,
+	};
+	int children = atoi(next_program[1]), status;
+
+	for (int i = 0; i < children; i++) {
+		pid_t pid = fork();
+
+		pause_length = i * STEP;
+		if (pid == 0)
+			lead(next_program[0]);
+		waitpid(pid, &status, 0);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+			printf("child %d: %#x\n", i, (unsigned)status);
+	}
+}
+
+static void seven(void) { exit(7); }
+
 static void *count(void *unused)
 {
 	(void)unused;
@@ -141,6 +195,8 @@ static const struct {
 	{"crash", crash},
 	{"leader-ends", leader_ends},
 	{"thread-execs", thread_execs},
+	{"execs-beside", execs_beside},
+	{"seven", seven},
 	{"counters", counters},
 	{"exit-group", exit_group},
 };
