@@ -230,10 +230,11 @@ static bool may_be_raised(const struct task *task, const siginfo_t *info)
 /* The instruction has run, and has raised nothing. It was sent, unless another thread or process has meanwhile made valid what was not. */
 static bool was_sent(const struct task *task, const siginfo_t *info)
 {
+	const struct engine_space *es = task->process->space->extension;
 	bool in_file = info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
 	bool paged = info->si_signo == SIGSEGV && (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR);
 
-	return !in_file && !(paged && task->unit->tasks > 1);
+	return !in_file && !(paged && (task->unit->tasks > 1 || (es && es->parallel)));
 }
 
 /* A fault that came in the midst of a sequence is the cache's own where the program has taken away what that needs; else it was sent, and
