@@ -23,7 +23,7 @@ struct front_message {
 	enum bt_exit_kind kind;
 	int value;
 	bool lives_on; /* the recorder does: do not wait for it */
-	char text[3600]; /* a message is one write to a pipe: at most 4096 */
+	char text[3760]; /* a message is one write to a pipe: at most 4096 */
 };
 
 /* Waits for the recorder's messages and acts on them; does not return but by the program's end: gives the exit status, or ends this
