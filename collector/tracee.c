@@ -110,12 +110,15 @@ bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n)
 	return memory_io(tid, addr, (void *)(uintptr_t)bytes, n, true) == n;
 }
 
-/* Killed since its stop was reported, it may be at the next one already: its end, which says nothing of the stop that is looked at. */
+/* QUIRK(stop-left): killed since its stop was reported, it may be at the next one already: its end, or another thread's execve, which say
+ * nothing of the stop that is looked at. */
 int tracee_get_siginfo(pid_t tid, siginfo_t *info)
 {
 	int rc = result(ptrace(PTRACE_GETSIGINFO, tid, NULL, info));
 
-	return !rc && info->si_signo == SIGTRAP && info->si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8) ? -BT_E_GONE : rc;
+	if (rc || info->si_signo != SIGTRAP)
+		return rc;
+	return info->si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8) || info->si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8) ? -BT_E_GONE : 0;
 }
 
 bool tracee_is_fault(const siginfo_t *info)
@@ -137,6 +140,14 @@ int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 	return result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));
 }
 
+/* QUIRK(stop-left): whether the tid is that of a program that another thread has just called. */
+static bool is_another_program(pid_t tid)
+{
+	siginfo_t info;
+
+	return !ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) && info.si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
+}
+
 int tracee_get_mask(pid_t tid, uint64_t *mask)
 {
 	return result(ptrace(PTRACE_GETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, mask));
@@ -144,7 +155,7 @@ int tracee_get_mask(pid_t tid, uint64_t *mask)
 
 int tracee_set_mask(pid_t tid, uint64_t mask)
 {
-	return result(ptrace(PTRACE_SETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, &mask));
+	return is_another_program(tid) ? -BT_E_GONE : result(ptrace(PTRACE_SETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, &mask));
 }
 
 int tracee_resume(pid_t tid, int request, int signo)
@@ -309,19 +320,33 @@ bool tracee_is_filtered(pid_t tid)
 	return theirs.strict || theirs.filters < 0 || theirs.filters > filtering_of("/proc/self/status").filters;
 }
 
-/* Resumes tid and waits until it has a status, which is left to be waited for: signal (0x80 added at a system call) of a stop of ours,
- * or -1. */
-static int run_to_stop(pid_t tid, int request)
+static bool is_lost(pid_t tid)
+{
+	siginfo_t info;
+
+	return tracee_get_siginfo(tid, &info);
+}
+
+static bool is_dead(pid_t tid)
+{
+	char line[256], state = 0;
+
+	return !status_line(tid, "State:", line) || (sscanf(line, "State: %c", &state) == 1 && (state == 'Z' || state == 'X'));
+}
+
+/* Dead, the first thread of a process has a status only when those of all others have been taken; the caller's timer ends the wait
+ * then. */
+int tracee_run_to_stop(pid_t tid, int request)
 {
 	siginfo_t info;
 	int rc;
 
-	if (tracee_resume(tid, request, 0))
+	if (is_lost(tid) || tracee_resume(tid, request, 0))
 		return -1;
 	do {
 		info.si_pid = 0;
 		rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
-	} while (rc && errno == EINTR);
+	} while (rc && errno == EINTR && !is_dead(tid));
 	return rc || info.si_code != CLD_TRAPPED ? -1 : info.si_status;
 }
 
@@ -363,7 +388,7 @@ void tracee_restart(struct bt_regs *regs) { regs->rax = (uint64_t)-ERESTART_NO_H
 /* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
 static bool await_syscall_stop(pid_t tid)
 {
-	return run_to_stop(tid, PTRACE_SYSCALL) == (SIGTRAP | 0x80) && take_status(tid);
+	return tracee_run_to_stop(tid, PTRACE_SYSCALL) == (SIGTRAP | 0x80) && take_status(tid);
 }
 
 static void set_call(struct bt_regs *regs, const uint64_t args[6])
@@ -407,7 +432,7 @@ void tracee_lend_syscall(pid_t tid, uint64_t elsewhere, struct tracee_lent *l)
 	struct bt_regs regs;
 
 	*l = (struct tracee_lent){0};
-	if (tracee_get_regs(tid, &l->regs))
+	if (is_lost(tid) || tracee_get_regs(tid, &l->regs))
 		return;
 	regs = l->regs;
 	if (elsewhere)
@@ -423,6 +448,8 @@ int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l)
 {
 	if (!l->lent)
 		return 0;
+	if (is_another_program(tid))
+		return -BT_E_GONE;
 	if (l->written)
 		tracee_write(tid, l->regs.rip, l->code, sizeof l->code);
 	return tracee_set_regs(tid, &l->regs);
@@ -434,7 +461,7 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 	uint8_t code[2];
 	long rc = -ESRCH;
 
-	if (tracee_get_regs(tid, &saved))
+	if (is_lost(tid) || tracee_get_regs(tid, &saved))
 		return rc;
 	if (is_behind_syscall(tid, saved.rip))
 		return tracee_syscall_again(tid, &saved, nr, args);
@@ -444,6 +471,8 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 	regs = call_regs(&saved, nr, args);
 	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &regs))
 		rc = (long)regs.rax;
+	if (is_another_program(tid))
+		return -ESRCH;
 	tracee_write(tid, saved.rip, code, sizeof code);
 	if (tracee_set_regs(tid, &saved))
 		return -ESRCH;
@@ -456,9 +485,9 @@ long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const 
 	long rc = -ESRCH;
 
 	other.rip -= 2; /* to the syscall instruction */
-	if (!tracee_set_regs(tid, &other) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &other))
+	if (!is_lost(tid) && !tracee_set_regs(tid, &other) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &other))
 		rc = (long)other.rax;
-	return tracee_set_regs(tid, regs) ? -ESRCH : rc;
+	return is_another_program(tid) || tracee_set_regs(tid, regs) ? -ESRCH : rc;
 }
 
 int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result)
@@ -473,13 +502,13 @@ int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, con
 
 	call.rip = at;
 	call.eflags &= ~(uint64_t)EFLAGS_TF;
-	if (tracee_set_regs(tid, &call))
+	if (is_lost(tid) || tracee_set_regs(tid, &call))
 		return -BT_E_GONE;
 	/* QUIRK(event-stop-first): between the int3 and its trap there may be an interruption. Nobody needs to know of it. */
-	while ((stop = run_to_stop(tid, PTRACE_CONT)) == INTERRUPTED && !tracee_get_regs(tid, &call) && call.rip == at + BEHIND)
+	while ((stop = tracee_run_to_stop(tid, PTRACE_CONT)) == INTERRUPTED && !tracee_get_regs(tid, &call) && call.rip == at + BEHIND)
 		if (!take_status(tid))
 			return -BT_E_GONE;
-	if (tracee_get_regs(tid, &call))
+	if (is_another_program(tid) || tracee_get_regs(tid, &call))
 		return -BT_E_GONE;
 	*result = (long)call.rax;
 	if (tracee_set_regs(tid, regs))
@@ -549,7 +578,7 @@ int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const u
 	int rc;
 
 	/* No signal may come between the two calls. */
-	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
+	if (is_lost(tid) || tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return -BT_E_GONE;
 	rc = make_call_at_entry(tid, regs, nr, args, result);
 	return tracee_set_mask(tid, mask) ? -BT_E_GONE : rc;

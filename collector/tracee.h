@@ -47,6 +47,10 @@ int tracee_set_mask(pid_t tid, uint64_t mask);
 /* Resumes with request PTRACE_CONT, PTRACE_SYSCALL, PTRACE_SINGLESTEP or PTRACE_LISTEN and a signal or 0. */
 int tracee_resume(pid_t tid, int request, int signo);
 
+/* Resumes tid with this request and waits until it has a status, which is left to be waited for: signal (0x80 added at a system call) of a
+ * stop of ours. -1 when it is killed or dead, also before that, or the request is refused. */
+int tracee_run_to_stop(pid_t tid, int request);
+
 int tracee_event_message(pid_t tid, unsigned long *message);
 
 /* Sets or (addr 0) clears hardware breakpoint 0 for execution at addr. */

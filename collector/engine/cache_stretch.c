@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Out of the cache: where the application is at a stop, and what it did since it went in. */
-#include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -436,21 +435,15 @@ static bool step_on(pid_t tid)
 {
 	/* QUIRK(event-stop-first): an interruption comes before the trap of a step that is done. Nobody needs to know of it. */
 	const int interrupted = SIGTRAP | PTRACE_EVENT_STOP << 8;
-	siginfo_t info;
-	int rc, status;
+	int stop, status;
 
 	do {
-		if (tracee_resume(tid, PTRACE_SINGLESTEP, 0))
-			return false;
-		do {
-			info.si_pid = 0;
-			rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
-		} while (rc && errno == EINTR);
-		if (rc || info.si_code != CLD_TRAPPED || (info.si_status != SIGTRAP && info.si_status != interrupted))
+		stop = tracee_run_to_stop(tid, PTRACE_SINGLESTEP);
+		if (stop != SIGTRAP && stop != interrupted)
 			return false;
 		if (waitpid(tid, &status, __WALL | WNOHANG) != tid)
 			return false;
-	} while (info.si_status == interrupted);
+	} while (stop == interrupted);
 	return true;
 }
 

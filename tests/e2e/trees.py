@@ -171,9 +171,9 @@ def thread_execs():
 
 
 # The tid of the leader is the new program's, whatever the leader was just doing.
-def execs_beside(what, options=()):
+def execs_beside(what, options=(), program=None):
     children = 30
-    recorded = record([threads(), "execs-beside", what, str(children)], options)
+    recorded = record([program or threads(), "execs-beside", what, str(children)], options)
     equal((recorded.status, recorded.out), (0, b""), "ends that are not those of the new program")
     dump = execute([BTREC, "dump", recorded.trace], cwd=TMP).out.decode(errors="replace").splitlines()
     equal(len([line for line in dump if line.startswith("EXEC ")]), children + 1, "programs in the trace")
@@ -189,6 +189,17 @@ def thread_execs_beside():
 def thread_execs_counted():
     for what in ("spins", "maps"):
         execs_beside(what, ["--history", "off"])
+
+
+@case("the same, side by side")
+def thread_execs_parallel():
+    for what in ("spins", "maps", "ends"):
+        execs_beside(what, ["--backend", "engine", "--parallel"])
+
+
+@case("the same, side by side, while the first one loads the library that unwinds it")
+def thread_execs_unwinding():
+    execs_beside("unwinds", ["--backend", "engine", "--parallel"], build("threads.c", "-pthread", name="threads-dynamic"))
 
 
 @case("the first process of a PID namespace crashes")

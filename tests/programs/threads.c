@@ -102,7 +102,7 @@ static void thread_execs(void)
 }
 
 /* execs-beside WHAT CHILDREN: in each child a thread calls execve, a little later each time, while another one spins and the leader
- * spins, makes system calls, changes mappings or ends. Tells how those ended that did not so as the new program does. */
+ * spins, makes system calls, changes mappings or ends, at once or by unwinding. Tells how those ended that did not so as the new program does. */
 static int pause_length;
 
 static void *become_seven(void *unused)
@@ -124,6 +124,8 @@ static void lead(const char *what)
 	pthread_create(&other, NULL, become_seven, NULL);
 	if (!strcmp(what, "ends"))
 		syscall(SYS_exit, 0);
+	if (!strcmp(what, "unwinds"))
+		pthread_exit(NULL);
 	for (;;) {
 		if (!strcmp(what, "calls"))
 			syscall(SYS_getppid);
