@@ -3,11 +3,14 @@
 #include "collector/recorder_private.h"
 
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
 
 #define STOP_PATIENCE_NS 500000000u
+/* A task has used its slice up after this: half of what lies between two ticks, so that one that had the turn for about all of that has. */
+#define SLICE_NS (RECORDER_SLICE_MS * UINT64_C(1000000) / 2)
 
 void recorder_resume_task(struct recorder *r, struct task *task)
 {
@@ -53,6 +56,8 @@ static void ready_remove(struct unit *u, struct task *task)
 {
 	if (!task->queued)
 		return;
+	if (u->early_last == task)
+		u->early_last = task->ready_before;
 	*(task->ready_before ? &task->ready_before->ready_next : &u->ready_first) = task->ready_next;
 	*(task->ready_next ? &task->ready_next->ready_before : &u->ready_last) = task->ready_before;
 	task->ready_next = task->ready_before = NULL;
@@ -108,6 +113,18 @@ static bool side_by_side(const struct recorder *r)
 	return r->backend.ops->native || r->backend.parallel;
 }
 
+static void begin_turn(const struct recorder *r, struct unit *u, struct task *task)
+{
+	u->current = task;
+	task->turn_began = trace_writer_time(r->writer);
+}
+
+static void end_turn(const struct recorder *r, struct unit *u)
+{
+	u->current->turn_used += trace_writer_time(r->writer) - u->current->turn_began;
+	u->current = NULL;
+}
+
 static void schedule_one(struct recorder *r, struct unit *u)
 {
 	struct task *task = u->ready_first;
@@ -116,7 +133,7 @@ static void schedule_one(struct recorder *r, struct unit *u)
 	if (u->current || !task || r->frozen || task->process->leaving)
 		return;
 	ready_remove(u, task);
-	u->current = task;
+	begin_turn(r, u, task);
 	if (u->last != task->number) {
 		rec.to = task->number;
 		rec.point = task_point(task);
@@ -140,24 +157,30 @@ void recorder_give_up_turn(struct recorder *r, struct task *task)
 
 	ready_remove(u, task);
 	if (u->current == task)
-		u->current = NULL;
+		end_turn(r, u);
 	else if (!r->backend.parallel)
 		return;
 	schedule(r, u);
 }
 
+/* Whoever gave up the turn for a call is not to wait for a slice of each that computes: until its own is used up it comes before them. */
 static void enqueue(struct unit *u, struct task *task)
 {
+	bool early = task->turn_used < SLICE_NS;
+	struct task *before = early ? u->early_last : u->ready_last;
+
 	task->state = TASK_READY;
 	if (task->queued)
 		return;
 	task->queued = true;
-	task->ready_before = u->ready_last;
-	if (u->ready_last)
-		u->ready_last->ready_next = task;
+	task->ready_before = before;
+	task->ready_next = before ? before->ready_next : u->ready_first;
+	*(before ? &before->ready_next : &u->ready_first) = task;
+	*(task->ready_next ? &task->ready_next->ready_before : &u->ready_last) = task;
+	if (early)
+		u->early_last = task;
 	else
-		u->ready_first = task;
-	u->ready_last = task;
+		task->turn_used = 0;
 }
 
 void recorder_make_call(struct recorder *r, struct task *task)
@@ -169,6 +192,8 @@ void recorder_make_call(struct recorder *r, struct task *task)
 	}
 	recorder_resume_task(r, task);
 	recorder_give_up_turn(r, task);
+	if (!task->call.compat && task->call.nr == SYS_sched_yield) /* what it waits for is others' to do */
+		task->turn_used = SLICE_NS;
 }
 
 void recorder_make_ready(struct recorder *r, struct task *task)
@@ -184,7 +209,7 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 		return;
 	}
 	if (u->current == task)
-		u->current = NULL;
+		end_turn(r, u);
 	if (!task->mid_run && r->backend.ops->rest)
 		r->backend.ops->rest(&r->backend, task);
 	enqueue(u, task);

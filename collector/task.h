@@ -72,7 +72,8 @@ struct unit {
 	uint32_t number;
 	unsigned tasks;
 	struct task *current;		  /* holds the turn */
-	struct task *ready_first, *ready_last;
+	struct task *ready_first, *ready_last; /* those that have some of their slice left come first */
+	struct task *early_last;		/* the last of them; NULL */
 	struct task *dumps; /* is being ended by a signal that leaves a core file, where tasks run side by side; NULL */
 	uint32_t last;			  /* task that ran last */
 };
@@ -98,6 +99,7 @@ struct task {
 	bool recorded;	    /* its TASK record is written */
 	bool exit_recorded;
 	bool queued;
+	uint64_t turn_began, turn_used; /* ns; used: of its slice, before the turn that it has */
 	bool first_stop_seen;
 	unsigned orphan_ticks; /* for how long it has waited for its parent's event */
 	bool native;	      /* runs unrecorded until --from is reached */

@@ -200,6 +200,14 @@ enum tracee_syscall_stop tracee_syscall_stop(pid_t tid, struct tracee_syscall *c
 	return info.op == PTRACE_SYSCALL_INFO_EXIT ? TRACEE_SYSCALL_EXIT : TRACEE_SYSCALL_NONE;
 }
 
+bool tracee_has_own_signal(pid_t tid)
+{
+	struct __ptrace_peeksiginfo_args args = {.nr = 1};
+	siginfo_t info;
+
+	return ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) != 0;
+}
+
 int tracee_signals(pid_t tid, struct tracee_signals *out)
 {
 	static const struct {

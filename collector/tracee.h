@@ -74,6 +74,9 @@ struct tracee_signals {
 	uint64_t pending, shared_pending, blocked, ignored, caught; /* bit (signo - 1) */
 };
 
+/* Whether a signal of the stopped thread alone is queued (PTRACE_PEEKSIGINFO: Linux 3.10; true where the kernel cannot say). */
+bool tracee_has_own_signal(pid_t tid);
+
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 

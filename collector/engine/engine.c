@@ -169,7 +169,7 @@ static bool signal_waits(pid_t tid)
 {
 	struct tracee_signals s;
 
-	return !tracee_signals(tid, &s) && s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
+	return tracee_has_own_signal(tid) && !tracee_signals(tid, &s) && s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
 }
 
 static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)

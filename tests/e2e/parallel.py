@@ -14,7 +14,7 @@ CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
 KEEP = ["--snap-exit", "always", "--history", "50000"]
 CODE = "same-page for-others mapped two-mappings one-call unmapped mapped-over rewritten rewritten-elsewhere".split()
-QUIET = "handed-over whole traded came-and-went many descriptors children signalled faulted left-running execed alone".split() + CODE
+QUIET = "handed-over whole traded came-and-went many outnumbered descriptors children signalled faulted left-running execed alone".split() + CODE
 CRASHES = ["crashes", "crash-at-once"]
 ENDLESS = ["goes-on"]
 
@@ -80,6 +80,15 @@ def in_turns():
     equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
     check("side by side" not in execute([BTREC, "info", recorded.trace]).out.decode(), "info")
     check(not report(recorded.trace)["trace"]["parallel"], "JSON")
+
+
+@case("in turns: who makes a call does not wait for a slice of each that computes")
+def in_turns_outnumbered():
+    recorded = record([program(), "outnumbered"], ["--backend", "engine"])
+    equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
+    # 100 calls, 16 that compute: 1600 switches to these, if one waits for each of them. From time to time the caller has used its slice up.
+    computed = sum(not line.endswith(" to=1") for line in dumped(recorded.trace, "SWITCH"))
+    check(computed < 800, "%d switches to those that compute" % computed)
 
 
 @case("in turns: a thread takes away what the engine keeps while others run")

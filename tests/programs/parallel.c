@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -189,6 +190,33 @@ static long many(void)
 	pthread_barrier_init(&barrier, NULL, MANY);
 	start(w, MANY, meet);
 	return join(w, MANY);
+}
+
+/* ---- One that makes calls among many that compute ---- */
+
+enum {
+	COMPUTING = 16,
+	ROUNDS = 100,
+};
+
+static atomic_bool over;
+
+static void *compute(void *arg)
+{
+	while (!atomic_load_explicit(&over, memory_order_relaxed))
+		;
+	return arg;
+}
+
+static long outnumbered(void)
+{
+	struct worker w[COMPUTING] = {{0}};
+
+	start(w, COMPUTING, compute);
+	for (int i = 0; i < ROUNDS; i++)
+		usleep(1);
+	atomic_store(&over, true);
+	return join(w, COMPUTING);
 }
 
 /* ---- Descriptors ---- */
@@ -526,7 +554,7 @@ static long crash_at_once(void)
 
 static const struct row rows[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
-	{"descriptors", descriptors}, {"children", children}, {"left-running", left_running}, {"execed", execed},
+	{"outnumbered", outnumbered}, {"descriptors", descriptors}, {"children", children}, {"left-running", left_running}, {"execed", execed},
 	{"goes-on", goes_on}, {"alone", alone}, {"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes},
 	{"crash-at-once", crash_at_once},
 };
