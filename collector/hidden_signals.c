@@ -18,8 +18,16 @@ enum {
 
 static enum hidden_signal kind_of(const siginfo_t *info) { return info->si_signo == SIGSEGV ? HIDDEN_SEGV : HIDDEN_TRAP; }
 
-/* Of those of a thread's own only tgkill()'s can be told. */
-static bool is_wide(const siginfo_t *info) { return info->si_code != SI_TKILL; }
+/* Of those of a thread's own only tgkill()'s and the kernel's can be told. */
+static bool is_wide(const siginfo_t *info) { return info->si_code != SI_TKILL && info->si_code <= 0; }
+
+/* Whether it may be one that the kernel forces upon a thread that blocks it, which ends the process. Not perf's, for instance (TRAP_PERF). */
+static bool is_forced(const siginfo_t *info)
+{
+	if (info->si_signo != SIGTRAP)
+		return info->si_code > 0;
+	return info->si_code == TRAP_BRKPT || info->si_code == TRAP_TRACE || info->si_code == TRAP_BRANCH || info->si_code == SI_KERNEL;
+}
 
 /* For how many looks, at most, others of the process are waited for that may take what waits for it: those that are awake in a system call;
  * those that run side by side with the task, which have it at once or not at all; nobody. */
@@ -146,7 +154,7 @@ static bool was_posted(const struct posted_signal *p, const siginfo_t *info)
 	return p->posted && (info->si_code == SI_USER || info->si_code == SI_TKILL) && (info->si_pid == getpid() || !info->si_pid);
 }
 
-bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info)
+bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info, bool sent)
 {
 	enum hidden_signal kind = kind_of(info);
 	bool wide = is_wide(info), looked = h->looked & MASK_OF(info->si_signo);
@@ -159,7 +167,7 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 		*info = p->info;
 		tracee_set_siginfo(task->tid, info);
 	}
-	if (!(h->mask & MASK_OF(info->si_signo)) || info->si_code > 0)
+	if (!(h->mask & MASK_OF(info->si_signo)) || (!sent && is_forced(info)))
 		return false;
 	if (s->held) /* a second one, while the first is pending */
 		return true;

@@ -48,8 +48,9 @@ int hidden_signals_restore(struct task *task, struct hidden_signals *h);
 int hidden_signals_rest(struct task *task, struct hidden_signals *h);
 
 /* A SIGTRAP or SIGSEGV that is none of ours has come. True: the program blocks it, and the task is to go on without it, by way of
- * hidden_signals_hide(). May change *info, and what the task has of it, to the one that was sent first. */
-bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info);
+ * hidden_signals_hide(). May change *info, and what the task has of it, to the one that was sent first. sent: whatever it looks like, no
+ * instruction has raised it. */
+bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info, bool sent);
 
 /* The kernel has this SIGTRAP again, which came to the stopped task where it could not be told of. */
 void hidden_signals_post(struct task *task, struct hidden_signals *h, const siginfo_t *info);

@@ -32,19 +32,23 @@ static void drop_earlier(struct recorder *r, pid_t tid)
 	r->queue_len = kept;
 }
 
-static void queue_event(struct recorder *r, pid_t tid, int status)
+/* False when the stop is none that anybody is to know of: another one follows. */
+static bool queue_event(struct recorder *r, pid_t tid, int status)
 {
+	if (tracee_put_back(tid, status))
+		return false;
 	drop_earlier(r, tid);
 	if (r->queue_len == r->queue_cap) {
 		size_t cap = r->queue_cap ? r->queue_cap * 2 : 64;
 		struct queued_event *queue = realloc(r->queue, cap * sizeof *queue);
 
 		if (!queue)
-			return;
+			return true;
 		r->queue = queue;
 		r->queue_cap = cap;
 	}
 	r->queue[r->queue_len++] = (struct queued_event){tid, status};
+	return true;
 }
 
 bool recorder_has_event(const struct recorder *r, pid_t tid)
@@ -105,11 +109,12 @@ bool recorder_await_stop(struct recorder *r, pid_t tid)
 	pid_t got;
 
 	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not stop for us. */
-	while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) && trace_writer_time(r->writer) < r->patience)
-		nanosleep(&pause, NULL);
-	if (got != tid)
-		return false;
-	queue_event(r, tid, status);
+	do {
+		while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) && trace_writer_time(r->writer) < r->patience)
+			nanosleep(&pause, NULL);
+		if (got != tid)
+			return false;
+	} while (!queue_event(r, tid, status));
 	return WIFSTOPPED(status);
 }
 
@@ -123,7 +128,7 @@ bool recorder_next_event(struct recorder *r, struct wait_event *ev)
 	while (!r->queue_len || r->tasks.count > 1) {
 		tid = waitpid(-1, &status, __WALL | (r->queue_len ? WNOHANG : 0));
 		if (tid > 0)
-			queue_event(r, tid, status);
+			(void)queue_event(r, tid, status);
 		else if (tid < 0 && errno == EINTR)
 			recorder_serve_tick(r);
 		else

@@ -192,7 +192,7 @@ void recorder_make_call(struct recorder *r, struct task *task)
 	}
 	recorder_resume_task(r, task);
 	recorder_give_up_turn(r, task);
-	if (!task->call.compat && task->call.nr == SYS_sched_yield) /* what it waits for is others' to do */
+	if (!side_by_side(r) && !task->call.compat && task->call.nr == SYS_sched_yield) /* what it waits for is others' to do */
 		task->turn_used = SLICE_NS;
 }
 

@@ -87,9 +87,9 @@ int stepper_hide_trap(struct task *task)
 	return hidden_signals_hide(task, &task->step->hidden);
 }
 
-bool stepper_keep_trap(struct task *task, siginfo_t *info)
+bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent)
 {
-	return hidden_signals_keep(task, &task->step->hidden, info);
+	return hidden_signals_keep(task, &task->step->hidden, info, sent);
 }
 
 void stepper_post_trap(struct task *task, const siginfo_t *info)
@@ -580,7 +580,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	}
 	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
 		return BACKEND_GONE;
-	if ((ev->value == SIGTRAP || ev->value == SIGSEGV) && stepper_keep_trap(task, info))
+	if ((ev->value == SIGTRAP || ev->value == SIGSEGV) && stepper_keep_trap(task, info, false))
 		return step_on(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing to add. */
 	return BACKEND_SIGNAL;

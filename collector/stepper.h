@@ -13,8 +13,8 @@
 int stepper_hide_trap(struct task *task);
 
 /* A SIGTRAP or SIGSEGV that is none of ours has come. True: it was sent while the program blocks it, and is kept for later; the task
- * is to be resumed without it. May change *info to the one that was sent first. */
-bool stepper_keep_trap(struct task *task, siginfo_t *info);
+ * is to be resumed without it. May change *info to the one that was sent first. sent: whatever it looks like, no instruction has raised it. */
+bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent);
 
 /* A SIGTRAP that was sent has come where nobody could be told of it: it will come again. */
 void stepper_post_trap(struct task *task, const siginfo_t *info);

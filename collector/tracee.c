@@ -342,20 +342,56 @@ static bool is_dead(pid_t tid)
 	return !status_line(tid, "State:", line) || (sscanf(line, "State: %c", &state) == 1 && (state == 'Z' || state == 'X'));
 }
 
+/* SYNCHRONOUS_MASK in kernel/signal.c. */
+static bool is_synchronous(const siginfo_t *info) { return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0); }
+
+/* Whether a signal like a fault is queued that would come next and is not blocked: our own trap, or a fault. */
+static bool has_synchronous(pid_t tid, uint64_t blocked)
+{
+	enum {
+		AT_ONCE = 16,
+	};
+	struct __ptrace_peeksiginfo_args args = {.nr = AT_ONCE};
+	siginfo_t infos[AT_ONCE];
+	long n;
+
+	do {
+		n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, infos);
+		for (long i = 0; i < n; i++)
+			if (is_synchronous(&infos[i]) && !(blocked >> (infos[i].si_signo - 1) & 1))
+				return true;
+		args.off += AT_ONCE;
+	} while (n == AT_ONCE);
+	return false;
+}
+
+bool tracee_put_back(pid_t tid, int status)
+{
+	siginfo_t info = {.si_signo = WIFSTOPPED(status) ? status >> 8 : 0, .si_code = 1};
+	uint64_t blocked;
+
+	if (info.si_signo == SIGTRAP || !is_synchronous(&info) || tracee_get_mask(tid, &blocked) || !(blocked >> (info.si_signo - 1) & 1))
+		return false;
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) || !is_synchronous(&info) || !has_synchronous(tid, blocked))
+		return false;
+	return !tracee_resume(tid, PTRACE_CONT, info.si_signo);
+}
+
 /* Dead, the first thread of a process has a status only when those of all others have been taken; the caller's timer ends the wait
  * then. */
 int tracee_run_to_stop(pid_t tid, int request)
 {
 	siginfo_t info;
-	int rc;
+	int rc, status;
 
 	if (is_lost(tid) || tracee_resume(tid, request, 0))
 		return -1;
 	do {
 		info.si_pid = 0;
 		rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
-	} while (rc && errno == EINTR && !is_dead(tid));
-	return rc || info.si_code != CLD_TRAPPED ? -1 : info.si_status;
+		status = rc || info.si_code != CLD_TRAPPED ? 0 : info.si_status << 8 | 0x7f;
+	} while ((rc && errno == EINTR && !is_dead(tid)) || (status && tracee_put_back(tid, status)));
+	return status ? info.si_status : -1;
 }
 
 static bool take_status(pid_t tid)

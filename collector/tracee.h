@@ -74,6 +74,11 @@ struct tracee_signals {
 	uint64_t pending, shared_pending, blocked, ignored, caught; /* bit (signo - 1) */
 };
 
+/* QUIRK(blocked-first): the task has stopped with this status, which nobody has served. Where it is a signal that the task blocks and that came
+ * before a trap or fault that is to come, the task has it queued again, behind that, and has been resumed: its next stop, without an
+ * instruction in between, is that trap's or fault's. True then. */
+bool tracee_put_back(pid_t tid, int status);
+
 /* Whether a signal of the stopped thread alone is queued (PTRACE_PEEKSIGINFO: Linux 3.10; true where the kernel cannot say). */
 bool tracee_has_own_signal(pid_t tid);
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/ucontext.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -62,6 +64,44 @@ static int handled_each(void)
 				printf("round %d: signal %d with code %d: %d times, code %d\n", round, rows[i].signo, rows[i].code, handled, code_seen);
 		}
 	puts("all sent");
+	return 0;
+}
+
+static int run_child(void)
+{
+	int status = 0;
+	pid_t child = vfork();
+
+	if (!child)
+		_exit(3);
+	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : -1;
+}
+
+/* Blocked, they wait until the program asks for them, while it computes, makes calls and processes. */
+static int blocked_each(void)
+{
+	static const struct {
+		int signo, code;
+	} rows[] = {{SIGSEGV, SEGV_MAPERR}, {SIGSEGV, FROM_KERNEL}, {SIGILL, ILL_ILLOPN}, {SIGFPE, FPE_INTDIV}, {SIGBUS, FROM_KERNEL},
+		    {SIGTRAP, 4 /* TRAP_HWBKPT */}, {SIGTRAP, 6 /* TRAP_PERF */}};
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		siginfo_t info = {.si_signo = rows[i].signo, .si_code = rows[i].code}, got = {0};
+		const struct timespec at_once = {0};
+		int child, signo;
+
+		info.si_addr = (void *)0x1234;
+		send(&info);
+		child = run_child();
+		free(malloc(1 << 20));
+		signo = sigtimedwait(&all, &got, &at_once);
+		if (signo == SIGTRAP) /* the recorder has had to send it once more */
+			got.si_code = 0;
+		printf("child %d, signal %d, code %d, then %d\n", child, signo, got.si_code, sigtimedwait(&all, NULL, &at_once));
+	}
 	return 0;
 }
 
@@ -146,6 +186,7 @@ static const struct {
 	int (*run)(void);
 } cases[] = {
 	{"handled-each", handled_each},
+	{"blocked-each", blocked_each},
 	{"fault-again", fault_again},
 	{"trap-again", trap_again},
 	{"frame-mxcsr", frame_mxcsr},
