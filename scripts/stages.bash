@@ -226,7 +226,7 @@ stages_engine() {
 			engine_test "signals-$i" engine_signals signals:
 	done
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
-	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: what programs see of their signals, 300 seeds from $seed on" engine_test signal-state engine_signal_state
+	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
 	for ((i = 0; i * programs < generated; i++)); do
 		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \
 			step "engine: generated programs, seeds $((seed + i * programs)) to $((seed + (i + 1) * programs - 1))" \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* signal_state SEED COUNT: so many random operations on the process's signals, one behind the other, also in handlers. After each, what it gave
  * and the Sig* lines of /proc/thread-self/status: the same in each run of a seed. signal_state show: those lines alone.
- * tests/e2e/engine_signal_state.py */
+ * tests/e2e/engine_random.py */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
