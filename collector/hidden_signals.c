@@ -161,6 +161,8 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 	struct posted_signal *p = wide ? &task->process->posted[kind] : &h->posted[kind];
 	struct held_signal *s = &h->held[kind][wide];
 
+	if (info->si_signo != SIGTRAP && info->si_signo != SIGSEGV)
+		return false;
 	h->looked &= ~MASK_OF(info->si_signo);
 	if (was_posted(p, info)) {
 		p->posted = false;

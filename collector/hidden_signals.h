@@ -47,7 +47,7 @@ int hidden_signals_restore(struct task *task, struct hidden_signals *h);
  * them when it goes on, all is restored. Returns as hidden_signals_restore() does. */
 int hidden_signals_rest(struct task *task, struct hidden_signals *h);
 
-/* A SIGTRAP or SIGSEGV that is none of ours has come. True: the program blocks it, and the task is to go on without it, by way of
+/* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV, the program blocks it, and the task is to go on without it, by way of
  * hidden_signals_hide(). May change *info, and what the task has of it, to the one that was sent first. sent: whatever it looks like, no
  * instruction has raised it. */
 bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info, bool sent);

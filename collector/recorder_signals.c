@@ -74,12 +74,9 @@ bool recorder_signal_waits(const struct task *task, bool *any)
 	return false;
 }
 
-/* Raised by the instruction at rip, not sent. */
-static bool is_synchronous(const siginfo_t *info) { return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0); }
-
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
 {
-	bool sync = is_synchronous(info), fatal;
+	bool sync = tracee_is_synchronous(info), fatal;
 	enum bt_signal_action action = action_of(task, info->si_signo, sync);
 	bool sent = info->si_code <= 0 || info->si_signo == SIGCHLD;
 	struct bt_record_signal rec = {

@@ -580,7 +580,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	}
 	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
 		return BACKEND_GONE;
-	if ((ev->value == SIGTRAP || ev->value == SIGSEGV) && stepper_keep_trap(task, info, false))
+	if (stepper_keep_trap(task, info, false))
 		return step_on(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing to add. */
 	return BACKEND_SIGNAL;

@@ -12,7 +12,7 @@
  * signal comes first or the task is gone. */
 int stepper_hide_trap(struct task *task);
 
-/* A SIGTRAP or SIGSEGV that is none of ours has come. True: it was sent while the program blocks it, and is kept for later; the task
+/* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV that was sent while the program blocks it, and is kept for later; the task
  * is to be resumed without it. May change *info to the one that was sent first. sent: whatever it looks like, no instruction has raised it. */
 bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent);
 

@@ -135,6 +135,8 @@ bool tracee_is_fault(const siginfo_t *info)
 	}
 }
 
+bool tracee_is_synchronous(const siginfo_t *info) { return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0); }
+
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 {
 	return result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));
@@ -342,9 +344,6 @@ static bool is_dead(pid_t tid)
 	return !status_line(tid, "State:", line) || (sscanf(line, "State: %c", &state) == 1 && (state == 'Z' || state == 'X'));
 }
 
-/* SYNCHRONOUS_MASK in kernel/signal.c. */
-static bool is_synchronous(const siginfo_t *info) { return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0); }
-
 /* Whether a signal like a fault is queued that would come next and is not blocked: our own trap, or a fault. */
 static bool has_synchronous(pid_t tid, uint64_t blocked)
 {
@@ -358,7 +357,7 @@ static bool has_synchronous(pid_t tid, uint64_t blocked)
 	do {
 		n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, infos);
 		for (long i = 0; i < n; i++)
-			if (is_synchronous(&infos[i]) && !(blocked >> (infos[i].si_signo - 1) & 1))
+			if (tracee_is_synchronous(&infos[i]) && !(blocked >> (infos[i].si_signo - 1) & 1))
 				return true;
 		args.off += AT_ONCE;
 	} while (n == AT_ONCE);
@@ -370,9 +369,9 @@ bool tracee_put_back(pid_t tid, int status)
 	siginfo_t info = {.si_signo = WIFSTOPPED(status) ? status >> 8 : 0, .si_code = 1};
 	uint64_t blocked;
 
-	if (info.si_signo == SIGTRAP || !is_synchronous(&info) || tracee_get_mask(tid, &blocked) || !(blocked >> (info.si_signo - 1) & 1))
+	if (info.si_signo == SIGTRAP || !tracee_is_synchronous(&info) || tracee_get_mask(tid, &blocked) || !(blocked >> (info.si_signo - 1) & 1))
 		return false;
-	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) || !is_synchronous(&info) || !has_synchronous(tid, blocked))
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) || !tracee_is_synchronous(&info) || !has_synchronous(tid, blocked))
 		return false;
 	return !tracee_resume(tid, PTRACE_CONT, info.si_signo);
 }

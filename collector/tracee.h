@@ -36,6 +36,9 @@ int tracee_set_siginfo(pid_t tid, const siginfo_t *info);
  * that a filter turns into SIGSYS are left out. */
 bool tracee_is_fault(const siginfo_t *info);
 
+/* The same, and those: what the kernel has come before all others (SYNCHRONOUS_MASK in kernel/signal.c). */
+bool tracee_is_synchronous(const siginfo_t *info);
+
 /* Whether a SIGTRAP may say that a single step is over: it has that cause, or none that is known.
  * QUIRK(step-dr6-lost): of a trap whose cause the hypervisor has lost the kernel says TRAP_BRKPT. */
 static inline bool tracee_may_have_stepped(const siginfo_t *info) { return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT; }

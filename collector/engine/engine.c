@@ -48,15 +48,12 @@ static void drop_chain_at(struct code_cache *c, uint64_t pc)
 		code_cache_drop_chain(c, chain);
 }
 
-/* Which the kernel has unblocked, whatever the program blocks (hidden_signals.h). */
-static bool is_hidden(const siginfo_t *info) { return info->si_signo == SIGTRAP || info->si_signo == SIGSEGV; }
-
 /* A place to tell of what could not be told where it came: a signal, or that a stop was wanted. */
 static enum backend_stop report(struct task *task, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 
-	if (!et->holds || (is_hidden(&et->held) && stepper_keep_trap(task, &et->held, true))) {
+	if (!et->holds || stepper_keep_trap(task, &et->held, true)) {
 		et->holds = et->stop_wanted = false;
 		return BACKEND_SLICE;
 	}
@@ -270,7 +267,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (watch_is_fault(es, info))
 		return written(b, task, es, info);
 	calls_interrupted(task, s);
-	if (is_hidden(info) && stepper_keep_trap(task, info, false))
+	if (stepper_keep_trap(task, info, false))
 		return engine_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!task->syscall_restarts && !task->call_cut && may_be_raised(task, info)) {
 		et->raises = true;
