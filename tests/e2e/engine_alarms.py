@@ -19,10 +19,14 @@ INTERVAL = "300" if BACKEND == "engine" else "30000"
 LONG = TIMEOUT + int(ALARMS) // 10
 
 
-def differs_traced(argv):
-    """Whether the program does not come out the same where it runs natively and only its signals stop for a tracer. Linux 6.18 on an AMD machine: after
-    sigreturn the upper halves of ymm0 to ymm15 are sometimes the handler's then, under strace, too."""
-    return any(record(argv, ["--from", "0x1"]).out != b"same\n" for _ in range(3))
+def only_stale_ymm(out):
+    """Whether all that differs between the two rounds that OUT holds are words of zeros that are the handler's ones, 16 bytes of each 64, on a
+    processor that mixes these up where nobody traces, too (stale_ymm.c)."""
+    half = len(out) // 2
+    differ = [at for at in range(0, half, 16) if out[at:at + 16] != out[half + at:half + at + 16]]
+    swapped = all({out[at:at + 16], out[half + at:half + at + 16]} == {bytes(16), b"\xff" * 16} for at in differ)
+    registers = len(differ) % 16 == 0 and all(at % 64 == differ[0] % 64 for at in differ)
+    return bool(differ) and swapped and registers and native([build("stale_ymm.c")]).status == 1
 
 
 @case("generated programs come out the same whatever instruction an alarm interrupts")
@@ -35,8 +39,8 @@ def generated_alarms():
         if (result.status, result.out) == (0, b"same\n"):
             continue
         kept(seed, path)
-        if differs_traced(argv):
-            print("     seed %d: not the same under ptrace alone, either: left out" % seed, flush=True)
+        if result.status == 3 and only_stale_ymm(result.out):
+            print("     seed %d: upper halves of ymm registers, which this processor loses natively, too: left out" % seed, flush=True)
             continue
         equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d (%s)" % (seed, result.own_err))
 
