@@ -236,7 +236,7 @@ static void edits(void)
 	while (alarms < wanted) {
 		uint64_t r11, rax, rcx, r14;
 
-		__asm__ volatile("movl $0x1234567, %%ebx; movl $0x7654321, %%r15d; xorl %%r11d, %%r11d\n"
+		__asm__ volatile("xorl %%r11d, %%r11d; movl $0x7654321, %%r15d; movl $0x1234567, %%ebx\n" /* from the last one on it may be edited */
 				 "1: leaq (%%rbx), %%r12; xchgq %%r12, %%r13; testq %%rbx, %%rbx; jnz 1b\n"
 				 "movq %%r11, %0; movq %%r14, %3"
 				 : "=&r"(r11), "=&a"(rax), "=&c"(rcx), "=&d"(r14)::"rbx", "r11", "r12", "r13", "r14", "r15", "cc", "memory");
