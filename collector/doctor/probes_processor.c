@@ -5,12 +5,13 @@
 
 #include "collector/doctor/doctor_private.h"
 
-/* The PMU's folder in sysfs: cpu, on hybrid processors that of the larger cores. NULL: there is none. */
-static const char *pmu_folder(const struct doctor *d)
+/* The PMU's folder in sysfs: cpu, on hybrid processors that of the larger cores. NULL: there is none, or (*known) nobody says. */
+static const char *pmu_folder(const struct doctor *d, bool *known)
 {
 	char devices[1024];
 
-	if (d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) < 0)
+	*known = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0;
+	if (!*known)
 		return NULL;
 	strncat(devices, " ", sizeof devices - strlen(devices) - 1);
 	if (strstr(devices, " cpu_core "))
@@ -18,9 +19,18 @@ static const char *pmu_folder(const struct doctor *d)
 	return strstr(devices, " cpu ") ? PMU_DEVICES "/cpu" : NULL;
 }
 
+/* The kernel has been asked and knows none: no event is opened for that, which costs milliseconds where nobody else has one open. */
+static bool has_no_pmu(const struct doctor *d)
+{
+	bool known;
+
+	return !pmu_folder(d, &known) && known;
+}
+
 static void file_of_pmu(const struct doctor *d, const char *name, char *out, size_t size)
 {
-	const char *folder = pmu_folder(d);
+	bool known;
+	const char *folder = pmu_folder(d, &known);
 	char path[128];
 
 	*out = '\0';
@@ -78,16 +88,16 @@ void probe_kernel(struct doctor *d, struct verdict *v)
 
 void probe_pmu(struct doctor *d, struct verdict *v)
 {
-	const struct verdict *perf = doctor_ask(d, DOCTOR_PERF);
+	const struct verdict *perf = has_no_pmu(d) ? NULL : doctor_ask(d, DOCTOR_PERF);
 	char hypervisor[32], name[64], depth[32];
 	int rc;
 
-	if (perf->answer == DOCTOR_NO) {
+	if (perf && perf->answer == DOCTOR_NO) {
 		verdict_set(v, DOCTOR_NO, "unknown: %.200s", perf->why);
 		verdict_change(v, "%s", perf->change);
 		return;
 	}
-	rc = doctor_open_event(d, DOCTOR_EVENT_CYCLES);
+	rc = perf ? doctor_open_event(d, DOCTOR_EVENT_CYCLES) : -ENOENT;
 	if (rc >= 0) {
 		file_of_pmu(d, "caps/pmu_name", name, sizeof name);
 		file_of_pmu(d, "caps/branches", depth, sizeof depth);
