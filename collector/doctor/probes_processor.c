@@ -8,9 +8,10 @@
 /* The PMU's folder in sysfs: cpu, on hybrid processors that of the larger cores. NULL: there is none, or (*known) nobody says. */
 static const char *pmu_folder(const struct doctor *d, bool *known)
 {
-	char devices[1024];
+	char devices[4096];
 
-	*known = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0;
+	/* A list that fills it may have been cut off. */
+	*known = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0 && strlen(devices) < sizeof devices - 2;
 	if (!*known)
 		return NULL;
 	strncat(devices, " ", sizeof devices - strlen(devices) - 1);

@@ -24,11 +24,11 @@ def is_stale_ymm(out):
     zero in the one or the other, on a processor that mixes these up where nobody traces, too (stale_ymm.c)."""
     half = len(out) // 2
     slots = [(out[at:at + 16], out[half + at:half + at + 16], at % 64) for at in range(0, half, 16)]
-    first = next(i for i, (one, two, _) in enumerate(slots) if one != two)
+    first = next((i for i, (one, two, _) in enumerate(slots) if one != two), len(slots))
     registers = slots[first:first + 16 * 4] # as far as zmm15 at most
     differ = [slot for slot in registers if slot[0] != slot[1]]
     zero = [all(slot[which] == bytes(16) for slot in differ) for which in (0, 1)]
-    return any(zero) and all(slot[2] == 16 for slot in differ) and native([build("stale_ymm.c")]).status == 1
+    return bool(differ) and any(zero) and all(slot[2] == 16 for slot in differ) and native([build("stale_ymm.c")]).status == 1
 
 
 @case("generated programs come out the same whatever instruction an alarm interrupts")
