@@ -285,7 +285,7 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 /* How far the task may run in the cache: not to its goal, which is so many ticks ahead, STOP_NEAR or more. */
 static void bound_stretch(struct engine_task *et, uint64_t ahead)
 {
-	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - RECORD_TICKS;
+	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - TICKS_AHEAD;
 
 	et->room = records < RECORDS_BYTES / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE : RECORDS_BYTES;
 	et->ticks_start = TICKS_START | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);

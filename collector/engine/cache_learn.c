@@ -92,7 +92,7 @@ static struct chain_demand demand_of(const struct engine_space *es, size_t i, ui
 	const struct chain *ch = chain == CHAIN_NONE ? NULL : &es->cache->chains[chain];
 
 	if (hints_template_was_weak(es->hints, i))
-		return (struct chain_demand){.debt = BITS_DEBT, .back = true};
+		return (struct chain_demand){.debt = (uint8_t)code_cache_most_debt(es->cache), .back = true};
 	return ch ? (struct chain_demand){.debt = ch->debt, .back = ch->checked || ch->passes} : (struct chain_demand){0};
 }
 

@@ -313,21 +313,32 @@ static bool leads_nowhere(const struct translation *t)
 	return t->ends_outside || (is_indirect(last) && !chain_guess(t, last));
 }
 
+/* With how many conditionals since the last checkpoint a chain that is to have none may be entered: as many as those that wait for it have
+ * made, or some more, that others need not have one of their own. It has n itself. */
+static int debt_for(const struct translation *t, int wanted, int n)
+{
+	int least = t->cache->ticks ? TICKS_CHAIN_DEBT : CHAIN_DEBT, debt = wanted < least ? least : wanted;
+
+	if (t->cache->ticks)
+		debt = (debt + TICKS_DEBT_STEP - 1) / TICKS_DEBT_STEP * TICKS_DEBT_STEP;
+	return debt + n <= code_cache_most_debt(t->cache) ? debt : wanted;
+}
+
 /* Whether it can do without a checkpoint; then with how many conditionals since the last one it may be entered. (A jump that it follows
  * leads forward.) */
 static bool needs_checkpoint(struct translation *t)
 {
 	struct chain_demand d = t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
-	int n = conditionals(t);
+	int n = conditionals(t), most = code_cache_most_debt(t->cache);
 
-	if (t->cache->ticks) /* they only have to be looked at now and then */
-		return leads_back(t);
-	if (n && (d.back || t->mutable || d.debt + n > BITS_DEBT))
+	if (t->cache->ticks ? leads_back(t) : n && d.back)
+		return true;
+	if (n && (t->mutable || d.debt + n > most))
 		return true;
 	t->chain.passes = d.back;
-	t->chain.debt = d.debt < CHAIN_DEBT && CHAIN_DEBT + n <= BITS_DEBT ? CHAIN_DEBT : d.debt;
+	t->chain.debt = (uint8_t)debt_for(t, d.debt, n);
 	if (!n && (t->mutable || leads_nowhere(t))) /* what may change is never superseded while it stays */
-		t->chain.debt = BITS_DEBT;
+		t->chain.debt = (uint8_t)most;
 	return false;
 }
 
@@ -336,7 +347,7 @@ void chain_place_checkpoint(struct translation *t)
 	bool needed = needs_checkpoint(t);
 
 	t->loops = closes_silent_cycle(t);
-	t->chain.checked = needed || t->cache->ticks;
+	t->chain.checked = needed;
 	t->check_at = -1;
 	if (!needed)
 		return;

@@ -18,6 +18,7 @@
 #include "collector/engine/address_lists.h"
 #include "collector/engine/chain_index.h"
 #include "collector/engine/guesses.h"
+#include "collector/engine/layout.h"
 #include "collector/engine/segment.h"
 #include "collector/engine/tables.h"
 #include "collector/processor.h"
@@ -48,7 +49,8 @@ struct chain {
 };
 
 /* What those that wait for a chain want of it. Along links between chains without a checkpoint the debt grows with each conditional, up to
- * BITS_DEBT: so a cycle either passes a checkpoint, or has no conditional (then it writes records). */
+ * code_cache_most_debt(): so a cycle either passes a checkpoint, or has no conditional (then it writes records; where no history is kept
+ * whatever leads back has a checkpoint). */
 struct chain_demand {
 	uint8_t debt; /* the most conditionals there may have been since the last checkpoint or record */
 	bool back; /* one leads back: it will come to this, sooner or later, and better have the checkpoint there at once */
@@ -179,6 +181,9 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
 
 /* Of the exits that wait for a chain at pc. */
 struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
+
+/* What the debt may come to. */
+static inline int code_cache_most_debt(const struct code_cache *c) { return c->ticks ? TICKS_DEBT : BITS_DEBT; }
 
 static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { return ch->checked || d.debt <= ch->debt; }
 

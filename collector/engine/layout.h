@@ -105,10 +105,18 @@ enum { BITS_CAPACITY = 46, BITS_DEBT = 15 };
 #define TICKS_START 0x00ffffff00000000ull
 #define TICKS_MASK 0xff000000ff000000ull
 
-/* A record stands for fewer ticks than RECORD_TICKS, and from the limit of ticks to the next checkpoint come fewer. With less room than for
- * RECORDS_LEAST a task might not get on: a checkpoint, a guess that missed, an indirect branch, and what stays free. Where it is to stop
- * nearer than at STOP_NEAR ticks it is stepped. */
-enum { RECORD_TICKS = 64, RECORDS_LEAST = 4, STOP_NEAR = RECORDS_LEAST * RECORD_TICKS };
+/* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task might not get on: a checkpoint, a guess
+ * that missed, an indirect branch, and what stays free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks
+ * are counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a stretch is bounded TICKS_AHEAD
+ * before its goal. */
+enum {
+	RECORD_TICKS = 64,
+	RECORDS_LEAST = 4,
+	STOP_NEAR = RECORDS_LEAST * RECORD_TICKS,
+	TICKS_AHEAD = STOP_NEAR - 4,
+	TICKS_DEBT = TICKS_AHEAD - 12,
+};
+_Static_assert(TICKS_DEBT <= UINT8_MAX, "struct chain_demand");
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 

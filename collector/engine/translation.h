@@ -14,6 +14,8 @@ enum {
 	MUTABLE_INSNS = 16,
 	CHAIN_CONDITIONALS = 12, /* at most BITS_DEBT */
 	CHAIN_DEBT = 8, /* with so many conditionals since the last checkpoint may a chain without one be entered, though nobody asks for that yet */
+	TICKS_CHAIN_DEBT = 64, /* the same where only ticks are counted; and when more are asked for, the next multiple of: */
+	TICKS_DEBT_STEP = 16,
 	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,

@@ -39,6 +39,7 @@ BARE_PROGRAMS = [
     ("every other branch", "transfers.S"),
     ("returns that no call foretells, deep and thrown away frames", "returns.S"),
     ("cycles without a conditional branch", "cycles.S"),
+    ("a long line of conditionals that lead forward", "forward.S"),
     ("signal handlers", "handlers.S"),
     ("code that changes", "jit.S"),
     ("a small program of everything", "workload.c", "-fno-stack-protector"),
