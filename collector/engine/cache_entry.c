@@ -398,10 +398,14 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	ctx.calls = calls_grant(task, es);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
-	bound_stretch(et, ahead);
+	bound_stretch(et, et->ticks ? cache_sample_ahead(es, ahead) : ahead);
 	ctx.next = -(int64_t)et->room;
-	if (et->ticks)
+	et->sample_room = 0;
+	if (et->ticks) {
 		prepare_ticks(&ctx, et->ticks_start);
+		ctx.sample = cache_sample_offset(es);
+		et->sample_room = (size_t)-ctx.sample / RECORD_BYTES;
+	}
 	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->tid) ||
 	    !window_write(&es->window, task->tid, engine_window_at(task, 0), &ctx, sizeof ctx))
 		return give_up(b, task, es);

@@ -25,15 +25,11 @@ enum {
 
 static const struct caution *caution_of(const struct backend *b) { return b->guess_eagerly ? &eager : &cautious; }
 
-struct visit {
-	uint64_t from, to;
-};
-
 struct sample {
 	const struct caution *caution;
 	uint64_t ticks; /* until now */
 	size_t visits; /* of a branch, from which on a guess pays, if all goes on for as long as it went */
-	struct visit *list;
+	struct indirect_visit *list;
 	size_t count;
 	uint64_t seen; /* branches of any kind */
 };
@@ -45,12 +41,12 @@ static void add_visits(void *arg, const struct bt_branch *entries, size_t n)
 	s->seen += n;
 	for (size_t i = 0; i < n && s->count < s->caution->entries; i++)
 		if (entries[i].kind == BT_BRANCH_RET || entries[i].kind == BT_BRANCH_IJMP || entries[i].kind == BT_BRANCH_ICALL)
-			s->list[s->count++] = (struct visit){entries[i].from, entries[i].to};
+			s->list[s->count++] = (struct indirect_visit){entries[i].from, entries[i].to};
 }
 
 static int by_branch(const void *a, const void *b)
 {
-	const struct visit *x = a, *y = b;
+	const struct indirect_visit *x = a, *y = b;
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
@@ -161,35 +157,53 @@ static void wait_longer(struct code_cache *c, const struct caution *caution, boo
 bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es)
 {
 	const struct engine_task *et = task->backend;
-	uint64_t tick = task->log && !es->cache->ticks ? branch_log_tick(task->log) : BT_TICKS_UNKNOWN;
+	uint64_t tick = task_tick(task);
 
-	return tick != BT_TICKS_UNKNOWN && tick - et->guessed_tick >= (es->cache->guess_wait ? es->cache->guess_wait : caution_of(b)->ticks) &&
-	       es->cache->users == 1 && !es->cache->busy && !engine_space_is_busy(es, task);
+	if (tick == BT_TICKS_UNKNOWN || es->cache->users != 1 || es->cache->busy || engine_space_is_busy(es, task))
+		return false;
+	if (es->cache->ticks && es->sample.wanted)
+		return cache_sample_is_full(&es->sample);
+	return (es->cache->ticks || task->log) && tick - et->guessed_tick >= (es->cache->guess_wait ? es->cache->guess_wait : caution_of(b)->ticks);
+}
+
+/* Makes guesses of it, and takes some back. */
+static void look(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source, struct sample *s)
+{
+	size_t made = 0;
+	bool worth_it;
+
+	s->visits = s->caution->pays * s->caution->entries / (s->ticks | 1);
+	if (s->visits < s->caution->visits)
+		s->visits = s->caution->visits;
+	qsort(s->list, s->count, sizeof *s->list, by_branch);
+	worth_it = is_worth_it(es->cache, s);
+	wait_longer(es->cache, caution_of(b), worth_it);
+	for (size_t i = 0; i < s->count && made < GUESSES_AT_ONCE;) {
+		struct site site = site_at(s, i);
+
+		made += look_at(es->cache, source, s, &site, worth_it);
+		i += site.visits;
+	}
+	((struct engine_task *)task->backend)->guessed_tick = s->ticks;
 }
 
 void cache_guess(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source)
 {
 	const struct caution *caution = caution_of(b);
-	struct engine_task *et = task->backend;
-	struct sample s = {.caution = caution, .ticks = branch_log_tick(task->log), .list = malloc(caution->entries * sizeof *s.list)};
-	size_t made = 0;
-	bool worth_it;
+	struct sample s = {.caution = caution, .ticks = task_tick(task)};
 
-	et->guessed_tick = s.ticks;
-	if (!s.list)
-		return;
-	s.visits = caution->pays * caution->entries / (s.ticks | 1);
-	if (s.visits < caution->visits)
-		s.visits = caution->visits;
-	branch_log_look(task->log, caution->entries, add_visits, &s);
-	qsort(s.list, s.count, sizeof *s.list, by_branch);
-	worth_it = is_worth_it(es->cache, &s);
-	wait_longer(es->cache, caution, worth_it);
-	for (size_t i = 0; i < s.count && made < GUESSES_AT_ONCE;) {
-		struct site site = site_at(&s, i);
-
-		made += look_at(es->cache, source, &s, &site, worth_it);
-		i += site.visits;
+	if (es->cache->ticks && !es->sample.wanted) {
+		cache_sample_begin(es, caution->entries);
+		((struct engine_task *)task->backend)->guessed_tick = s.ticks;
+	} else if (es->cache->ticks) {
+		s.list = es->sample.list;
+		s.count = es->sample.count;
+		s.seen = es->sample.ticks + s.count;
+		look(b, task, es, source, &s);
+		cache_sample_end(es);
+	} else if ((s.list = malloc(caution->entries * sizeof *s.list))) {
+		branch_log_look(task->log, caution->entries, add_visits, &s);
+		look(b, task, es, source, &s);
+		free(s.list);
 	}
-	free(s.list);
 }

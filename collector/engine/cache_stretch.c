@@ -421,6 +421,8 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		count_stretch(task, s);
 	else
 		log_end(task->log, s);
+	if (et->ticks && cache_sample_take(task, es, s, (uint32_t)s->bits - (uint32_t)et->ticks_start))
+		return -BT_E_GONE;
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
 	s->regs.gs_base = et->gs_base;

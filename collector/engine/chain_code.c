@@ -448,6 +448,7 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t guess
 		emit_u32(e, 8 + popped_more(s));
 	}
 	chain_place(t, s, PLACE_BETWEEN, 0);
+	chain_count_transfer(t, s);
 	emit_align_link(e, 1);
 	chain_add_cold(t, emit_jump(e), guess, EXIT_LINK);
 	emit_literal(t, behind(s), literal);
@@ -470,6 +471,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 {
 	struct emitter *e = &t->out;
 	bool lends = guess > INT32_MAX;
+	int transfers = t->transfers;
 
 	chain_bring_bits(t, s);
 	chain_place(t, s, 0, 0);
@@ -487,15 +489,21 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	EMIT(e, 0xe3, 5); /* jrcxz */
 	t->miss_site = emit_jump(e);
 	emit_hit(t, s, guess);
+	t->transfers = transfers; /* those before a miss */
 }
 
 uint32_t chain_emit_miss(struct translation *t)
 {
 	const struct step *s = &t->steps[t->count - 1];
-	uint32_t trap;
+	uint32_t trap = 0;
 
 	emit_patch(&t->out, t->miss_site, t->out.base + t->out.len);
-	trap = chain_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->checkpoint_record);
+	if (t->cache->ticks) {
+		chain_place(t, s, PLACE_RCX, 0);
+		emit_load(&t->out, X86_RCX, CTX_RCX);
+	} else {
+		trap = chain_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->checkpoint_record);
+	}
 	emit_plain_indirect(t, s);
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	return trap;

@@ -196,7 +196,7 @@ void chain_read(struct translation *t)
 
 uint64_t chain_guess(const struct translation *t, const struct step *s)
 {
-	return is_indirect(s) && !t->cache->ticks ? guesses_find(&t->cache->guesses, s->pc) : 0;
+	return is_indirect(s) ? guesses_find(&t->cache->guesses, s->pc) : 0;
 }
 
 /* What begins at start and ends with the instruction s. */
@@ -293,18 +293,6 @@ int chain_probe_opcode(const struct step *s)
 	return 0;
 }
 
-/* Whether one of its direct branches leads back: every cycle has such a one, or an indirect one. */
-static bool leads_back(const struct translation *t)
-{
-	for (int i = 0; i < t->count; i++) {
-		const struct step *s = &t->steps[i];
-
-		if ((is_conditional(s) || s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL) && target_of(s) <= s->pc)
-			return true;
-	}
-	return false;
-}
-
 /* Without conditionals: its only way on writes a record. */
 static bool leads_nowhere(const struct translation *t)
 {
@@ -331,9 +319,7 @@ static bool needs_checkpoint(struct translation *t)
 	struct chain_demand d = t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
 	int n = conditionals(t), most = code_cache_most_debt(t->cache);
 
-	if (t->cache->ticks ? leads_back(t) : n && d.back)
-		return true;
-	if (n && (t->mutable || d.debt + n > most))
+	if (n && (d.back || t->mutable || d.debt + n > most))
 		return true;
 	t->chain.passes = d.back;
 	t->chain.debt = (uint8_t)debt_for(t, d.debt, n);

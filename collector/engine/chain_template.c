@@ -269,7 +269,7 @@ static struct segment made_segment(const struct made *made, uint32_t i)
 	const struct span *span = &made->cache->spans[made->chain->span_first + i];
 
 	if (made->cache->ticks)
-		return (struct segment){.pc = span->start, .from = span->start, .end = span->end};
+		return (struct segment){.pc = span->start, .from = span->end - made->chain->last_len, .end = span->end};
 	return *segment_get(made->cache->segments, made->segments[i]);
 }
 

@@ -46,11 +46,11 @@ struct chain {
 	bool checked; /* it has a checkpoint before its first conditional. Else: */
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
 	bool passes;  /* what leads on from it leads back, for that has no conditional where it leads to */
+	uint8_t last_len; /* of its last instruction */
 };
 
 /* What those that wait for a chain want of it. Along links between chains without a checkpoint the debt grows with each conditional, up to
- * code_cache_most_debt(): so a cycle either passes a checkpoint, or has no conditional (then it writes records; where no history is kept
- * whatever leads back has a checkpoint). */
+ * code_cache_most_debt(): so a cycle either passes a checkpoint, or has no conditional (then it writes records, or tests whether to stop). */
 struct chain_demand {
 	uint8_t debt; /* the most conditionals there may have been since the last checkpoint or record */
 	bool back; /* one leads back: it will come to this, sooner or later, and better have the checkpoint there at once */

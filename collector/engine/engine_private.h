@@ -33,6 +33,7 @@ struct context {
 	uint64_t calling;
 	uint64_t table;
 	uint64_t cpuid;
+	int64_t sample;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -55,6 +56,19 @@ struct engine_shared {
 /* Application code that a cache is to forget. */
 struct lost_code {
 	uint64_t start, end;
+};
+
+/* Where an indirect branch led once. */
+struct indirect_visit {
+	uint64_t from, to;
+};
+
+/* Some of those visits, where no history is kept. */
+struct cache_sample {
+	uint64_t wanted; /* it is being taken over so many ticks; 0: it is not */
+	uint64_t ticks;	 /* until now */
+	struct indirect_visit *list;
+	size_t count, room;
 };
 
 /* Code of a file that has hints, mapped here. */
@@ -108,6 +122,7 @@ struct engine_space {
 	struct watched_pages watch;
 	struct engine_task *in_calls; /* tasks that are in system calls */
 	struct engine_task *tasks;    /* whose records may refer to its segments */
+	struct cache_sample sample;
 	size_t dead_wanted;	      /* dead segments from which on they are looked for, 0: not set yet */
 };
 
@@ -122,6 +137,7 @@ struct engine_task {
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
 	uint32_t room; /* for the stretch's records, in bytes: the last of those that there are */
+	size_t sample_room;   /* arrivals that could be noted in the stretch */
 	uint64_t ticks_start; /* what r11 counted on from, where only ticks are counted */
 	uint32_t begin_generation, begin_epoch; /* of the segments, of the image then: what the stretch's branches are read by */
 	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
@@ -239,12 +255,27 @@ void cache_keep(const struct backend *b, struct task *task);
 
 /* ---- cache_guess.c ---- */
 
-/* Looks at the task's newest branches: where some lead mostly to one place that becomes their guess, and guesses that are mostly wrong go.
- * The task is about to enter the cache, in which nobody is. */
+/* Looks at the task's newest branches, or (no history is kept) begins a sample or looks at it: where some lead mostly to one place that
+ * becomes their guess, and guesses that are mostly wrong go. The task is about to enter the cache, in which nobody is. */
 void cache_guess(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source);
 
 /* Whether that is now. */
 bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es);
+
+/* ---- cache_sample.c ---- */
+
+/* From the next entry on a sample is taken, over so many ticks, unless there is no memory for one. The cache has one user, nobody is in it,
+ * and no history is kept. */
+void cache_sample_begin(struct engine_space *es, size_t wanted);
+/* One that was begun has what was wanted. */
+bool cache_sample_is_full(const struct cache_sample *s);
+void cache_sample_end(struct engine_space *es);
+/* For a task that is about to enter the cache: its CTX_SAMPLE; how far it may run at most, with so many ticks to its goal. */
+int64_t cache_sample_offset(const struct engine_space *es);
+uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead);
+/* The task has left the cache, after so many ticks there. Returns 0 or -BT_E_GONE. */
+int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s, uint64_t ticks);
+void cache_sample_release(struct cache_sample *s);
 
 /* ---- cache_hints.c ---- */
 

@@ -41,6 +41,7 @@ static void space_release(void *extension)
 	release_cache(es);
 	free(es->records);
 	free(es->notes);
+	cache_sample_release(&es->sample);
 	free(es);
 }
 

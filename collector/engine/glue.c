@@ -29,6 +29,7 @@ static size_t short_jump(struct emitter *e, uint8_t opcode)
 
 static void land(struct emitter *e, size_t from)
 {
+	assert(e->len - from <= INT8_MAX);
 	e->bytes[from - 1] = (uint8_t)(e->len - from);
 }
 
@@ -45,10 +46,11 @@ static void jump_through(struct emitter *e, uint32_t at)
 }
 
 /* r11: the address jumped to; the application's rcx is in the context. To its chain's indirect entry, or the trap with the application's
- * flags. Keeps what it found in table 1. */
+ * flags. Keeps what it found in table 1, or notes the arrival. */
 static void emit_search(struct code_cache *c, struct emitter *e)
 {
-	size_t again, found, null, absent, back;
+	size_t again, found, null, absent, back, keep, note;
+	uint64_t go;
 
 	c->miss = (uint32_t)e->len;
 	emit_store(e, X86_RAX, CTX_RAX);
@@ -77,10 +79,15 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	land(e, found);
 	EMIT(e, 0x65, 0x48, 0x8b, 0x80); /* mov rax, gs:[rax+table2+8] */
 	emit_u32(e, TABLE2_AT + 8);
+	emit_store(e, X86_RAX, CTX_ENTRY);
+	emit_load(e, X86_RCX, CTX_SAMPLE);
+	keep = short_jump(e, JRCXZ);
+	note = emit_jump(e);
+	land(e, keep);
 	EMIT(e, 0x41, 0x0f, 0xb7, 0xcb);       /* movzx ecx, r11w */
 	EMIT(e, 0x65, 0x48, 0x89, 0x04, 0xcd); /* mov gs:[rcx*8+table1], rax */
 	emit_u32(e, TABLE1_AT);
-	emit_store(e, X86_RAX, CTX_ENTRY);
+	go = e->base + e->len;
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_ENTRY);
@@ -90,6 +97,15 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_RAX, CTX_RAX);
 	c->miss_trap = (uint32_t)e->len;
 	EMIT(e, 0xcc, 0xcc); /* who is behind the first one was stopped by it, and is nowhere else */
+	emit_patch(e, note, e->base + e->len);
+	emit_load(e, X86_RAX, CTX_FROM);
+	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+records_end], rax */
+	emit_u32(e, RECORDS_END);
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end+8], r11 */
+	emit_u32(e, RECORDS_END + 8);
+	EMIT(e, 0x48, 0x8d, 0x49, RECORD_BYTES); /* lea rcx, [rcx+record] */
+	emit_store(e, X86_RCX, CTX_SAMPLE);
+	emit_patch(e, emit_jump(e), go);
 }
 
 /* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a

@@ -38,7 +38,8 @@ enum {
 	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
 	CTX_TABLE = 0xd0, /* where the table of descriptors begins: it is one of the address space, in the first data area */
 	CTX_CPUID = 0xd8, /* nonzero: what the glue knows of the processor's CPUID may be given for it */
-	CTX_SIZE = 0xe0,
+	CTX_SAMPLE = 0xe0, /* where the next arrival is noted that is searched for: a negative offset from the records' end; 0: none is (cache_sample.c) */
+	CTX_SIZE = 0xe8,
 
 	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h; in the first data area), system
 	 * calls made in the cache, the records, which chains have run (cache_learn.c). */
@@ -60,6 +61,7 @@ enum {
 	RECORDS_BYTES = 0x100000,
 	RECORD_BYTES = 16,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
+	SAMPLE_BYTES = 0x20000, /* at the end of the records, of which there are none then */
 	MARKS_AT = RECORDS_END,
 	MARKS = 0x40000, /* chains that can have one; a byte each */
 	WINDOW_SIZE = MARKS_AT + MARKS,

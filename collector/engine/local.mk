@@ -7,6 +7,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/cache_calls.c \
 	collector/engine/cache_entry.c \
 	collector/engine/cache_guess.c \
+	collector/engine/cache_sample.c \
 	collector/engine/cache_hints.c \
 	collector/engine/cache_learn.c \
 	collector/engine/cache_stretch.c \

@@ -94,6 +94,8 @@ bool tables_move_out(struct tables *t)
 
 bool tables_has_changes(const struct tables *t) { return t->all || t->change_count; }
 
+void tables_free_first(struct tables *t) { t->all = true; }
+
 void tables_clear(struct tables *t)
 {
 	memset(t->pairs, 0, size_of(t) * sizeof *t->pairs);

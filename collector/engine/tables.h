@@ -53,6 +53,8 @@ void tables_reserve(struct tables *t, unsigned times);
 void tables_fill_first(const struct tables *t, uint64_t *table1);
 /* Whether the tracee is to be told something. */
 bool tables_has_changes(const struct tables *t);
+/* Frees all of table 1 with the next sync: everything is searched for once more. */
+void tables_free_first(struct tables *t);
 void tables_clear(struct tables *t);
 
 /* False when there is no more room. fixed: others search table 2 meanwhile, it cannot grow. */

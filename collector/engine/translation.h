@@ -141,7 +141,8 @@ void chain_emit_step(struct translation *t, int i);
 /* An instruction that is no branch. */
 void chain_emit_plain(struct translation *t, const struct step *s);
 
-/* Behind the chain: its last branch leads elsewhere than its guess. Gives the place of the int3 at which it stops. */
+/* Behind the chain: its last branch leads elsewhere than its guess. Gives the place of the int3 at which it stops; where no history is kept
+ * there is none. */
 uint32_t chain_emit_miss(struct translation *t);
 
 /* Behind the last step: on to pc. */

@@ -23,7 +23,7 @@ static void emit_exits(struct translation *t)
 		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc};
 
 		x.trap = chain_emit_miss(t) + t->chain.start;
-		if (!t->out.overflow)
+		if (!t->out.overflow && !t->cache->ticks)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
 	for (int i = 0; i < t->cold_count; i++) {
@@ -117,6 +117,7 @@ static uint32_t build(struct translation *t, bool indirect)
 		return CHAIN_NONE;
 	t->out = (struct emitter){.bytes = bytes, .room = CHAIN_BYTES, .base = region_address(CODE_AT + t->chain.start)};
 	t->chain.pc = t->pc;
+	t->chain.last_len = t->steps[t->count - 1].insn.len;
 	t->chain.span_first = c->span_count;
 	t->chain.exit_first = c->exit_count;
 	note_leads(t);

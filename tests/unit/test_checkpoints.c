@@ -132,8 +132,8 @@ static void follow(struct world *w, uint32_t chain, uint32_t most)
 
 		if (x->kind != EXIT_LINK)
 			continue;
-		n += x->fresh; /* its conditional was taken; all of them come before the chain's end */
-		assert_true(n <= BITS_DEBT);
+		n += x->conditional; /* taken; all of them come before the chain's end */
+		assert_true(n <= (uint32_t)code_cache_most_debt(c));
 		if (x->linked == CHAIN_NONE || c->chains[x->linked].checked || (w->seen[x->linked] && w->most[x->linked] >= n))
 			continue;
 		w->most[x->linked] = n;
@@ -161,11 +161,10 @@ static void look_at_links(struct world *w)
 	}
 }
 
-static void no_cycle_and_no_long_path_is_without_one(void **state)
+static void run_programs(bool ticks)
 {
 	uint32_t superseded = 0, checked = 0, unchecked = 0;
 
-	(void)state;
 	for (int i = 0; i < PROGRAMS; i++) {
 		const struct processor processor = {.fast_pext = i & 1, .rorx = i & 2};
 		struct world *w = calloc(1, sizeof *w);
@@ -176,6 +175,7 @@ static void no_cycle_and_no_long_path_is_without_one(void **state)
 		w->source = program_source(&w->program);
 		w->cache = code_cache_new(&processor);
 		assert_non_null(w->cache);
+		w->cache->ticks = ticks;
 		write_program(w);
 		arrive(w, AT, false);
 		for (int k = 1; k <= STOPS; k++) {
@@ -193,10 +193,23 @@ static void no_cycle_and_no_long_path_is_without_one(void **state)
 	assert_true(superseded > PROGRAMS && checked > 10 * PROGRAMS && unchecked > 10 * PROGRAMS);
 }
 
+static void no_cycle_and_no_long_path_is_without_one(void **state)
+{
+	(void)state;
+	run_programs(false);
+}
+
+static void nor_where_only_ticks_are_counted(void **state)
+{
+	(void)state;
+	run_programs(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_cycle_and_no_long_path_is_without_one),
+		cmocka_unit_test(nor_where_only_ticks_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* A sample of where indirect branches lead where no history is kept. For a while table 1 stays empty, so that each branch without a guess
+ * is searched for, and the search notes it (glue.c). */
+#include <stdlib.h>
+
+#include "collector/engine/engine_private.h"
+
+/* As it lies in the tracee. */
+struct noted_arrival {
+	uint64_t from; /* a place in the code */
+	uint64_t to;
+};
+_Static_assert(sizeof(struct noted_arrival) == RECORD_BYTES, "glue.c");
+
+enum { NOTED_MOST = SAMPLE_BYTES / RECORD_BYTES };
+
+bool cache_sample_is_full(const struct cache_sample *s) { return s->ticks >= s->wanted || s->count == s->room; }
+
+void cache_sample_begin(struct engine_space *es, size_t wanted)
+{
+	struct cache_sample *s = &es->sample;
+
+	s->room = NOTED_MOST;
+	if (!s->list)
+		s->list = malloc(s->room * sizeof *s->list);
+	if (!s->list)
+		return;
+	s->count = 0;
+	s->ticks = 0;
+	s->wanted = wanted;
+	tables_free_first(&es->cache->tables);
+}
+
+void cache_sample_end(struct engine_space *es) { es->sample.wanted = 0; }
+
+int64_t cache_sample_offset(const struct engine_space *es)
+{
+	const struct cache_sample *s = &es->sample;
+
+	return s->wanted && !cache_sample_is_full(s) ? -(int64_t)((s->room - s->count) * sizeof(struct noted_arrival)) : 0;
+}
+
+uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead)
+{
+	const struct cache_sample *s = &es->sample;
+	uint64_t most = s->wanted + STOP_NEAR;
+
+	return s->wanted && !cache_sample_is_full(s) && ahead > most ? most : ahead;
+}
+
+/* Notes that the program may have written over are believed as far as they name an indirect branch of the cache. */
+static void add(struct engine_space *es, const struct noted_arrival *noted, size_t n)
+{
+	struct cache_sample *s = &es->sample;
+
+	for (size_t i = 0; i < n && s->count < s->room; i++) {
+		const struct chain *chain;
+		const struct place *p = code_cache_place(es->cache, (uint32_t)noted[i].from, &chain);
+
+		if (p)
+			s->list[s->count++] = (struct indirect_visit){chain->pc + (uint64_t)(int64_t)p->pc, noted[i].to};
+	}
+}
+
+int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s, uint64_t ticks)
+{
+	const struct engine_task *et = task->backend;
+	struct noted_arrival noted[256];
+	const size_t room = et->sample_room;
+	uint64_t at = engine_window_at(task, RECORDS_END - room * sizeof noted[0]);
+	size_t bytes = room * sizeof noted[0] + (uint64_t)s->ctx.sample, count = bytes / sizeof noted[0];
+
+	if (!room)
+		return 0;
+	es->sample.ticks += ticks;
+	if (bytes % sizeof noted[0] || count > room) /* it is scribbled over */
+		return 0;
+	for (size_t done = 0, n; done < count; done += n) {
+		n = count - done < sizeof noted / sizeof noted[0] ? count - done : sizeof noted / sizeof noted[0];
+		if (!window_read(&es->window, task->tid, at + done * sizeof noted[0], noted, n * sizeof noted[0]))
+			return -BT_E_GONE;
+		add(es, noted, n);
+	}
+	return 0;
+}
+
+void cache_sample_release(struct cache_sample *s)
+{
+	free(s->list);
+	s->list = NULL;
+}
