@@ -48,6 +48,13 @@ static void drop_chain_at(struct code_cache *c, uint64_t pc)
 		code_cache_drop_chain(c, chain);
 }
 
+/* The task, which has been stopped by some other signal, is to have this one. */
+static enum backend_stop tell(const struct task *task, siginfo_t *info, const siginfo_t *signal)
+{
+	*info = *signal;
+	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
+}
+
 /* A place to tell of what could not be told where it came: a signal, or that a stop was wanted. */
 static enum backend_stop report(struct task *task, siginfo_t *info)
 {
@@ -58,8 +65,7 @@ static enum backend_stop report(struct task *task, siginfo_t *info)
 		return BACKEND_SLICE;
 	}
 	et->holds = false;
-	*info = et->held;
-	return tracee_set_siginfo(task->tid, &et->held) ? BACKEND_GONE : BACKEND_SIGNAL;
+	return tell(task, info, &et->held);
 }
 
 /* A trap of the cache's own: on into the cache, or out of it. */
@@ -227,6 +233,25 @@ static bool may_be_raised(const struct task *task, const siginfo_t *info)
 	return x86_decode(bytes, n, &insn) || insn.class != BT_INSN_SYSCALL;
 }
 
+/* Runs the instruction at task->regs.rip, which may have raised this in the cache: then it does once more. What may come besides waits: it
+ * would come first, and nobody know of this one whether it was sent. */
+static int raise_again(struct backend *b, struct task *task, const siginfo_t *info)
+{
+	/* Blocked, what an instruction raises would end the program. */
+	const int raised_by_instructions[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	uint64_t mask, others = UINT64_MAX;
+	struct engine_task *et = task->backend;
+
+	for (size_t i = 0; i < sizeof raised_by_instructions / sizeof raised_by_instructions[0]; i++)
+		others &= ~(1ull << (raised_by_instructions[i] - 1));
+	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
+		return -BT_E_GONE;
+	et->raises = true;
+	et->raised = *info;
+	et->raise_blocks = others & ~mask;
+	return engine_step(b, task, 0, BT_ACTION_IGNORE);
+}
+
 /* The instruction has run, and has raised nothing. It was sent, unless another thread or process has meanwhile made valid what was not. */
 static bool was_sent(const struct task *task, const siginfo_t *info)
 {
@@ -269,11 +294,8 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	calls_interrupted(task, s);
 	if (stepper_keep_trap(task, info, false))
 		return engine_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
-	if (!task->syscall_restarts && !task->call_cut && may_be_raised(task, info)) {
-		et->raises = true;
-		et->raised = *info;
-		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
-	}
+	if (!task->syscall_restarts && !task->call_cut && may_be_raised(task, info))
+		return raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
 	calls_signalled(task, info);
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
@@ -443,6 +465,16 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 	tell_scribbled(b, task);
 }
 
+/* The step of raise_again() is over, whatever has come of it. */
+static int end_raise(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	uint64_t mask;
+
+	et->raises = false;
+	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask & ~et->raise_blocks) ? -BT_E_GONE : 0;
+}
+
 static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
@@ -455,11 +487,10 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	}
 	stop = step_stopped(b, task, ev, info);
 	if (et->raises && stop != BACKEND_RUNS && stop != BACKEND_MID_RUN) {
-		et->raises = false;
-		if (stop == BACKEND_SLICE && !et->holds && was_sent(task, &et->raised)) {
-			et->holds = true;
-			et->held = et->raised;
-		}
+		if (end_raise(task))
+			return BACKEND_GONE;
+		if (stop == BACKEND_SLICE && was_sent(task, &et->raised) && !stepper_keep_trap(task, &et->raised, true))
+			return tell(task, info, &et->raised);
 	}
 	if (stop == BACKEND_SYSCALL_ENTER) {
 		calls_entered(task);

@@ -15,7 +15,7 @@ CODE = "rewritten toggled double-mapped file-mapped privately-mapped remapped pa
 FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall gs-base
 fs-base selectors kernel-bases contexts deep-backtrace seccomp limits single-step cpuid cpuid-trap locked enter-nested without-sib astray rip-relative
 code-32""".split()
-SENT = """handled-each blocked-each fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer
+SENT = """handled-each blocked-each with-others fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer
 frame-pointer-handled frame-unaligned frame-unaligned-handled""".split()
 PENDING = """waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend asked-for-at-once
 behind-another behind-its-own handled-elsewhere""".split()

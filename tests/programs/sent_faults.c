@@ -105,6 +105,51 @@ static int blocked_each(void)
 	return 0;
 }
 
+static struct {
+	int signo, code;
+} came[16];
+static volatile sig_atomic_t came_count;
+
+static void list(int signo, siginfo_t *info, void *context)
+{
+	(void)context;
+	came[came_count].signo = signo;
+	came[came_count++].code = info->si_code;
+}
+
+/* Unblocked at once with others, which are told of behind them. */
+static int with_others(void)
+{
+	static const struct {
+		int signo, code;
+	} rows[] = {{SIGSEGV, SEGV_MAPERR}, {SIGSEGV, FROM_KERNEL}, {SIGILL, ILL_ILLOPN}, {SIGFPE, FPE_INTDIV}, {SIGBUS, FROM_KERNEL}, {SIGTRAP, 6 /* TRAP_PERF */}};
+	const int others[] = {SIGHUP, SIGUSR1, SIGTERM, SIGRTMIN + 1, SIGRTMIN + 1, SIGRTMIN + 2};
+	const size_t n = sizeof others / sizeof others[0];
+	struct sigaction action = {.sa_sigaction = list, .sa_flags = SA_SIGINFO};
+
+	sigfillset(&action.sa_mask);
+	for (size_t i = 0; i < n; i++)
+		sigaction(others[i], &action, NULL);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		sigaction(rows[i].signo, &action, NULL);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		for (size_t count = 1; count <= n; count++) {
+			siginfo_t info = {.si_signo = rows[i].signo, .si_code = rows[i].code};
+
+			sigprocmask(SIG_BLOCK, &action.sa_mask, NULL);
+			came_count = 0;
+			for (size_t k = 0; k < count; k++)
+				sigqueue(getpid(), others[k], (union sigval){.sival_int = (int)k});
+			send(&info);
+			sigprocmask(SIG_UNBLOCK, &action.sa_mask, NULL);
+			printf("%zu others:", count);
+			for (int k = 0; k < came_count; k++)
+				printf(" %d (%d)", came[k].signo, came[k].code);
+			puts("");
+		}
+	return 0;
+}
+
 /* As a crash handler does it. */
 static void send_again(int signo, siginfo_t *info, void *context)
 {
@@ -187,6 +232,7 @@ static const struct {
 } cases[] = {
 	{"handled-each", handled_each},
 	{"blocked-each", blocked_each},
+	{"with-others", with_others},
 	{"fault-again", fault_again},
 	{"trap-again", trap_again},
 	{"frame-mxcsr", frame_mxcsr},
