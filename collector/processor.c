@@ -16,6 +16,7 @@ enum {
 	LEAF_STATES = 0xd,
 	LEAF_TRACE = 0x14,
 	LEAF_KEY_LOCKER = 0x19,
+	FAMILY_ZEN = 0x17,
 	FAMILY_ZEN3 = 0x19,
 	XCR0_AVX512 = 0xe6, /* the states that a system must have enabled: XMM, YMM, opmask, both parts of ZMM (volume 1, 15.2) */
 	CACHES_MOST = 8,
@@ -72,10 +73,12 @@ static enum vendor vendor_of(const struct processor_leaf *l)
 
 /* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3 (Software Optimization Guide for AMD
  * Family 17h Processors; the Guide for Family 19h has it at three cycles). */
-static bool has_fast_pext(enum vendor vendor, const struct processor_leaf *family)
+static bool has_fast_pext(enum vendor vendor, uint32_t family)
 {
-	return vendor == VENDOR_INTEL || (vendor == VENDOR_AMD && (family->eax >> 8 & 15) + (family->eax >> 20 & 255) >= FAMILY_ZEN3);
+	return vendor == VENDOR_INTEL || (vendor == VENDOR_AMD && family >= FAMILY_ZEN3);
 }
+
+static uint32_t family_of(const struct processor_leaf *l) { return (l->eax >> 8 & 15) + (l->eax >> 20 & 255); }
 
 static bool has_avx512_states(const struct processor_leaf *family)
 {
@@ -149,7 +152,8 @@ struct processor processor_probe(void)
 	if (last_extended >= LEAF_EXTENDED_FEATURES)
 		extended = learn(&p, LEAF_EXTENDED_FEATURES, ANY_SUBLEAF);
 	p.rorx = features.ebx & bit_BMI2;
-	p.fast_pext = p.rorx && has_fast_pext(vendor, &family);
+	p.fast_pext = p.rorx && has_fast_pext(vendor, family_of(&family));
+	p.fast_loop = vendor == VENDOR_AMD && family_of(&family) >= FAMILY_ZEN; /* one operation (the same Guides); others' are many */
 	p.lzcnt = extended.ecx & bit_LZCNT; /* of Intel's, too */
 	p.vector_lzcnt = features.ebx & bit_AVX512F && features.ebx & bit_AVX512CD && has_avx512_states(&family);
 	if (is_uniform(vendor, &features, last_extended))

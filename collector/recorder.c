@@ -199,11 +199,11 @@ void recorder_flush_due(struct recorder *r)
 
 void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops, const struct recorder_options *options)
 {
-	const struct processor plain = {0};
+	const struct processor here = processor_probe(), plain = {.fast_loop = !here.fast_loop};
 
 	*r = (struct recorder){.writer = w, .options = *options, .watch_execs = !program_privileges_survive()};
 	r->backend = (struct backend){.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .pmu = options->pmu,
-				      .parallel = options->parallel, .processor = options->plain_processor ? plain : processor_probe(), .alarm_each = options->alarm_each,
+				      .parallel = options->parallel, .processor = options->plain_processor ? plain : here, .alarm_each = options->alarm_each,
 				      .guess_eagerly = options->guess_eagerly};
 	if (!ops->native && !options->parallel && !options->unbound && !options->from)
 		affinity_begin(&r->affinity);

@@ -28,7 +28,7 @@ struct recorder_options {
 	bool unbound; /* the recorder and the program may run on any processor (affinity.h) */
 	bool deterministic; /* the tests' start (world.h) */
 	unsigned alarm_each; /* for tests (backend.h) */
-	bool plain_processor; /* for tests: code for processors without what not all have */
+	bool plain_processor; /* for tests: code for processors without what not all have, or where other code is fast */
 	bool whole_maps; /* for tests: all mappings are read at each call that changes some */
 	bool guess_eagerly; /* for tests (backend.h) */
 	bool switch_history; /* for tests: branches are recorded every other time that user code is resumed */

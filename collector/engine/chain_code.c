@@ -266,9 +266,9 @@ static void emit_note_r11(struct emitter *e, uint32_t at)
 	emit_u32(e, RECORDS_END - RECORD_BYTES + at);
 }
 
-/* An indirect branch begins: rcx goes to the context, and becomes what CTX_NEXT will be; the bits are where the next record will be, which
- * is none before that. The room for one record stays: the common parts need it, before they stop for want of room. Or (ticks) it is looked
- * whether the task is to stop. emit_full() is to come behind the branch. */
+/* An indirect branch begins: rcx goes to the context, and (not where ticks are counted) becomes what CTX_NEXT will be; the bits are where the
+ * next record will be, which is none before that. The room for one record stays: the common parts need it, before they stop for want of
+ * room. emit_full() is to come behind the branch. */
 static void emit_record_begin(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -277,13 +277,11 @@ static void emit_record_begin(struct translation *t, const struct step *s)
 	chain_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_RCX, 0);
-	if (t->cache->ticks) {
-		chain_emit_stop_test(t, t->full_sites);
+	if (t->cache->ticks)
 		return;
-	}
 	emit_load_next(e);
 	EMIT(e, 0xe3, 0); /* jrcxz full */
-	t->full_sites[0] = e->len;
+	t->full_site = e->len;
 	emit_note_r11(e, 0);
 }
 
@@ -310,9 +308,8 @@ static void emit_full(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	if (t->cache->ticks)
-		chain_patch_stop(t, t->full_sites);
-	else
-		emit_short(e, t->full_sites[0], e->len);
+		return;
+	emit_short(e, t->full_site, e->len);
 	chain_place(t, s, PLACE_RCX, 0);
 	emit_load(e, X86_RCX, CTX_RCX);
 	chain_add_cold(t, emit_jump(e), s->pc, EXIT_STOP);
@@ -454,7 +451,7 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t guess
 	emit_literal(t, behind(s), literal);
 }
 
-/* rcx, which is what the branch leads to, becomes 0 where that is the guess. r10 is lent where the guess is no displacement. */
+/* From rcx, which is what the branch leads to, the guess is taken. r10 is lent where that is no displacement. */
 static void emit_difference(struct emitter *e, uint64_t guess)
 {
 	if (guess <= INT32_MAX) {
@@ -472,6 +469,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	struct emitter *e = &t->out;
 	bool lends = guess > INT32_MAX;
 	int transfers = t->transfers;
+	size_t over = 0;
 
 	chain_bring_bits(t, s);
 	chain_place(t, s, 0, 0);
@@ -483,12 +481,22 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	else
 		emit_target(t, s, X86_RCX, false);
 	chain_place(t, s, PLACE_RCX, lends ? X86_R10 : 0);
-	emit_difference(e, guess);
+	emit_difference(e, guess - t->cache->fast_loop);
 	if (lends)
 		emit_load(e, X86_R10, CTX_R10);
-	EMIT(e, 0xe3, 5); /* jrcxz */
-	t->miss_site = emit_jump(e);
+	if (t->cache->fast_loop) {
+		EMIT(e, 0xe2, 0); /* loop, behind the hit */
+		over = e->len;
+	} else {
+		EMIT(e, 0xe3, 5); /* jrcxz */
+		t->miss_site = emit_jump(e);
+	}
 	emit_hit(t, s, guess);
+	if (t->cache->fast_loop) {
+		emit_short(e, over, e->len);
+		chain_place(t, s, PLACE_RCX, 0);
+		t->miss_site = emit_jump(e);
+	}
 	t->transfers = transfers; /* those before a miss */
 }
 
@@ -528,21 +536,44 @@ void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	chain_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 
-void chain_emit_indirect_entry(struct translation *t, bool before_fresh)
+/* rcx becomes 0 where r11 is the chain's address, else it goes on to the search. Gives where that begins. */
+static size_t emit_address_test(struct translation *t)
 {
 	struct emitter *e = &t->out;
+	bool loops = t->cache->fast_loop;
+	size_t miss = e->len, entry;
 
-	EMIT(e, 0x48, 0xb9); /* mov rcx, -pc */
-	emit_u64(e, -t->pc);
-	EMIT(e, 0x4a, 0x8d, 0x0c, 0x19, 0xe3, 5); /* lea rcx, [rcx+r11]; jrcxz over the jump */
+	if (loops)
+		emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
+	entry = e->len;
+	EMIT(e, 0x48, 0xb9); /* mov rcx, -pc (one more where LOOP is to take it away) */
+	emit_u64(e, loops - t->pc);
+	EMIT(e, 0x4a, 0x8d, 0x0c, 0x19); /* lea rcx, [rcx+r11] */
+	if (loops) {
+		EMIT(e, 0xe2, 0); /* loop, to the jump */
+		emit_short(e, e->len, miss);
+		return entry;
+	}
+	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
+	return entry;
+}
+
+size_t chain_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks)
+{
+	struct emitter *e = &t->out;
+	size_t entry = emit_address_test(t);
+
 	if (t->cache->ticks)
 		emit_load(e, X86_R11, CTX_BITS);
 	else if (before_fresh)
 		emit_constant(e, X86_R11, BITS_EMPTY >> 1 | BITS_EMPTY << 63);
 	else
 		emit_bits_empty(e);
+	if (looks)
+		chain_emit_stop_test(t, t->entry_sites);
 	emit_load(e, X86_RCX, CTX_RCX);
+	return entry;
 }
 
 /* A system call. The glue decides where it is made: outside, or here. */

@@ -328,28 +328,33 @@ static bool needs_checkpoint(struct translation *t)
 	return false;
 }
 
-void chain_place_checkpoint(struct translation *t)
+/* Before an instruction that frees the flags, if there is one before the first conditional. */
+static bool place_where_flags_are_free(struct translation *t)
 {
-	bool needed = needs_checkpoint(t);
-
-	t->loops = closes_silent_cycle(t);
-	t->chain.checked = needed;
-	t->check_at = -1;
-	if (!needed)
-		return;
-	if (t->mutable) {
-		t->check_at = 0;
-		return;
-	}
-	for (int i = 0; i < t->count && !is_conditional(&t->steps[i]); i++)
+	for (int i = 0; !t->mutable && i < t->count && !is_conditional(&t->steps[i]); i++)
 		if (frees_flags(&t->steps[i]) && (!has_memory_operand(&t->steps[i]) || chain_probe_opcode(&t->steps[i]))) {
 			t->check_at = i;
 			t->check_flags = true;
 			t->check_probe = has_memory_operand(&t->steps[i]);
-			return;
+			return true;
 		}
-	t->check_at = 0;
-	t->check_flags = false;
+	return false;
+}
+
+void chain_place_checkpoint(struct translation *t, bool indirect)
+{
+	bool needed = needs_checkpoint(t);
+
+	t->loops = closes_silent_cycle(t);
+	t->check_at = -1;
+	/* Where only ticks are counted, who comes by an indirect branch is to look: here, where that costs least, or in the entry. */
+	t->chain.checked = ((needed || (indirect && t->cache->ticks)) && place_where_flags_are_free(t)) || needed;
+	if (!t->chain.checked)
+		return;
+	if (t->check_at < 0)
+		t->check_at = 0;
+	t->chain.debt = 0;
+	t->chain.passes = false;
 }
 /* From the last instruction of a chain that its size limit ended to the branch behind it: segments are the same whatever chains
  * they were found in. Without one, *s is the last instruction before what is not for the cache. */

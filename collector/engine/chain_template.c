@@ -745,7 +745,7 @@ uint64_t template_stamp(const struct processor *processor)
 {
 	struct code_cache *c = code_cache_new(processor);
 	struct {
-		uint64_t glue, dev, ino, size, seconds, nanoseconds, fast_pext, rorx;
+		uint64_t glue, dev, ino, size, seconds, nanoseconds, fast_pext, rorx, fast_loop;
 		uint8_t build_id[BT_BUILD_ID_MAX];
 	} who;
 	struct stat exe;
@@ -753,6 +753,7 @@ uint64_t template_stamp(const struct processor *processor)
 	memset(&who, 0, sizeof who);
 	who.fast_pext = processor->fast_pext;
 	who.rorx = processor->rorx;
+	who.fast_loop = processor->fast_loop;
 	if (c)
 		who.glue = template_check(c->code, c->name); /* not what CPUID gives, which stands behind that */
 	code_cache_put(c);

@@ -84,6 +84,16 @@ void chain_patch_stop(struct translation *t, const size_t sites[STOP_TESTS])
 			emit_patch(&t->out, sites[i], t->out.base + t->out.len);
 }
 
+uint32_t chain_emit_entry_stop(struct translation *t)
+{
+	struct emitter *e = &t->out;
+
+	chain_patch_stop(t, t->entry_sites);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_u8(e, 0xcc);
+	return (uint32_t)e->len - 1;
+}
+
 void chain_emit_loop_test(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;

@@ -90,6 +90,7 @@ struct code_cache *code_cache_new(const struct processor *processor)
 	c->mem = c->file = -1;
 	c->fast_pext = processor->fast_pext;
 	c->rorx = processor->rorx;
+	c->fast_loop = processor->fast_loop;
 	chain_index_init(&c->index);
 	c->segments = segment_table_new();
 	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) || !cache_region_reserve(c, GLUE_SIZE))

@@ -144,7 +144,7 @@ struct code_cache {
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
 	bool ticks;	/* its code counts ticks and keeps no history (chain_ticks.c) */
-	bool fast_pext, rorx; /* the processor's (processor.h) */
+	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */
 	uint32_t call, called; /* of the glue that decides whether a system call is made in the cache, and that notes it */
 	uint32_t cpuid; /* of the glue that answers CPUID, or leaves that to the processor */
 	uint32_t name; /* of the glue's page: what the region is called */

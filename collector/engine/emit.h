@@ -122,10 +122,12 @@ static inline void emit_patch(struct emitter *e, size_t at, uint64_t address)
 /* The same of a jump with an 8-bit displacement, which ends at `behind`: to offset `to`. What is farther away overflows. */
 static inline void emit_short(struct emitter *e, size_t behind, size_t to)
 {
-	if (to - behind > INT8_MAX)
+	ptrdiff_t d = (ptrdiff_t)(to - behind);
+
+	if (d > INT8_MAX || d < INT8_MIN)
 		e->overflow = true;
 	else if (!e->overflow)
-		e->bytes[behind - 1] = (uint8_t)(to - behind);
+		e->bytes[behind - 1] = (uint8_t)d;
 }
 
 #endif

@@ -71,7 +71,7 @@ struct translation {
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
-	size_t full_sites[STOP_TESTS]; /* of the jumps of the indirect branch on the way to where it stops */
+	size_t full_site; /* of the jump of the indirect branch on the way to where it stops */
 	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its guess; 0: none */
 	bool shifted; /* the coming conditional has been counted */
 	int conditionals; /* so far */
@@ -79,6 +79,7 @@ struct translation {
 	/* Where no history is kept: */
 	bool known;    /* a conditional has been executed in the chain; since then */
 	int transfers; /* ... so many transfers */
+	size_t entry_sites[STOP_TESTS]; /* of the jumps of the indirect entry to where it stops; 0: none */
 };
 
 static inline uint64_t behind(const struct step *s) { return s->pc + s->insn.len; }
@@ -106,8 +107,8 @@ bool chain_extends(const struct step *s, unsigned which);
 /* Reads the chain's instructions, at t->pc: none when the first is not for the cache. */
 void chain_read(struct translation *t);
 
-/* Decides where the checkpoint stands, and whether the last branch writes a record. */
-void chain_place_checkpoint(struct translation *t);
+/* Decides where the checkpoint stands, and whether the last branch writes a record. indirect: the chain gets an indirect entry. */
+void chain_place_checkpoint(struct translation *t, bool indirect);
 
 /* The opcode with which an instruction that reads memory only reads it, like a comparison, changing nothing but flags; 0: none. */
 int chain_probe_opcode(const struct step *s);
@@ -133,8 +134,9 @@ void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t
 void chain_bring_bits(struct translation *t, const struct step *s);
 
 /* The indirect entry: is r11, where the branch leads, the chain's address? Then the registers are the application's behind it, and r11 says
- * that there are no bits; or will, when it has been rotated as for a conditional that is taken (before_fresh). */
-void chain_emit_indirect_entry(struct translation *t, bool before_fresh);
+ * that there are no bits; or will, when it has been rotated as for a conditional that is taken (before_fresh). looks: it is looked whether the
+ * task is to stop; chain_emit_entry_stop() is to come behind the chain. Gives its offset in what is emitted. */
+size_t chain_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
 
 void chain_emit_step(struct translation *t, int i);
 
@@ -149,6 +151,9 @@ uint32_t chain_emit_miss(struct translation *t);
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
 
 /* ---- chain_ticks.c: only where no history is kept ---- */
+
+/* Where the indirect entry stops, if it looks: gives the place of the int3. */
+uint32_t chain_emit_entry_stop(struct translation *t);
 
 /* Counts the transfer s, with the bits in r11; the place behind its first instruction is BETWEEN. */
 void chain_count_transfer(struct translation *t, const struct step *s);

@@ -12,6 +12,18 @@ static bool goes_on(const struct step *s)
 	return s->insn.class == BT_INSN_PLAIN || is_conditional(s);
 }
 
+static bool entry_looks(const struct translation *t) { return t->entry_sites[0]; }
+
+/* To be the last of the chain's exits. */
+static void emit_entry_exit(struct translation *t)
+{
+	struct cache_exit x = {.kind = EXIT_STOP, .target = t->pc};
+
+	x.trap = chain_emit_entry_stop(t) + t->chain.start;
+	if (!t->out.overflow)
+		t->out.overflow = !code_cache_add_exit(t->cache, &x);
+}
+
 static void emit_exits(struct translation *t)
 {
 	struct cache_exit loop = {.trap = t->chain.start + t->loop_trap, .target = t->loop_target, .kind = EXIT_STOP};
@@ -44,24 +56,28 @@ static void emit_exits(struct translation *t)
 		if (!t->out.overflow)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
+	if (entry_looks(t))
+		emit_entry_exit(t);
 }
 
 static void emit_chain(struct translation *t, bool indirect)
 {
 	struct emitter *e = &t->out;
 	size_t behind_jump = 0;
-	bool skips = t->check_at == 0 && !t->marked; /* a checkpoint: the branch that has led here has just written a record */
+	bool has_fresh = !t->cache->ticks || chain_needs_slot(t);
+	/* A checkpoint: the branch that has led here has just written a record, or the entry looks instead, which has rcx free. */
+	bool skips = t->check_at == 0 && !t->marked && !(t->cache->ticks && t->check_flags);
 
 	if (indirect) {
 		bool before_fresh = t->cache->rorx && !t->cache->ticks && !skips;
 
-		chain_emit_indirect_entry(t, before_fresh);
-		t->chain.indirect = t->chain.start;
-		if (!before_fresh)
+		t->chain.indirect = t->chain.start + (uint32_t)chain_emit_indirect_entry(t, before_fresh, t->cache->ticks && (!t->chain.checked || skips));
+		if (skips || (has_fresh && !before_fresh)) {
 			EMIT(e, 0xeb, 0); /* jmp to the body */
-		behind_jump = before_fresh ? 0 : e->len;
+			behind_jump = e->len;
+		}
 	}
-	if (!t->cache->ticks || chain_needs_slot(t)) {
+	if (has_fresh) {
 		t->chain.fresh = t->chain.start + (uint32_t)e->len;
 		chain_place(t, &t->steps[0], PLACE_BETWEEN, 0);
 		if (t->cache->ticks)
@@ -156,7 +172,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	t->source = source;
 	chain_read(t);
 	if (t->count) {
-		chain_place_checkpoint(t);
+		chain_place_checkpoint(t, indirect);
 		t->marked = source->is_marked && c->chain_count < MARKS && source->is_marked(source->arg, pc);
 		number = build(t, indirect);
 		if (number == CHAIN_NONE) /* half a chain has left exits and places: begin anew */
@@ -184,16 +200,20 @@ bool translator_add_entry(struct code_cache *c, uint32_t chain)
 	struct translation *t = new_translation(c, c->chains[chain].pc);
 	bool done = false;
 	uint32_t start;
+	size_t entry;
 
 	if (!t || !code_cache_room(c, ENTRY_BYTES, &t->out.bytes, &start))
 		goto out;
 	t->out.room = ENTRY_BYTES;
 	t->out.base = region_address(CODE_AT + start);
-	chain_emit_indirect_entry(t, false);
+	t->chain.start = start;
+	entry = chain_emit_indirect_entry(t, false, c->ticks && !c->chains[chain].checked);
 	emit_patch(&t->out, emit_jump(&t->out), region_address(CODE_AT + c->chains[chain].body));
+	if (entry_looks(t))
+		emit_entry_exit(t);
 	if (t->out.overflow)
 		goto out;
-	c->chains[chain].indirect = start;
+	c->chains[chain].indirect = start + (uint32_t)entry;
 	code_cache_add_glue(c, t->out.len);
 	code_cache_publish(c, chain);
 	done = true;

@@ -24,7 +24,7 @@ struct wanted {
 	bool indirect;
 };
 
-static const struct processor processor = {.fast_pext = true, .lzcnt = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the glue must have room */
+static const struct processor processor = {.fast_pext = true, .lzcnt = true, .fast_loop = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the glue must have room */
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -287,12 +287,13 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 
 static void the_stamp_knows_the_processor(void **state)
 {
-	const struct processor other = {.fast_pext = false, .lzcnt = true};
+	const struct processor other = {.fast_pext = false, .lzcnt = true}, slow_loop = {.fast_pext = true, .lzcnt = true};
 
 	(void)state;
 	assert_int_equal(template_stamp(&processor), template_stamp(&processor));
 	assert_int_not_equal(template_stamp(&processor), 0);
 	assert_int_not_equal(template_stamp(&processor), template_stamp(&other));
+	assert_int_not_equal(template_stamp(&processor), template_stamp(&slow_loop));
 }
 
 int main(void)

@@ -166,7 +166,7 @@ static void run_programs(bool ticks)
 	uint32_t superseded = 0, checked = 0, unchecked = 0;
 
 	for (int i = 0; i < PROGRAMS; i++) {
-		const struct processor processor = {.fast_pext = i & 1, .rorx = i & 2};
+		const struct processor processor = {.fast_pext = i & 1, .rorx = i & 2, .fast_loop = i & 4};
 		struct world *w = calloc(1, sizeof *w);
 
 		assert_non_null(w);
