@@ -121,18 +121,31 @@ def full_room():
         shutil.rmtree(result.trace)
 
 
+def interrupted(program, rounds):
+    """Where it ends, a row for each way it was run, and the fewest alarms that came in one."""
+    ends, fewest = [], None
+    for mode, letter in ((FULL, "a"), (FULL, "b"), (OFF, "b"), (TURNS, "k"), (OFF, "c")):
+        result = record([program, letter, str(rounds)], [*WHOLE, *mode[1]])
+        equal(result.status, 0, "exit status")
+        rows = engine_compare.events(result.trace)
+        ends += [re.search(r"^EXIT .* point=(\d+)", row).group(1) for row in rows if row.startswith("EXIT ")]
+        if letter != "a":
+            signals = sum(row.startswith("SIGNAL ") for row in rows)
+            fewest = signals if fewest is None else min(fewest, signals)
+        shutil.rmtree(result.trace)
+    return ends, fewest
+
+
 @case("ticks do not depend on where alarms interrupt")
 def alarms():
     program = build("ticking.c", *STATIC)
-    ends = []
-    for mode, letter in ((FULL, "a"), (FULL, "b"), (OFF, "b"), (TURNS, "k"), (OFF, "c")):
-        result = record([program, letter, "100000"], [*WHOLE, *mode[1]])
-        equal(result.status, 0, "exit status")
-        rows = engine_compare.events(result.trace)
-        signals = sum(row.startswith("SIGNAL ") for row in rows)
-        check(signals > 10 or letter == "a", "only %d alarms" % signals)
-        ends += [re.search(r"^EXIT .* point=(\d+)", row).group(1) for row in rows if row.startswith("EXIT ")]
-    equal(len(set(ends)), 1, "where it ends: %s" % ends)
+    # Alarms go by the clock: how much work takes ten of them is the machine's to say.
+    for rounds in (100000, 400000, 1600000, 6400000, 25600000):
+        ends, fewest = interrupted(program, rounds)
+        equal(len(set(ends)), 1, "where it ends: %s" % ends)
+        if fewest > 10:
+            return
+    check(False, "only %d alarms" % fewest)
 
 
 @case("with turns, what was only counted is a gap, and the rest is consistent")
