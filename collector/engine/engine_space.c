@@ -80,6 +80,7 @@ static void *space_copy(void *extension, bool same)
 	n->shared = false;
 	n->left_pages = NULL;
 	n->in_calls = n->tasks = NULL;
+	n->sample = (struct cache_sample){0};
 	n->gather = n->turns = n->turns_told = false;
 	n->harming = 0;
 	memset(n->area_used, 0, sizeof n->area_used);
