@@ -40,7 +40,17 @@ static void emit_test_by_pext(struct translation *t, const struct step *s)
 	t->check_site = emit_jump(e);
 }
 
-/* The same without PEXT: rcx tests the highest 16 bits, and the wish to stop. */
+/* To the jump of the checkpoint, when rcx is not 0. */
+static void emit_to_site_unless_zero(struct translation *t)
+{
+	struct emitter *e = &t->out;
+
+	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
+	emit_u8(e, 0xe9);
+	emit_u32(e, (uint32_t)(t->check_site - (e->len + 4) - 1));
+}
+
+/* The same without PEXT: rcx tests the highest bits of what counts, and the wish to stop. */
 static void emit_test_by_memory(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -53,11 +63,44 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 	emit_complement(t, 0xffff);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
+	if (t->cache->ticks) {
+		EMIT(e, 0x65, 0x0f, 0xb6, 0x0c, 0x25); /* movzx ecx, byte gs:[bits+7]: transfers */
+		emit_u32(e, CTX_BITS + 7);
+		emit_to_site_unless_zero(t);
+	}
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
 	emit_u32(e, CTX_STOP);
-	EMIT(e, 0xe3, 5);
-	emit_u8(e, 0xe9);
-	emit_u32(e, (uint32_t)(t->check_site - (e->len + 4) - 1)); /* to the jump above */
+	emit_to_site_unless_zero(t);
+}
+
+static bool has_conditional(const struct translation *t)
+{
+	for (int i = 0; i < t->count; i++)
+		if (is_conditional(&t->steps[i]))
+			return true;
+	return false;
+}
+
+/* Flags are free. What of a cycle through the chain never counts a conditional counts transfers, which have but 32 bits. */
+static void emit_test_by_flags(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+	bool ticks = t->cache->ticks;
+	size_t over = 0;
+
+	if (ticks && !has_conditional(t)) {
+		EMIT(e, 0x4d, 0x85, 0xdb); /* test r11, r11, which clears CF */
+		chain_place(t, s, PLACE_BETWEEN, 0);
+		EMIT(e, 0x78, 0); /* js to the jae */
+		over = e->len;
+	}
+	EMIT(e, 0x65, ticks ? 0x44 : 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11 (r11d), gs:[limit] */
+	emit_u32(e, CTX_LIMIT);
+	chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
+	if (over)
+		emit_short(e, over, e->len);
+	t->check_site = emit_jcc(e, ticks ? 3 : 2); /* jae, jb */
+	t->check_back = e->len;
 }
 
 void chain_emit_checkpoint(struct translation *t, const struct step *s)
@@ -69,11 +112,7 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s)
 		if (t->check_probe)
 			emit_probe(t, s);
 		chain_place(t, s, t->check_probe ? PLACE_BETWEEN : 0, 0);
-		EMIT(e, 0x65, t->cache->ticks ? 0x44 : 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11 (r11d), gs:[limit] */
-		emit_u32(e, CTX_LIMIT);
-		chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
-		t->check_site = emit_jcc(e, t->cache->ticks ? 3 : 2); /* jae, jb */
-		t->check_back = e->len;
+		emit_test_by_flags(t, s);
 		return;
 	}
 	chain_place(t, s, 0, 0);

@@ -101,6 +101,14 @@ add_silent("an indirect jump", 20 << 20, 1, "-DINDIRECT")
 add_silent("calls and returns", 8 << 20, 3, "-DRETURN")
 
 
+@case("more transfers without a conditional than half of r11 has room for")
+def many_transfers():
+    rounds = (1 << 32) + 1000
+    program = [build("many_transfers.S", *BARE, "-DROUNDS=%d" % rounds)]
+    for options in ((), ("--plain-processor",)):
+        equal(fatal_point(program, [*OFF[1], *options]), (1, rounds), "off" + " ".join(options))
+
+
 @case("more conditionals than the engine counts at once")
 def many_ticks():
     program = [build("branchy.c", *STATIC, "-pthread"), "1", "10000000"]
