@@ -47,6 +47,16 @@ BARE_PROGRAMS = [
 ]
 
 
+def guessed_programs(*flags):
+    """Builds guessed.S for each branch and each way in which it may lead nowhere at last."""
+    for kind in "RET RET_POPS IJMP IJMP_MEMORY IJMP_NEAR ICALL".split():
+        ends = ["-DBAD=0", "-DBAD=0x123456789000", "-DBAD=0x8000000000001234"] + ([] if kind in ("IJMP", "IJMP_NEAR") else ["-DOPERAND"])
+        for end in ends:
+            print("     %s %s" % (kind, end), flush=True)
+            yield build("guessed.S", *BARE, "-D" + kind, end, *flags)
+
+
+
 def backends():
     """The two that are compared: the stepper against itself as long as there is nothing else."""
     if os.environ.get("BTREC_COMPARE"):

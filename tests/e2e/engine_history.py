@@ -42,6 +42,12 @@ for bare in engine_compare.BARE_PROGRAMS:
     add_bare(*bare)
 
 
+@case("counted as recorded: a branch that mostly leads to one place, then to another, then nowhere")
+def guessed():
+    for program in engine_compare.guessed_programs("-DROUNDS=1500"):
+        same_points([program], (OFF, ("off, plain processor", [*OFF[1], "--plain-processor"])))
+
+
 @case("counted as recorded: glibc's start, dynamic, and a crash")
 def dynamic():
     _, count = same_points([build("faults.c", "-rdynamic"), "null-read"], (OFF, TURNS))

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* An indirect branch that leads to one place again and again, with a stop between, then once to another (MISS), and then nowhere: to
- * an address that has no code (BAD), or it cannot be made: no stack, or no operand (OPERAND). Built once per case. */
+ * an address that has no code (BAD), or it cannot be made: no stack, or no operand (OPERAND). Built once per case. It is guessed after
+ * so many ROUNDS. */
 	.set UNMAPPED, 0x10000000
 #ifndef BAD
 #define BAD UNMAPPED
 #endif
+#ifndef ROUNDS
+#define ROUNDS 40
+#endif
 	.text
 	.globl _start
 _start:
-	movl $40, %ebx
+	movl $ROUNDS, %ebx
 	movq $slot, %r11
 	movq $good, %rdx
 	jmp site
