@@ -63,6 +63,7 @@ struct run {
 	bool front_due; /* the program goes on, and so must the front */
 	bool ending; /* by a SIGTERM to the recorder of a daemon */
 	bool linked; /* `latest` names the trace */
+	bool told_stopped; /* that nothing more is recorded */
 	int exec_failure;
 };
 
@@ -441,6 +442,19 @@ static void forward(const struct recorder *r, int signo)
 		kill(r->initial_pid, signo);
 }
 
+/* Whoever left it switched on should not learn of it at the end. */
+static void tell_stopped(struct run *run, const struct recorder *r)
+{
+	struct front_message m = {.type = FRONT_SAYS};
+	int failure = trace_writer_stopped(r->writer);
+
+	if (!failure || run->told_stopped || !r->notify)
+		return;
+	run->told_stopped = true;
+	snprintf(m.text, sizeof m.text, "%.3200s: %.100s: nothing more is recorded, the program runs on", run->trace, strerror(failure));
+	send_message(run, &m);
+}
+
 static void on_tick(void *arg, struct recorder *r)
 {
 	struct run *run = arg;
@@ -459,6 +473,7 @@ static void on_tick(void *arg, struct recorder *r)
 	if (run->front_due)
 		kill(run->front_pid, SIGCONT);
 	link_latest(run, r);
+	tell_stopped(run, r);
 	control_serve(&run->control, r);
 	recorder_adopt_orphans(r);
 	recorder_let_doomed_go(r);

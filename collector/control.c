@@ -118,6 +118,16 @@ void control_close(struct control *c)
 	c->fd = -1;
 }
 
+static bool can_be_asked(const struct task *task) { return task->recorded && !task->native && task->state != TASK_EXITING; }
+
+/* The snapshot holds all of its threads, and tells of this one first. */
+static bool speaks_for_process(const struct recorder *r, const struct task *task)
+{
+	const struct task *first = task_find(&r->tasks, task->process->pid);
+
+	return can_be_asked(task) && (task == first || !first || first->process != task->process || !can_be_asked(first));
+}
+
 static unsigned snapshot_processes(struct recorder *r, int pid, unsigned mark)
 {
 	struct task *task, *next;
@@ -125,8 +135,7 @@ static unsigned snapshot_processes(struct recorder *r, int pid, unsigned mark)
 
 	for (task = r->tasks.first; task; task = next) {
 		next = task->next;
-		/* One request per process, through any thread that lives; the snapshot holds them all. */
-		if (!task->process || !task->recorded || task->native || task->state == TASK_EXITING || task->process->request_mark == mark)
+		if (!task->process || task->process->request_mark == mark || !speaks_for_process(r, task))
 			continue;
 		if (pid && pid != task->process->pid)
 			continue;
@@ -153,7 +162,9 @@ static void serve(struct control *c, struct recorder *r, int fd)
 	do
 		n = read(fd, line, sizeof line - 1);
 	while (n < 0 && errno == EINTR);
-	if (n > 0 && sscanf(line, "snap %d", &pid) == 1) {
+	if (trace_writer_stopped(r->writer)) {
+		snprintf(answer, sizeof answer, "stopped %.64s\n", strerror(trace_writer_stopped(r->writer)));
+	} else if (n > 0 && sscanf(line, "snap %d", &pid) == 1) {
 		unsigned count = snapshot_processes(r, pid, ++c->requests);
 
 		snprintf(answer, sizeof answer, count ? "ok %u\n" : "error no recorded process with that pid has begun\n", count);
@@ -264,5 +275,7 @@ int control_request_snapshot(int pid, struct bt_error *err)
 	answer[strcspn(answer, "\n")] = '\0';
 	if (sscanf(answer, "ok %d", &n) == 1)
 		return n;
+	if (!strncmp(answer, "stopped ", 8))
+		return bt_fail(err, BT_E_IO, 0, "process %d: nothing is recorded any more, its trace cannot be written: %s", pid, answer + 8);
 	return bt_fail(err, BT_E_GONE, 0, "process %d: %s", pid, strncmp(answer, "error ", 6) ? "the recorder gave no answer" : answer + 6);
 }

@@ -224,7 +224,9 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 			break;
 		if (m.type == FRONT_STOPPED)
 			stop_like(m.value, recorder);
-		else if (m.type != FRONT_WENT_ON)
+		else if (m.type == FRONT_SAYS && !quiet)
+			say("%s", m.text);
+		else if (m.type != FRONT_WENT_ON && m.type != FRONT_SAYS)
 			return act_on(&m, recorder, quiet);
 	}
 	say("the recorder was killed, and the program with it; what it had written can be read");

@@ -14,6 +14,7 @@ enum front_message_type {
 	FRONT_FAILED,  /* the program did not start: text, exit status in value */
 	FRONT_STOPPED, /* it was stopped by the signal in value; a FRONT_WENT_ON follows, which is read when the front itself has been stopped */
 	FRONT_WENT_ON,
+	FRONT_SAYS,    /* text is a line for the user; the program runs on */
 	FRONT_ENDED,   /* it ended: kind, value; text is the one line for the user */
 };
 

@@ -103,9 +103,9 @@ bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status
 	const struct model_task *task = initial_task(m);
 	const struct bt_record_exit *last = NULL;
 
-	/* whichever of its threads went last */
+	/* threads end before it does */
 	for (size_t i = 0; task && i < m->task_count; i++)
-		if (m->tasks[i].pid == task->pid && m->tasks[i].exit && (!last || m->tasks[i].exit->last))
+		if (m->tasks[i].pid == task->pid && m->tasks[i].exit && m->tasks[i].exit->last)
 			last = m->tasks[i].exit;
 	*core = last && last->core;
 	if (m->end) {

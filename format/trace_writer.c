@@ -404,6 +404,8 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
 	size_t slot;
 
+	if (w->stopped)
+		return 0;
 	if (len > OBJECT_MAX)
 		leave_out(w, BT_RECORD_OBJECT, len);
 	if (len > OBJECT_MAX || (w->object_count * 2 >= w->table_size && !table_grow(w)))

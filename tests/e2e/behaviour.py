@@ -445,6 +445,27 @@ def full_disk():
         subprocess.run(["umount", "-l", disk])
 
 
+@case("a disk that becomes full: it is said at once, and nobody is told that a snapshot was kept")
+def disk_becomes_full():
+    need_root()
+    disk = fresh_dir("disk")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no tmpfs can be mounted here")
+    try:
+        recorder = start([BTREC, "run", "-o", os.path.join(disk, "trace"), "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done; echo $$; read line"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=TMP)
+        program = int(recorder.stdout.readline())
+        said = recorder.stderr.readline().decode()
+        check(re.search("No space left on device.*the program runs on", said), "what is said of the full disk: %r" % said)
+        asked = execute([BTREC, "snap", str(program)])
+        equal(asked.status, 74, "status of snap")
+        check("No space left on device" in asked.err.decode(), "why: %r" % asked.err.decode())
+        recorder.communicate(b"\n", timeout=30)
+        equal(recorder.returncode, 0, "status of the program")
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
 @case("what a command prints and cannot write, on a full disk or a closed output, is status 74 and one line; a recording has none to write")
 def unwritable_output():
     trace = record([world(), "crash"]).trace

@@ -153,6 +153,23 @@ def snap_running():
     check(found[0] < found[2], "nothing ran between snapshots")
 
 
+@case("btrec snap: of a program that runs on, not of a thread of its")
+def snap_threads():
+    trace = fresh("trace")
+    recorder = start([BTREC, "run", "-o", trace, "--", *moments("wait-with-threads")], stdout=subprocess.PIPE, cwd=TMP)
+    equal(recorder.stdout.readline(), b"ready\n", "the program's line")
+    program = only_child(only_child(recorder.pid))
+    equal(execute([BTREC, "snap", str(program)]).status, 0, "status of snap")
+    wait_until(lambda: kinds(trace) == ["request"], "the snapshot")
+    said, found = text(trace), report(trace)
+    check(re.search(r"^Ended +not yet$", said, re.M), said)
+    equal(found["exit"]["kind"], "unknown", "end")
+    equal(found["threads"][0]["tid"], program, "thread")
+    os.kill(program, signal.SIGTERM)
+    recorder.communicate(timeout=30)
+    equal(recorder.returncode, -signal.SIGTERM, "status")
+
+
 @case("btrec snap: what is not recorded is told")
 def snap_refused():
     for pid, why in ((os.getpid(), "not recorded"), (4194000, "no process")):

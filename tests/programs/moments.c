@@ -85,6 +85,26 @@ static int wait_forever(void)
 		pause();
 }
 
+static void *nothing_to_do(void *arg) { return arg; }
+
+static void *pause_forever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* One thread has ended, another one waits, too. */
+static int wait_with_threads(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, nothing_to_do, NULL);
+	pthread_join(thread, NULL);
+	pthread_create(&thread, NULL, pause_forever, NULL);
+	return wait_forever();
+}
+
 static int spin_forever(void)
 {
 	puts("ready");
@@ -161,6 +181,8 @@ int main(int argc, char **argv)
 		return from_library(argv[2]);
 	if (!strcmp(what, "wait"))
 		return wait_forever();
+	if (!strcmp(what, "wait-with-threads"))
+		return wait_with_threads();
 	if (!strcmp(what, "spin"))
 		return spin_forever();
 	if (!strcmp(what, "daemon"))
