@@ -16,6 +16,7 @@ enum {
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
 	CODE_TARGET = 1 << 16, /* or, where nothing is packed, this: what is copied again is still near the processor */
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
+	CODE_PLAIN_MOST = 16 << 20,
 	RESERVE_SIZE = 16 << 10, /* disk kept free for the record that says that the disk is full */
 };
 
@@ -57,6 +58,7 @@ struct trace_writer {
 	struct stream objects;
 	struct object *table;
 	size_t table_size, object_count;
+	uint64_t code; /* bytes of it, of programs */
 	struct buf block; /* scratch */
 };
 
@@ -86,10 +88,10 @@ static int append(int fd, const struct buf *b)
 static bool is_code(const struct stream *s) { return s->code > s->records.len / 2; }
 
 /* Of program code no packer leaves less than two thirds, and what starts is mostly that: packing it would be a tenth of what recording a
- * short program costs. */
-static enum bt_block_effort effort_of(const struct stream *s)
+ * short program costs. What still comes behind so much of it are pages that the program writes again and again, each nearly as before. */
+static enum bt_block_effort effort_of(const struct trace_writer *w, const struct stream *s)
 {
-	if (is_code(s))
+	if (is_code(s) && w->code <= CODE_PLAIN_MOST)
 		return BT_BLOCK_PLAIN;
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }
@@ -107,7 +109,7 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 	buf_reset(&w->block);
 	if (!s->begun)
 		bt_file_header_encode(&w->block, s->kind, w->uuid);
-	if (bt_block_encode_as(&w->block, s->ordinal, slice_of(s->records.data, s->records.len), effort_of(s)) || w->block.failed)
+	if (bt_block_encode_as(&w->block, s->ordinal, slice_of(s->records.data, s->records.len), effort_of(w, s)) || w->block.failed)
 		return ENOMEM;
 	trace_file_name(name, s->kind, s->number);
 	fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -423,7 +425,10 @@ uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len
 {
 	uint64_t before = w->object_count, object = trace_writer_object(w, bytes, len);
 
-	if (w->object_count != before && w->objects.records.len) /* else it has been written, or was there */
+	if (w->object_count == before)
+		return object;
+	w->code += len;
+	if (w->objects.records.len) /* else it has been written */
 		w->objects.code += len;
 	return object;
 }

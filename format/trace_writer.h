@@ -36,8 +36,8 @@ void trace_writer_branches(struct trace_writer *w, const struct bt_record_branch
 /* The same for what a source told beyond a chunk: before the chunk. */
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words);
 
-/* Stores bytes once and gives their number (the same for the same bytes). Buffered. 0 without memory, or when they are too many for a
- * block. */
+/* Stores bytes once and gives their number (the same for the same bytes). Buffered. 0 without memory, when they are too many for a
+ * block, or when writing has stopped. */
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);
 
 /* The same for program code, on which no time is spent to make it smaller. */

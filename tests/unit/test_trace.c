@@ -447,6 +447,30 @@ static void big_streams_go_out_in_blocks(void **state)
 	free(noise);
 }
 
+/* A page that a program rewrites without end; the first of them are what programs start with, which is not packed. */
+static void code_that_is_written_again_and_again_is_packed(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	const size_t pages = 20000; /* 80 MB */
+	uint8_t page[4096];
+	uint64_t seed = 7;
+	struct stat st;
+	char file[128];
+
+	for (size_t i = 0; i < sizeof page; i++)
+		page[i] = (uint8_t)unit_random(&seed);
+	for (size_t i = 0; i < pages; i++) {
+		memcpy(page + i % 500 * 8, &i, sizeof i);
+		assert_true(trace_writer_code(w, page, sizeof page) > 0);
+	}
+	trace_writer_close(w);
+	snprintf(file, sizeof file, "%s/objects", f->path);
+	assert_int_equal(stat(file, &st), 0);
+	assert_true(st.st_size > 16 << 20);
+	assert_true(st.st_size < 24 << 20);
+}
+
 /* A recorder that is killed leaves no record that names an object which is not there. */
 static void objects_go_out_before_events_that_may_name_them(void **state)
 {
@@ -530,6 +554,7 @@ static void fill_until_stopped(const char *path, size_t limit)
 	stopped = trace_writer_stopped(w);
 	assert_true(stopped == ENOSPC || stopped == EFBIG);
 	trace_writer_event(w, 0, BT_RECORD_NOTE, &note); /* succeeds and does nothing */
+	assert_int_equal(trace_writer_object(w, "more", 4), 0);
 	trace_writer_flush(w);
 	trace_writer_close(w);
 	assert_int_equal(trace_open(&t, path, &err), 0);
@@ -585,6 +610,7 @@ int main(void)
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(memory_reads_as_the_disk_does),
 		WITH_DIR(big_streams_go_out_in_blocks),
+		WITH_DIR(code_that_is_written_again_and_again_is_packed),
 		WITH_DIR(objects_go_out_before_events_that_may_name_them),
 		WITH_DIR(what_no_block_can_hold_is_left_out_and_said),
 		WITH_DIR(a_file_size_limit_is_recorded),
