@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/place.h"
@@ -244,6 +245,44 @@ static int first_child(int pid)
 	return child;
 }
 
+/* Whether the process runs the program that we run, by its name. */
+static bool is_btrec(int pid)
+{
+	char path[2][32] = {"/proc/self/comm"}, name[2][32] = {"", ""};
+
+	snprintf(path[1], sizeof path[1], "/proc/%d/comm", pid);
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(path[i], "re");
+
+		if (f && !fgets(name[i], sizeof name[i], f))
+			name[i][0] = '\0';
+		if (f)
+			fclose(f);
+	}
+	return name[0][0] && !strcmp(name[0], name[1]);
+}
+
+/* The recorder `pid`, or the one below that process of `btrec run`; errno where there is none. One that has just begun does not listen yet. */
+static int find_recorder(int pid)
+{
+	enum {
+		TRIES = 100, /* a second */
+	};
+	static const struct timespec pause = {.tv_nsec = 10000000};
+	int fd = -1;
+
+	for (int i = 0; fd < 0 && i < TRIES; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		fd = connect_to(pid);
+		if (fd < 0 && first_child(pid))
+			fd = connect_to(first_child(pid));
+		if (fd < 0 && (errno == EACCES || errno == EPERM || !is_btrec(pid)))
+			break;
+	}
+	return fd;
+}
+
 int control_request_snapshot(int pid, struct bt_error *err)
 {
 	int tracer = tracer_of(pid), wanted = pid, fd, n;
@@ -257,9 +296,7 @@ int control_request_snapshot(int pid, struct bt_error *err)
 		wanted = 0;
 		tracer = pid;
 	}
-	fd = connect_to(tracer);
-	if (fd < 0 && !wanted && first_child(pid))
-		fd = connect_to(first_child(pid));
+	fd = find_recorder(tracer);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return bt_fail(err, BT_E_PERMISSION, 0, "process %d is recorded by another user", pid);
 	if (fd < 0)

@@ -19,8 +19,8 @@ void control_close(struct control *c);
 /* Serves one who waits. The recorded tasks stand still meanwhile: a client that says nothing is given a tenth of a second. */
 void control_serve(struct control *c, struct recorder *r);
 
-/* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot. Returns the number of
- * snapshots, or -BT_E_GONE (no such process, or it is not recorded), -BT_E_PERMISSION, -BT_E_IO. */
+/* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot. Waits a second for one that has
+ * just begun and does not listen yet. Returns the number of snapshots, or -BT_E_GONE (no such process, or it is not recorded), -BT_E_PERMISSION, -BT_E_IO. */
 int control_request_snapshot(int pid, struct bt_error *err) BT_MUST_USE;
 
 #endif
