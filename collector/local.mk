@@ -52,4 +52,6 @@ btrec_SOURCES = \
 	collector/btrec_main.c \
 	collector/btrec_run.c \
 	collector/btrec_snap.c
-btrec_LDADD = collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+# Nothing of the decoder that needs libdw.
+btrec_LDADD = collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(JANSSON_LIBS) $(DEMANGLE_LIBS) \
+	$(LIBELF_STATIC_LIBS) $(ZSTD_STATIC_LIBS) $(ZLIB_STATIC_LIBS) $(ZYDIS_LIBS)

@@ -36,8 +36,10 @@ void doctor_presume(struct doctor *d, enum doctor_row row)
 
 void doctor_choose(struct doctor *d, struct doctor_choice *out)
 {
-	const struct verdict *engine = doctor_ask(d, DOCTOR_ENGINE);
+	const struct verdict *engine;
 
+	d->choosing = true;
+	engine = doctor_ask(d, DOCTOR_ENGINE);
 	*out = (struct doctor_choice){0};
 	if (engine->answer != DOCTOR_NO) {
 		out->backend = "engine";

@@ -34,6 +34,7 @@ struct verdict {
 struct doctor {
 	struct machine machine;
 	struct verdict verdicts[DOCTOR_ROWS];
+	bool choosing; /* only what decides is asked: a btrec run is about to start */
 };
 
 /* What btrec run uses when it is told nothing. */
