@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/code_pages.h"
 #include "collector/tracee.h"
 #include "collector/world.h"
 #include "lib/build_id.h"
@@ -145,6 +144,8 @@ void address_space_put(struct address_space *s)
 	mapped_files_release(&s->files);
 	leave_same(s);
 	code_pages_put(s->pages);
+	if (s->ahead.batch)
+		code_pages_batch_put(s->ahead.batch);
 	free(s);
 }
 
@@ -696,6 +697,61 @@ const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_wr
 		return NULL;
 	set_page(s, w, page, NULL, now);
 	return code_pages_find(s->pages, page);
+}
+
+enum {
+	BATCH = TRACEE_PAGES, /* pages that are read ahead come to lie in memory that is got for so many */
+};
+
+/* Whether the batch that is being filled has room for another page. */
+static bool has_room(struct page_ahead *a)
+{
+	if (a->batch && a->used < BATCH)
+		return true;
+	if (a->batch)
+		code_pages_batch_put(a->batch);
+	a->batch = code_pages_batch_new(BATCH, &a->bytes);
+	a->used = 0;
+	return a->batch;
+}
+
+/* Puts the next pages of addrs that are not known yet into the table, as they come to lie in the batch; none is read yet. Returns how many
+ * there are, *next is behind them. */
+static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64_t *addrs, size_t n, size_t *next)
+{
+	size_t count = 0;
+
+	if (*next >= n || !has_room(&s->ahead))
+		return 0;
+	for (; *next < n && s->ahead.used < BATCH; (*next)++) {
+		uint64_t page = addrs[*next] & ~(uint64_t)(PAGE - 1);
+
+		if (code_pages_find(s->pages, page) || address_space_code_kind(s, page) != CODE_FIXED)
+			continue;
+		if (!code_pages_take(s->pages, page, s->ahead.batch, s->ahead.used))
+			break;
+		s->ahead.used++;
+		pages[count++] = page;
+	}
+	return count;
+}
+
+void address_space_read_ahead(struct address_space *s, struct trace_writer *w, pid_t tid, const uint64_t *addrs, size_t n)
+{
+	uint64_t pages[BATCH];
+	size_t next = 0, count, got;
+
+	while ((count = begin_pages(s, pages, addrs, n, &next))) {
+		uint8_t *bytes = s->ahead.bytes + (s->ahead.used - count) * PAGE;
+
+		got = tracee_read_pages(tid, pages, count, bytes);
+		for (size_t i = 0; i < got; i++)
+			write_page(s, w, pages[i], bytes + i * PAGE);
+		for (size_t i = got; i < count; i++)
+			code_pages_drop(s->pages, pages[i], pages[i] + PAGE);
+		if (got < count)
+			return;
+	}
 }
 
 void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t count, struct code_pages *pages)

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "collector/code_pages.h"
 #include "collector/mapped_files.h"
 #include "collector/mappings.h"
 #include "format/trace_writer.h"
@@ -50,6 +51,11 @@ struct address_space {
 	uint8_t from_byte;
 	bool from_missing;  /* the place is in no file mapped so far */
 	struct code_pages *pages;
+	struct page_ahead {
+		struct page_batch *batch; /* what is read ahead comes to lie in it; NULL: none */
+		uint8_t *bytes;
+		size_t used; /* pages of it */
+	} ahead;
 	struct address_space *next_same; /* with the same pages */
 };
 
@@ -94,6 +100,9 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
 /* The bytes of the page at addr where they are CODE_FIXED; the trace has them then. NULL otherwise, and where they cannot be read. Valid
  * until the mapping goes. */
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr);
+
+/* The pages of these n addresses, which are about to be asked for: those that are CODE_FIXED are read together, as far as they can be. */
+void address_space_read_ahead(struct address_space *s, struct trace_writer *w, pid_t tid, const uint64_t *addrs, size_t n);
 
 /* Of the pages from addr on, which another space had, all of which are in `pages`, those are dropped there that this one has not as they are,
  * CODE_FIXED. The others are known of this one, too, then. count: at most ADDRESS_SPACE_ADOPTED. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	NO_PAGE = 1, /* not a page's address */
@@ -12,7 +13,14 @@ enum {
 struct page_bytes {
 	unsigned users; /* tables */
 	uint64_t object;
-	uint8_t bytes[CODE_PAGE];
+	struct page_batch *batch; /* NULL: it has its own memory, bytes stand behind this */
+	uint8_t *bytes;
+};
+
+struct page_batch {
+	unsigned users; /* pages in use, and who has made it until it is put */
+	size_t size;	/* of its memory: this, and then the bytes */
+	struct page_bytes pages[];
 };
 
 struct slot {
@@ -28,8 +36,41 @@ struct code_pages {
 
 static void put_bytes(struct page_bytes *p)
 {
-	if (!--p->users)
+	if (--p->users)
+		return;
+	if (p->batch)
+		code_pages_batch_put(p->batch);
+	else
 		free(p);
+}
+
+/* Whole pages, in front of those of the bytes. */
+static size_t batch_head(size_t count)
+{
+	size_t bytes = sizeof(struct page_batch) + count * sizeof(struct page_bytes);
+
+	return (bytes + CODE_PAGE - 1) & ~(size_t)(CODE_PAGE - 1);
+}
+
+struct page_batch *code_pages_batch_new(size_t count, uint8_t **bytes)
+{
+	size_t size = batch_head(count) + count * CODE_PAGE;
+	struct page_batch *b = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (b == MAP_FAILED)
+		return NULL;
+	b->users = 1;
+	b->size = size;
+	*bytes = (uint8_t *)b + batch_head(count);
+	for (size_t i = 0; i < count; i++)
+		b->pages[i] = (struct page_bytes){.batch = b, .bytes = *bytes + i * CODE_PAGE};
+	return b;
+}
+
+void code_pages_batch_put(struct page_batch *b)
+{
+	if (!--b->users)
+		munmap(b, b->size);
 }
 
 static size_t home_of(const struct code_pages *t, uint64_t addr)
@@ -137,11 +178,10 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 		s->page->object = 0;
 		return s->page->bytes;
 	}
-	page = malloc(sizeof *page);
+	page = malloc(sizeof *page + CODE_PAGE);
 	if (!page)
 		return NULL;
-	page->users = 1;
-	page->object = 0;
+	*page = (struct page_bytes){.users = 1, .bytes = (uint8_t *)(page + 1)};
 	memcpy(page->bytes, bytes, CODE_PAGE);
 	if (s->addr == addr)
 		put_bytes(s->page);
@@ -150,6 +190,17 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 	s->addr = addr;
 	s->page = page;
 	return page->bytes;
+}
+
+bool code_pages_take(struct code_pages *t, uint64_t addr, struct page_batch *b, size_t i)
+{
+	if (!grow(t))
+		return false;
+	b->users++;
+	b->pages[i].users = 1;
+	t->count++;
+	*slot_of(t, addr) = (struct slot){addr, &b->pages[i]};
+	return true;
 }
 
 const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr, const struct code_pages *other)

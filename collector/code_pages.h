@@ -13,6 +13,7 @@ enum {
 };
 
 struct code_pages; /* opaque */
+struct page_batch; /* opaque */
 
 /* An empty table with one user, or a copy of one. NULL without memory. */
 struct code_pages *code_pages_new(void);
@@ -27,6 +28,13 @@ const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr);
 
 /* The page that begins at addr has these bytes from now on. Returns the copy, NULL without memory. */
 const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[CODE_PAGE]);
+
+/* Pages that are read together: memory for `count` of them, made ready at once, their bytes one behind the other from *bytes on. NULL
+ * without memory. It goes with the last of its pages, once it has been put. */
+struct page_batch *code_pages_batch_new(size_t count, uint8_t **bytes);
+void code_pages_batch_put(struct page_batch *b);
+/* The page that begins at addr, which the table has not got, is page i of the batch from now on. False without memory. */
+bool code_pages_take(struct code_pages *t, uint64_t addr, struct page_batch *b, size_t i);
 
 /* The page that begins at addr, which this table has not got and the other has, is that one's from now on. Returns it, NULL without memory. */
 const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr, const struct code_pages *other);

@@ -105,6 +105,17 @@ size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n)
 	return done == n ? n : done + memory_io(tid, addr + done, (char *)out + done, n - done, false);
 }
 
+size_t tracee_read_pages(pid_t tid, const uint64_t *addrs, size_t n, uint8_t *out)
+{
+	struct iovec local = {.iov_base = out, .iov_len = n * TRACEE_PAGE}, remote[TRACEE_PAGES];
+	ssize_t got;
+
+	for (size_t i = 0; i < n; i++)
+		remote[i] = (struct iovec){.iov_base = (void *)(uintptr_t)addrs[i], .iov_len = TRACEE_PAGE};
+	got = n ? process_vm_readv(tid, &local, 1, remote, n, 0) : 0;
+	return got > 0 ? (size_t)got / TRACEE_PAGE : 0;
+}
+
 bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n)
 {
 	return memory_io(tid, addr, (void *)(uintptr_t)bytes, n, true) == n;

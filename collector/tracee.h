@@ -26,6 +26,11 @@ int tracee_set_rip(pid_t tid, uint64_t rip);
  * before the first byte that is not mapped. Works on running tasks too. */
 size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n);
 
+enum { TRACEE_PAGE = 4096, TRACEE_PAGES = 32 };
+/* Reads the n pages (at most TRACEE_PAGES) that begin at these addresses to out, one behind the other. Returns how many, up to the first that
+ * cannot be read. */
+size_t tracee_read_pages(pid_t tid, const uint64_t *addrs, size_t n, uint8_t *out);
+
 /* Writes n bytes at addr, also into read-only mappings (copy on write). True when all were written. */
 bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n);
 

@@ -212,14 +212,18 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first)
 {
 	const struct source *s = source->arg;
-	const struct address_space *space = s->task->process->space;
+	struct address_space *space = s->task->process->space;
 	bool exact = hints_are_exact(es->hints), goes_on = first >= es->hints_end && first - es->hints_end < HINTS_GAP;
 	uint32_t clears = es->cache->clears, chain;
+	uint64_t pcs[HINTS_MOST];
 
 	es->hints_ahead = !goes_on || !es->hints_ahead ? HINTS_FIRST : es->hints_ahead < HINTS_MOST ? 2 * es->hints_ahead : HINTS_MOST;
 	es->hints_end = hints_count(es->hints) - first > es->hints_ahead ? first + es->hints_ahead : hints_count(es->hints);
+	for (size_t i = first + 1; i < es->hints_end; i++)
+		pcs[i - first - 1] = cache_hints_address(es, space, i);
+	address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, es->hints_end - first - 1);
 	for (size_t i = first + 1; i < es->hints_end; i++) {
-		uint64_t pc = cache_hints_address(es, space, i);
+		uint64_t pc = pcs[i - first - 1];
 
 		if (!pc)
 			continue;

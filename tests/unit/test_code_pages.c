@@ -80,6 +80,26 @@ static void share(struct model *m, const struct model *from, size_t i)
 	m->pages[i] = from->pages[i];
 }
 
+/* Some pages that the table has not got become its, of one batch, which goes with the last of them. */
+static void take(struct model *m, uint64_t *seed, uint32_t number)
+{
+	size_t count = 1 + next(seed) % 5;
+	uint8_t *bytes;
+	struct page_batch *b = code_pages_batch_new(count, &bytes);
+
+	assert_non_null(b);
+	for (size_t k = 0; k < count; k++) {
+		size_t i = next(seed) % PAGES;
+
+		if (m->pages[i])
+			continue;
+		assert_true(code_pages_take(m->table, at(i), b, k));
+		memcpy(bytes + k * CODE_PAGE, bytes_of(number), CODE_PAGE);
+		m->pages[i] = number;
+	}
+	code_pages_batch_put(b);
+}
+
 static void test_against_an_array(void **state)
 {
 	static struct model models[TABLES];
@@ -113,6 +133,10 @@ static void test_against_an_array(void **state)
 		case 4:
 		case 5:
 			share(m, &models[next(&seed) % TABLES], i);
+			break;
+		case 6:
+		case 7:
+			take(m, &seed, step);
 			break;
 		default:
 			assert_non_null(code_pages_set(m->table, at(i), bytes_of(step)));
