@@ -16,7 +16,7 @@ enum {
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 8192, /* stops of a process that become hints */
 	AHEAD = 64,	     /* chains translated with the one that is needed, at most: fewer stops */
-	LIKELY = LEADS_CERTAIN / 2, /* ... of those as likely to be needed as that: what one that is not costs is less than a stop */
+	LIKELY = LEADS_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
 	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 2048,
 	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
