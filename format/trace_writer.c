@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/content_hash.h"
+
 enum {
 	BUFFER_KEPT = 1 << 16, /* bytes of memory that a flushed stream goes on holding */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
@@ -42,9 +44,10 @@ struct stream_list {
 	size_t count;
 };
 
-/* An object already stored: open-addressing table by content hash, with a second hash against collisions. */
+/* An object already stored: open-addressing table by what its bytes are known by. */
 struct object {
-	uint64_t hash, check, number;
+	struct content_hash hash;
+	uint64_t number;
 };
 
 struct trace_writer {
@@ -357,27 +360,6 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 	stream_record(w, stream_get(&w->branches, BT_FILE_BRANCHES, words->task), BT_RECORD_BRANCH_WORDS, words);
 }
 
-/* FNV-1a over words, from two different bases, side by side: object identity inside one trace, not a defence against an attacker. */
-static struct object content_hash(const uint8_t *p, size_t len)
-{
-	uint64_t h = 0xCBF29CE484222325u, c = len * 0x5851F42D4C957F2Du + 1;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		uint64_t v;
-
-		memcpy(&v, p, 8);
-		h = (h ^ v) * 0x9E3779B97F4A7C15u;
-		c = (c ^ v) * 0xD6E8FEB86659FD93u;
-		h ^= h >> 29;
-		c ^= c >> 29;
-	}
-	for (; len; p++, len--) {
-		h = (h ^ *p) * 0x100000001B3u;
-		c = (c ^ *p) * 0x100000001B3u;
-	}
-	return (struct object){.hash = h, .check = c};
-}
-
 static bool table_grow(struct trace_writer *w)
 {
 	size_t size = w->table_size ? w->table_size * 2 : 1024;
@@ -386,7 +368,7 @@ static bool table_grow(struct trace_writer *w)
 	if (!table)
 		return false;
 	for (size_t i = 0; i < w->table_size; i++) {
-		size_t slot = w->table[i].hash & (size - 1);
+		size_t slot = w->table[i].hash.first & (size - 1);
 
 		if (!w->table[i].number)
 			continue;
@@ -402,7 +384,7 @@ static bool table_grow(struct trace_writer *w)
 
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
 {
-	struct object object = content_hash(bytes, len);
+	struct object object = {.hash = content_hash(bytes, len)};
 	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
 	size_t slot;
 
@@ -412,8 +394,8 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 		leave_out(w, BT_RECORD_OBJECT, len);
 	if (len > OBJECT_MAX || (w->object_count * 2 >= w->table_size && !table_grow(w)))
 		return 0;
-	for (slot = object.hash & (w->table_size - 1); w->table[slot].number; slot = (slot + 1) & (w->table_size - 1))
-		if (w->table[slot].hash == object.hash && w->table[slot].check == object.check)
+	for (slot = object.hash.first & (w->table_size - 1); w->table[slot].number; slot = (slot + 1) & (w->table_size - 1))
+		if (w->table[slot].hash.first == object.hash.first && w->table[slot].hash.second == object.hash.second)
 			return w->table[slot].number;
 	body.object = object.number = ++w->object_count;
 	w->table[slot] = object;

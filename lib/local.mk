@@ -3,6 +3,7 @@ lib_libbt_a_SOURCES = \
 	lib/branch.c lib/branch.def lib/branch.h lib/gap.def \
 	lib/buf.c lib/buf.h \
 	lib/build_id.c lib/build_id.h \
+	lib/content_hash.c lib/content_hash.h \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
 	lib/insn.c lib/insn.h \

@@ -21,6 +21,7 @@ AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 UNIT_TESTS = \
 	tests/unit/test_slice \
 	tests/unit/test_buf \
+	tests/unit/test_content_hash \
 	tests/unit/test_branch \
 	tests/unit/test_insn \
 	tests/unit/test_error \
@@ -29,6 +30,7 @@ UNIT_TESTS = \
 	tests/unit/test_trace
 tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_insn_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_error_LDADD = $(UNIT_FORMAT_LIBS)

@@ -7,6 +7,7 @@
 
 #include "collector/engine/layout.h"
 #include "lib/build_id.h"
+#include "lib/content_hash.h"
 
 /* How far the second translation is from the first. The lowest byte that can differ does, so that the place of a difference says where
  * the number begins: addresses are moved by whole pages, the others by less. */
@@ -377,25 +378,6 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 
 /* ---- Writing ---- */
 
-uint64_t template_check(const uint8_t *p, size_t n)
-{
-	enum { LANES = 4 }; /* which do not wait for one another */
-	uint64_t h[LANES] = {n, ~(uint64_t)n, n << 32, ~(uint64_t)n << 32};
-
-	for (; n >= 8 * LANES; p += 8 * LANES, n -= 8 * LANES)
-		for (int i = 0; i < LANES; i++) {
-			h[i] = (h[i] ^ get64(p + 8 * i)) * 0x9E3779B97F4A7C15u;
-			h[i] ^= h[i] >> 32;
-		}
-	for (; n >= 8; p += 8, n -= 8)
-		h[0] = (h[0] ^ get64(p)) * 0x9E3779B97F4A7C15u ^ h[0] >> 32;
-	for (; n; p++, n--)
-		h[0] = (h[0] ^ *p) * 0x100000001B3u;
-	for (int i = 1; i < LANES; i++)
-		h[0] = (h[0] ^ h[0] >> 29 ^ h[i]) * 0xD6E8FEB86659FD93u;
-	return h[0];
-}
-
 static uint64_t relative(uint64_t addr, uint64_t pc) { return addr ? addr - pc : 0; }
 
 static void put_ranges(const struct template_maker *m, uint64_t pc, struct buf *out)
@@ -517,7 +499,7 @@ static bool put_template(const struct template_maker *m, struct made *a, const s
 		out->data[out->len++] = 0;
 	h.size = (uint32_t)(out->len - start);
 	memcpy(out->data + start, &h, sizeof h);
-	h.check = template_check(out->data + start + sizeof h.check, h.size - sizeof h.check);
+	h.check = content_hash(out->data + start + sizeof h.check, h.size - sizeof h.check).first;
 	memcpy(out->data + start, &h.check, sizeof h.check);
 	return true;
 }
@@ -563,7 +545,7 @@ bool template_is_whole(struct slice bytes)
 	if (bytes.len < sizeof head)
 		return false;
 	memcpy(&head, bytes.at, sizeof head);
-	return head.size == bytes.len && head.check == template_check(bytes.at + sizeof head.check, bytes.len - sizeof head.check);
+	return head.size == bytes.len && head.check == content_hash(bytes.at + sizeof head.check, bytes.len - sizeof head.check).first;
 }
 
 /* Where the parts lie. */
@@ -755,7 +737,7 @@ uint64_t template_stamp(const struct processor *processor)
 	who.rorx = processor->rorx;
 	who.fast_loop = processor->fast_loop;
 	if (c)
-		who.glue = template_check(c->code, c->name); /* not what CPUID gives, which stands behind that */
+		who.glue = content_hash(c->code, c->name).first; /* not what CPUID gives, which stands behind that */
 	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;
@@ -765,5 +747,5 @@ uint64_t template_stamp(const struct processor *processor)
 		who.nanoseconds = (uint64_t)exe.st_mtim.tv_nsec;
 	}
 	bt_build_id(__ehdr_start, PAGE, who.build_id);
-	return template_check((const uint8_t *)&who, sizeof who) | 1;
+	return content_hash(&who, sizeof who).first | 1;
 }

@@ -34,9 +34,6 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 /* Whether the bytes are what template_make() made. */
 bool template_is_whole(struct slice bytes);
 
-/* A checksum, in less time than others. */
-uint64_t template_check(const uint8_t *bytes, size_t n);
-
 /* Says for which translator and which processor templates are: others' are not to be used. */
 uint64_t template_stamp(const struct processor *processor);
 

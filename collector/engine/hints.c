@@ -16,6 +16,7 @@
 #include "collector/place.h"
 #include "lib/buf.h"
 #include "lib/build_id.h"
+#include "lib/content_hash.h"
 
 enum {
 	NAME_MIN = 8, /* bytes of a build-id that is likely to be nobody else's */
@@ -424,7 +425,7 @@ static bool is_whole(const uint8_t *head, size_t len, size_t size)
 {
 	const struct stored *st = head_at(head);
 
-	return makes_sense(st, size) && st->templates_at == len && st->check == template_check(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)) &&
+	return makes_sense(st, size) && st->templates_at == len && st->check == content_hash(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)).first &&
 	       end_of_templates(head) <= size;
 }
 
@@ -636,7 +637,7 @@ static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf
 	}
 	ok = ok && !head->failed && !templates->failed;
 	if (ok) {
-		st.check = template_check(head->data + offsetof(struct stored, stamp), head->len - offsetof(struct stored, stamp));
+		st.check = content_hash(head->data + offsetof(struct stored, stamp), head->len - offsetof(struct stored, stamp)).first;
 		memcpy(head->data + offsetof(struct stored, check), &st.check, sizeof st.check);
 	}
 	list_release(&kept);
