@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -374,7 +375,7 @@ static int step_resume(struct backend *b, struct task *task, int signo, enum bt_
 }
 
 /* One step has been made: task->regs are the registers behind it. */
-static enum backend_stop stepped(struct backend *b, struct task *task, const struct bt_regs *before, const siginfo_t *info)
+static void note_step(struct task *task, const struct bt_regs *before)
 {
 	struct step_task *st = task->step;
 	uint64_t next = task->regs.rip;
@@ -405,6 +406,13 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const str
 			tracee_write(task->tid, task->regs.rsp + 1, &high, 1);
 		}
 	}
+}
+
+static enum backend_stop stepped(struct backend *b, struct task *task, const struct bt_regs *before, const siginfo_t *info)
+{
+	struct step_task *st = task->step;
+
+	note_step(task, before);
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
 	if (--st->budget == 0 || goal_place(task) != GOAL_AHEAD)
@@ -433,26 +441,39 @@ void stepper_repair_frame(const struct task *task, bool program_tf)
 	tracee_write(task->tid, at, &flags, sizeof flags);
 }
 
-static enum backend_stop handler_entered(struct task *task)
+/* A handler has been entered: task->regs are the registers there. */
+static void note_handler(struct task *task)
 {
-	const struct step_task *st = task->step;
-	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
+	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN, .from = stepper_interrupted_rip(task), .to = task->regs.rip};
 
-	if (tracee_get_regs(task->tid, &task->regs))
-		return BACKEND_GONE;
-	stepper_repair_frame(task, st->program_tf);
-	b.from = stepper_interrupted_rip(task);
-	b.to = task->regs.rip;
+	stepper_repair_frame(task, task->step->program_tf);
 	task_epoch(task);
 	add_branch(task, &b, false);
 	task->syscall_restarts = false;
+}
+
+static enum backend_stop handler_entered(struct task *task)
+{
+	if (tracee_get_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	note_handler(task);
 	return BACKEND_HANDLER;
+}
+
+/* A system call has been made: task->regs are the registers behind it. */
+static void note_syscall(struct task *task)
+{
+	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = task->step->syscall_rip, .to = task->regs.rip};
+
+	if (!b.from) /* behind execve, which writes its own entry */
+		return;
+	task_epoch(task);
+	add_branch(task, &b, false);
 }
 
 static enum backend_stop syscall_stop(struct task *task)
 {
 	struct step_task *st = task->step;
-	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN};
 
 	switch (tracee_syscall_stop(task->tid, &task->call)) {
 	case TRACEE_SYSCALL_ENTRY:
@@ -463,12 +484,7 @@ static enum backend_stop syscall_stop(struct task *task)
 	case TRACEE_SYSCALL_EXIT:
 		if (tracee_get_regs(task->tid, &task->regs))
 			return BACKEND_GONE;
-		if (st->syscall_rip) { /* not behind execve, which writes its own entry */
-			b.from = st->syscall_rip;
-			b.to = task->regs.rip;
-			task_epoch(task);
-			add_branch(task, &b, false);
-		}
+		note_syscall(task);
 		return BACKEND_SYSCALL_EXIT;
 	default:
 		return BACKEND_GONE;
@@ -517,10 +533,29 @@ static void step_execed(struct backend *b, struct task *task)
 	st->syscall_rip = 0;
 }
 
+/* Whether a signal was delivered to a handler when the registers were `before`: its frame says where it goes back to, which may be a
+ * system call that is made again, of two bytes. */
+static bool is_in_handler(const struct task *task, const struct bt_regs *before)
+{
+	uint64_t back = task->regs.rsp != before->rsp ? stepper_interrupted_rip(task) : 0;
+
+	return back && (back == before->rip || back == before->rip - 2);
+}
+
+/* Killed on its errand, it had done it when no stop told of that any more. */
 static void step_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
+	const struct step_task *st = task->step;
+	const struct bt_regs before = task->regs;
+
 	(void)b;
 	task->regs = *regs;
+	if (st->errand == ERRAND_DELIVER && is_in_handler(task, &before))
+		note_handler(task);
+	else if (task->in_syscall && task->call.nr == SYS_rt_sigreturn && regs->rip != before.rip)
+		note_syscall(task);
+	else if (st->errand != ERRAND_SYSCALL && st->errand != ERRAND_SIGNAL && before.rip == st->addr && regs->rip != before.rip)
+		note_step(task, &before);
 }
 
 /* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's. QUIRK(step-dr6-lost) */

@@ -457,7 +457,7 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 
 	if (!et->in_cache) {
 		if (!stretch_is_in_code(regs)) /* else it was killed on its way out of the cache or into it */
-			task->regs = *regs;
+			stepper_ops.exiting(b, task, regs);
 		return;
 	}
 	stretch_guess_state(task, task->process->space->extension, &s);

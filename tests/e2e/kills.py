@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Programs that are killed at a random moment: whatever was under way, the history that is kept leads to where the task stood.
+# BTREC_KILLS: how often each. BTREC_SEED: of the moments.
+import random
+
+from e2e import *
+
+KILLS = int(os.environ.get("BTREC_KILLS", "40"))
+SEED = int(os.environ.get("BTREC_SEED", "1"))
+
+
+def killed(options, after):
+    trace = fresh("trace")
+    process = start([BTREC, "run", "-q", *options, "-o", trace, "--", build("kill_any_time.c", *STATIC)], cwd=TMP)
+    equal(process.stdout.readline(), b"ready\n", "what it says")
+    recorder = recorder_of(process)
+    with open("/proc/%d/task/%d/children" % (recorder, recorder)) as file:
+        pid = int(file.read().split()[0])
+    time.sleep(after)
+    os.kill(pid, signal.SIGKILL)
+    equal(process.wait(TIMEOUT), -signal.SIGKILL, "end")
+    return trace
+
+
+def add(name, options, kills):
+    @case("killed %d times, seed %d, %s" % (kills, SEED, name))
+    def run():
+        moments = random.Random(SEED)
+        for _ in range(kills):
+            after = moments.random() * 0.02
+            trace = killed(options, after)
+            found = report(trace, "-n", "20")
+            equal(found["exit"]["signal"], "SIGKILL", "exit signal")
+            equal(found["verdict"]["state"], "consistent", "verdict %.6f s behind ready (%s)" % (after, trace))
+            shutil.rmtree(trace)
+
+
+for name_, options_, kills_ in (("engine", [], KILLS), ("side by side", ["--parallel"], KILLS), ("step", ["--backend", "step"], KILLS // 4)):
+    add(name_, [*options_, "--history", "20000"], kills_)
+
+main()
