@@ -210,18 +210,26 @@ def swept_socket():
     for _ in range(10): # another test's recorder may come by and remove it
         process, pid, trace = outside(["spin"])
         recorder = recorder_of(process)
-        path = "/tmp/btrec-%d/%d" % (os.geteuid(), recorder)
-        if not os.path.exists(path):
-            path = "/run/user/%d/btrec/%d" % (os.geteuid(), recorder)
-        check(os.path.exists(path), "no control socket")
+        paths = ["/tmp/btrec-%d/%d" % (os.geteuid(), recorder), "/run/user/%d/btrec/%d" % (os.geteuid(), recorder)]
+        path = wait_until(lambda: next((p for p in paths if os.path.exists(p)), None), "a control socket")
         os.kill(recorder, signal.SIGKILL)
         process.wait(30)
         wait_until(lambda: is_gone(recorder), "the end of the recorder")
         if os.path.exists(path):
             break
     check(os.path.exists(path), "a killed recorder removed its socket")
-    equal(record([build("status.S", *BARE)]).status, 0, "status")
+    equal(record(["sleep", "0.5"]).status, 0, "status") # one that listens: it does from its first tick on, a tenth of a second from its start
     check(not os.path.exists(path), "the socket is still there")
+
+
+@case("btrec snap of a program that has just started: it waits for the recorder to listen")
+def early_snap():
+    trace = fresh("trace")
+    process = start([BTREC, "run", "-q", "-o", trace, "--", "sleep", "1"], cwd=TMP)
+    asked = execute([BTREC, "snap", str(process.pid)])
+    equal((asked.status, asked.err), (0, b""), "snap")
+    equal(process.wait(TIMEOUT), 0, "status")
+    equal([s["kind"] for s in report(trace)["snapshots"]], ["request"], "snapshots")
 
 
 main()
