@@ -29,31 +29,27 @@ static int by_start(const void *a, const void *b)
 	return x->started != y->started ? (x->started < y->started ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* How the program ended: the END record is in the recorder's own event stream. */
+/* How the program ended. */
 static void describe_end(const struct trace *t, char *how, size_t size)
 {
+	struct trace_cursor c;
+	struct bt_record rec;
+	int rc;
+
 	snprintf(how, size, t->being_written ? "being written" : "not closed");
-	for (size_t i = 0; i < t->file_count; i++) {
-		struct trace_cursor c;
-		struct bt_record rec;
-		int rc;
+	trace_cursor_init(&c, t, &t->files[0]);
+	while ((rc = trace_cursor_next(&c, &rec, NULL))) {
+		const char *abbrev;
 
-		if (t->files[i].kind != BT_FILE_EVENTS || t->files[i].number != 0)
+		if (rc < 0 || rec.kind != BT_RECORD_END)
 			continue;
-		trace_cursor_init(&c, t, &t->files[i]);
-		while ((rc = trace_cursor_next(&c, &rec, NULL))) {
-			const char *abbrev;
-
-			if (rc < 0 || rec.kind != BT_RECORD_END)
-				continue;
-			abbrev = rec.u.end.status < 65 ? sigabbrev_np((int)rec.u.end.status) : NULL;
-			if (rec.u.end.kind == BT_EXIT_SIGNAL)
-				snprintf(how, size, "SIG%s", abbrev ? abbrev : "?");
-			else
-				snprintf(how, size, "exit %u", rec.u.end.status);
-		}
-		trace_cursor_release(&c);
+		abbrev = rec.u.end.status < 65 ? sigabbrev_np((int)rec.u.end.status) : NULL;
+		if (rec.u.end.kind == BT_EXIT_SIGNAL)
+			snprintf(how, size, "SIG%s", abbrev ? abbrev : "?");
+		else
+			snprintf(how, size, "exit %u", rec.u.end.status);
 	}
+	trace_cursor_release(&c);
 }
 
 static void add(struct listing *l, const char *dir, const char *name)

@@ -117,7 +117,7 @@ void recorder_let_all_go(struct recorder *r, const char *reason);
 
 /* For the modules of the collector: */
 
-/* Fills seq and time and writes an event into the stream of the task's unit. */
+/* Fills seq and time and writes an event of the unit. */
 #define RECORDER_EVENT(r, unit, KIND, rec)                                    \
 	do {                                                                  \
 		(rec)->seq = trace_writer_next_seq((r)->writer);              \
@@ -125,7 +125,7 @@ void recorder_let_all_go(struct recorder *r, const char *reason);
 		trace_writer_event((r)->writer, unit, BT_RECORD_##KIND, rec); \
 	} while (0)
 
-/* A NOTE record in the stream of the task's unit. */
+/* A NOTE record of the task's unit. */
 void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Brings a task to a stop in which registers and history agree, in task->regs; needs recorder_freeze. False when there

@@ -65,12 +65,17 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 	struct bt_record rec;
 	struct bt_error err;
 	size_t damage = 0;
+	uint32_t unit = 0;
 	int rc;
 
 	fprintf(to, "file %s, %zu bytes\n", file->name, file->bytes.len);
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1) {
+			/* Else a reader would go by the UNIT of the block before. */
+			if (c.unit != unit && rec.kind != BT_RECORD_UNIT)
+				fputs("block begins: unit 0\n", to);
+			unit = c.unit;
 			bt_record_print(to, &rec);
 			if (rec.kind == BT_RECORD_BRANCHES)
 				damage += print_entries(to, &rec.u.branches);

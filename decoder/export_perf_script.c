@@ -340,21 +340,22 @@ static void release(struct script *s)
 int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 {
 	struct script s = {.to = to, .t = t, .texts = calloc(CACHE, sizeof *s.texts)};
-	const struct bt_record *rec;
-	struct event_merge events;
-	int rc = s.texts ? event_merge_open(&events, t, err) : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+	struct trace_cursor events;
+	struct bt_record rec;
+	int got, rc = 0;
 
-	if (rc) {
-		free(s.texts);
-		return rc;
-	}
-	while (!rc && (rec = event_merge_next(&events)) != NULL)
-		if (!take(&s, rec))
+	if (!s.texts)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+	trace_cursor_init(&events, t, &t->files[0]);
+	while (!rc && (got = trace_cursor_next(&events, &rec, NULL)) != 0) {
+		if (got < 0)
+			s.damaged |= got != -BT_E_TRUNCATED;
+		else if (!take(&s, &rec))
 			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+	}
 	if (!rc)
 		flush(&s);
-	s.damaged = events.damaged;
-	event_merge_close(&events);
+	trace_cursor_release(&events);
 	release(&s);
 	return rc ? rc : s.damaged;
 }

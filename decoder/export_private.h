@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the exports share: the events of a trace in order, and the runs of branches before its snapshots, in one pass. */
+/* What the exports share: the runs of branches before a trace's snapshots, in one pass over its events. */
 #ifndef BT_EXPORT_PRIVATE_H
 #define BT_EXPORT_PRIVATE_H
 
 #include "decoder/export.h"
 #include "lib/branch.h"
-
-/* The events of all units by seq. */
-struct event_stream {
-	struct trace_cursor cursor;
-	struct bt_record rec;
-	bool has;
-};
-
-struct event_merge {
-	struct event_stream *streams;
-	size_t count;
-	size_t current; /* stream of the newest event given */
-	bool begun, damaged;
-};
-
-int event_merge_open(struct event_merge *e, const struct trace *t, struct bt_error *err) BT_MUST_USE;
-void event_merge_close(struct event_merge *e);
-/* The next event; it lives until the next call. NULL at the end. */
-const struct bt_record *event_merge_next(struct event_merge *e);
 
 /* A taken branch, or an empty slot (0 to 0), with the flags word of struct perf_branch_entry. */
 struct run_entry {

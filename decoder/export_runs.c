@@ -11,54 +11,6 @@ enum {
 	RUN_MAX = 1 << 20,
 };
 
-/* --- events --- */
-
-static void step(struct event_merge *e, struct event_stream *s)
-{
-	int rc;
-
-	while ((rc = trace_cursor_next(&s->cursor, &s->rec, NULL)) < 0)
-		e->damaged |= rc != -BT_E_TRUNCATED;
-	s->has = rc == 1;
-}
-
-int event_merge_open(struct event_merge *e, const struct trace *t, struct bt_error *err)
-{
-	*e = (struct event_merge){.streams = calloc(t->file_count + 1, sizeof *e->streams)};
-	if (!e->streams)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
-	for (size_t i = 0; i < t->file_count; i++)
-		if (t->files[i].kind == BT_FILE_EVENTS)
-			trace_cursor_init(&e->streams[e->count++].cursor, t, &t->files[i]);
-	for (size_t i = 0; i < e->count; i++)
-		step(e, &e->streams[i]);
-	return 0;
-}
-
-void event_merge_close(struct event_merge *e)
-{
-	for (size_t i = 0; i < e->count; i++)
-		trace_cursor_release(&e->streams[i].cursor);
-	free(e->streams);
-}
-
-const struct bt_record *event_merge_next(struct event_merge *e)
-{
-	size_t least = SIZE_MAX;
-
-	if (e->begun)
-		step(e, &e->streams[e->current]);
-	for (size_t i = 0; i < e->count; i++)
-		/* seq is the first member of every event */
-		if (e->streams[i].has && (least == SIZE_MAX || e->streams[i].rec.u.end.seq < e->streams[least].rec.u.end.seq))
-			least = i;
-	e->begun = least != SIZE_MAX;
-	e->current = least;
-	return e->begun ? &e->streams[least].rec : NULL;
-}
-
-/* --- runs --- */
-
 static const struct trace_file *branch_file(const struct trace *t, uint32_t task)
 {
 	for (size_t i = 0; i < t->file_count; i++)

@@ -82,11 +82,11 @@ static void own(struct arena *a, struct bt_record *rec)
 /* Events are all kinds that begin with a seq. */
 static bool is_event(uint16_t kind)
 {
-	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_BRANCHES && kind != BT_RECORD_OBJECT &&
-	       kind != BT_RECORD_BRANCH_WORDS;
+	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_UNIT && kind != BT_RECORD_BRANCHES &&
+	       kind != BT_RECORD_OBJECT && kind != BT_RECORD_BRANCH_WORDS;
 }
 
-static void add_event(struct loader *l, const struct trace_file *file, const struct bt_record *rec)
+static void add_event(struct loader *l, uint32_t unit, const struct bt_record *rec)
 {
 	struct model *m = l->m;
 	struct arena *a = &l->p->arena;
@@ -102,7 +102,7 @@ static void add_event(struct loader *l, const struct trace_file *file, const str
 	}
 	m->events = events;
 	events += m->event_count;
-	*events = (struct model_event){.unit = file->number, .rec = *rec};
+	*events = (struct model_event){.unit = unit, .rec = *rec};
 	own(a, &events->rec);
 	/* The common first member of every event. */
 	events->seq = rec->u.end.seq;
@@ -110,11 +110,11 @@ static void add_event(struct loader *l, const struct trace_file *file, const str
 		m->event_count++;
 }
 
-static void add_object(struct loader *l, const struct trace_file *file, const struct bt_record *rec)
+static void add_object(struct loader *l, uint32_t unit, const struct bt_record *rec)
 {
 	struct arena *a = &l->p->arena;
 	struct object *objects;
-	(void)file;
+	(void)unit;
 
 	if (rec->kind != BT_RECORD_OBJECT || !arena_charge(a, sizeof *objects))
 		return;
@@ -133,7 +133,7 @@ static void add_object(struct loader *l, const struct trace_file *file, const st
 		l->object_count++;
 }
 
-typedef void take_record(struct loader *l, const struct trace_file *file, const struct bt_record *rec);
+typedef void take_record(struct loader *l, uint32_t unit, const struct bt_record *rec);
 
 /* Gives every record of a file to take, and damage to the list. */
 static void read_file(struct loader *l, const struct trace_file *file, take_record *take)
@@ -147,7 +147,7 @@ static void read_file(struct loader *l, const struct trace_file *file, take_reco
 	trace_cursor_init(&c, l->m->trace, file);
 	while (!a->over && !a->failed && (rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1)
-			take(l, file, &rec);
+			take(l, c.unit, &rec);
 		else
 			loader_damage(l, file->name, err.offset, err.code, err.text);
 	}
@@ -307,9 +307,8 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 	return m->trace->being_written ? "the recorder was writing here" : "the recorder was cut off here";
 }
 
-/* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. What is
- * missing although all that is there is whole was in a file that is gone. */
-static void look_for_missing_files(struct loader *l)
+/* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. */
+static void look_for_what_is_missing(struct loader *l)
 {
 	const struct model *m = l->m;
 	char file[32];
@@ -317,7 +316,7 @@ static void look_for_missing_files(struct loader *l)
 	if (!m->end || m->trace->being_written || m->stopped || m->damage_count || l->unknown_events)
 		return;
 	if (m->events[m->event_count - 1].seq != m->event_count)
-		loader_damage(l, "events-*", 0, BT_E_CORRUPT, "events are missing: one of these files of the trace is gone");
+		loader_damage(l, "events", 0, BT_E_CORRUPT, "events are missing, although every block is there and whole");
 	for (size_t i = 0; i < m->snapshot_count; i++)
 		for (size_t k = 0; k < m->snapshots[i].thread_count; k++) {
 			const struct bt_record_thread *t = m->snapshots[i].threads[k];
@@ -353,7 +352,7 @@ static void load(struct loader *l)
 		if (t->files[i].kind == BT_FILE_BRANCHES)
 			branches_scan(l, &t->files[i]);
 	if (!l->p->arena.failed)
-		look_for_missing_files(l);
+		look_for_what_is_missing(l);
 }
 
 static void loader_release(struct loader *l)

@@ -6,7 +6,7 @@
 
 #include "format/trace_reader.h"
 
-/* An event of any stream, its record's slices owned by the model. Sorted by seq. */
+/* An event of any unit, its record's slices owned by the model. Sorted by seq. */
 struct model_event {
 	uint64_t seq;
 	uint32_t unit;

@@ -23,13 +23,12 @@ enum {
 void trace_file_name(char name[32], enum bt_file_kind kind, uint32_t number)
 {
 	static const char *const stems[] = {
-		[BT_FILE_HEADER] = "header",
-		[BT_FILE_EVENTS] = "events-",
+		[BT_FILE_EVENTS] = "events",
 		[BT_FILE_BRANCHES] = "branches-",
 		[BT_FILE_OBJECTS] = "objects",
 	};
 
-	if (kind == BT_FILE_EVENTS || kind == BT_FILE_BRANCHES)
+	if (kind == BT_FILE_BRANCHES)
 		snprintf(name, 32, "%s%u", stems[kind], number);
 	else
 		snprintf(name, 32, "%s", stems[kind]);

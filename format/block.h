@@ -18,13 +18,12 @@ enum {
 };
 
 enum bt_file_kind {
-	BT_FILE_HEADER = 1,
-	BT_FILE_EVENTS,
+	BT_FILE_EVENTS = 1,
 	BT_FILE_BRANCHES,
 	BT_FILE_OBJECTS,
 };
 
-/* The name of a file of a trace ("events-3") in name[32]. */
+/* The name of a file of a trace ("branches-3") in name[32]. */
 void trace_file_name(char name[32], enum bt_file_kind kind, uint32_t number);
 
 struct bt_file_header {

@@ -123,6 +123,7 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define R(number, NAME, record, text) static const struct field fields_##record[] = {BT_FIELDS_##record(F_##record)};
 #define F_ROW(record, t, f) {.name = #f, .type = FIELD_##t, .offset = offsetof(struct bt_record_##record, f)},
 #define F_header(t, f) F_ROW(header, t, f)
+#define F_unit(t, f) F_ROW(unit, t, f)
 #define F_space(t, f) F_ROW(space, t, f)
 #define F_task(t, f) F_ROW(task, t, f)
 #define F_exec(t, f) F_ROW(exec, t, f)

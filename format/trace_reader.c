@@ -17,7 +17,7 @@ enum {
 /* Kind and number from a file's name. False for a file that is none of a trace's. */
 static bool parse_name(const char *name, enum bt_file_kind *kind, uint32_t *number)
 {
-	for (enum bt_file_kind k = BT_FILE_HEADER; k <= BT_FILE_OBJECTS; k++) {
+	for (enum bt_file_kind k = BT_FILE_EVENTS; k <= BT_FILE_OBJECTS; k++) {
 		char expect[32];
 		const char *digits = name + strcspn(name, "0123456789");
 		unsigned long n = strtoul(digits, NULL, 10);
@@ -80,9 +80,13 @@ static int read_file(int dir, const char *name, struct slice *out)
 static bool is_locked(int dir)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	int fd = openat(dir, "header", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	char name[32];
+	bool locked;
+	int fd;
 
+	trace_file_name(name, BT_FILE_EVENTS, 0);
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 	if (fd >= 0)
 		close(fd);
 	return locked;
@@ -90,7 +94,7 @@ static bool is_locked(int dir)
 
 static int read_header(struct trace *t, struct bt_error *err)
 {
-	const struct trace_file *f = t->file_count && t->files[0].kind == BT_FILE_HEADER ? &t->files[0] : NULL;
+	const struct trace_file *f = t->file_count && t->files[0].kind == BT_FILE_EVENTS ? &t->files[0] : NULL;
 	struct bt_file_header h;
 	struct bt_record rec;
 	struct slice s;
@@ -98,27 +102,27 @@ static int read_header(struct trace *t, struct bt_error *err)
 	int rc;
 
 	if (!f)
-		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s: not a btrec trace (it has no header file)", t->path);
+		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s: not a btrec trace (it has no events file)", t->path);
 	s = f->bytes;
 	rc = bt_file_header_decode(&s, &h, err);
-	if (rc == 0 && h.kind != BT_FILE_HEADER)
-		rc = bt_fail_at(err, BT_E_CORRUPT, 12, "the header file is of another kind");
+	if (rc == 0 && h.kind != BT_FILE_EVENTS)
+		rc = bt_fail_at(err, BT_E_CORRUPT, 12, "the file is of another kind");
 	if (rc == 0) {
 		rc = bt_block_decode(&s, BT_FILE_HEADER_SIZE, &t->header_raw, &ordinal, err);
 		if (rc == 0)
-			rc = bt_fail_at(err, BT_E_TRUNCATED, BT_FILE_HEADER_SIZE, "the header file has no header record");
+			rc = bt_fail_at(err, BT_E_TRUNCATED, BT_FILE_HEADER_SIZE, "the file ends before the trace's header record");
 	}
 	if (rc == 1) {
 		struct slice records = slice_of(t->header_raw.data, t->header_raw.len);
 
 		if (bt_record_decode(&records, &rec) != 1 || rec.kind != BT_RECORD_HEADER)
-			rc = bt_fail_at(err, BT_E_CORRUPT, BT_FILE_HEADER_SIZE, "the header record is damaged");
+			rc = bt_fail_at(err, BT_E_CORRUPT, BT_FILE_HEADER_SIZE, "the trace's header record is damaged");
 	}
 	if (rc < 0) {
 		if (err) {
 			struct bt_error cause = *err;
 
-			bt_fail_at(err, cause.code, cause.offset, "%s/header, byte %llu: %.200s", t->path, (unsigned long long)cause.offset, cause.text);
+			bt_fail_at(err, cause.code, cause.offset, "%s/%s, byte %llu: %.200s", t->path, f->name, (unsigned long long)cause.offset, cause.text);
 		}
 		return rc;
 	}
@@ -252,7 +256,7 @@ int trace_open(struct trace **out, const char *path, struct bt_error *err)
 	}
 	t->being_written = is_locked(dir);
 	/* What names others comes before what it names, the other way round than it is written: files may still come, and grow. */
-	failure = add_files(t, d, BT_FILE_HEADER, BT_FILE_EVENTS);
+	failure = add_files(t, d, BT_FILE_EVENTS, BT_FILE_EVENTS);
 	if (!failure)
 		failure = add_files(t, d, BT_FILE_BRANCHES, BT_FILE_BRANCHES);
 	if (!failure)
@@ -324,8 +328,11 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 			continue;
 		}
 		rc = bt_record_decode(&c->records, rec);
-		if (rc == 1)
+		if (rc == 1) {
+			if (rec->kind == BT_RECORD_UNIT)
+				c->unit = rec->u.unit.unit;
 			return 1;
+		}
 		if (rc < 0) {
 			c->records = (struct slice){0};
 			return bt_fail_at(err, BT_E_CORRUPT, offset, "a record in the block before is damaged");
@@ -336,6 +343,7 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 		if (rc <= 0)
 			return rc;
 		c->records = slice_of(c->raw.data, c->raw.len);
+		c->unit = 0;
 		if (ordinal != c->next_ordinal) {
 			uint64_t expected = c->next_ordinal;
 

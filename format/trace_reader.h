@@ -11,7 +11,7 @@
 struct trace_file {
 	char name[32];
 	enum bt_file_kind kind;
-	uint32_t number; /* unit of an event stream, task of a branch stream */
+	uint32_t number; /* task of a branch stream */
 	struct slice bytes;
 };
 
@@ -20,15 +20,15 @@ struct trace {
 	uint8_t uuid[BT_UUID_SIZE];
 	struct bt_record_header header; /* its strings point into header_raw */
 	struct buf header_raw;
-	struct trace_file *files; /* event and branch streams sorted by kind and number, and objects */
+	struct trace_file *files; /* events, which is always there, branch streams sorted by task, objects */
 	size_t file_count;
 	bool being_written; /* when it was opened, a writer held it open */
 	bool borrowed;	    /* the files' bytes are the caller's (trace_open_memory) */
 };
 
 /* Opens the trace directory at path. Errors: BT_E_NO_TRACE (nothing there), BT_E_NOT_TRACE (something else),
- * BT_E_VERSION, BT_E_TRUNCATED or BT_E_CORRUPT (the header file, without which nothing can be read), BT_E_PERMISSION, BT_E_IO,
- * BT_E_NO_MEMORY. A damaged event, branch or object file is no error here: its cursor says so. */
+ * BT_E_VERSION, BT_E_TRUNCATED or BT_E_CORRUPT (the header in the first block of events, without which nothing can be read),
+ * BT_E_PERMISSION, BT_E_IO, BT_E_NO_MEMORY. Damage anywhere else is no error here: the file's cursor says so. */
 int trace_open(struct trace **out, const char *path, struct bt_error *err) BT_MUST_USE;
 
 /* The same from files in memory, named as in a trace directory; bytes are borrowed. Only name and bytes are read. */
@@ -36,12 +36,13 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 
 void trace_close(struct trace *t);
 
-/* A cursor over the records of one file. */
+/* A cursor over the records of one file: of events the HEADER and UNIT records, too. */
 struct trace_cursor {
 	const struct trace_file *file;
 	struct slice rest;    /* of the file */
 	struct buf raw;	      /* records of the current block; decoded records point into it */
 	struct slice records; /* not yet read of it */
+	uint32_t unit;	      /* of the newest record, where it is an event */
 	uint64_t next_ordinal;
 	uint64_t wasted; /* bytes that may have been read again because of damage */
 	bool header_read;

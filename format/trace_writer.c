@@ -24,12 +24,13 @@ enum {
 
 static const char reserve_name[] = "reserve";
 
-/* One file of the trace. Opened only to append a block: a tree of hundreds of tasks costs no descriptors. */
+/* One file of the trace. Opened only to append a block, but for events: a tree of hundreds of tasks costs no descriptors. */
 struct stream {
 	enum bt_file_kind kind;
 	uint32_t number;
 	uint64_t ordinal; /* of the next block */
 	bool begun;	  /* the file exists and has its header */
+	uint32_t unit;	  /* of the newest record; 0 at the beginning of a block */
 	size_t code;	  /* of the records: bytes of program code */
 	struct buf records;
 };
@@ -37,11 +38,6 @@ struct stream {
 struct stream_slot {
 	struct stream *stream; /* NULL: nothing is buffered */
 	uint64_t written;      /* then: blocks of it, 0: no file yet */
-};
-
-struct stream_list {
-	struct stream_slot *at; /* indexed by number */
-	size_t count;
 };
 
 /* An object already stored: open-addressing table by what its bytes are known by. */
@@ -52,16 +48,17 @@ struct object {
 
 struct trace_writer {
 	int dir;
-	int lock; /* the header file, locked; or -1 */
+	int events_fd; /* locked; -1: not made yet */
 	uint8_t uuid[BT_UUID_SIZE];
 	struct timespec start;
 	uint64_t seq;
 	int stopped;
-	struct stream_list events, branches;
-	struct stream objects;
+	struct stream events, objects;
+	struct stream_slot *branches; /* indexed by task */
+	size_t branches_count;
 	struct object *table;
 	size_t table_size, object_count;
-	uint64_t code; /* bytes of it, of programs */
+	uint64_t code;	  /* bytes of it, of programs */
 	struct buf block; /* scratch */
 };
 
@@ -99,85 +96,105 @@ static enum bt_block_effort effort_of(const struct trace_writer *w, const struct
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }
 
-/* Appends the stream's records as one block. Returns 0 or an errno. */
-static int stream_write(struct trace_writer *w, struct stream *s)
+/* Opens its file for appending, makes it first where there is none. Returns a descriptor, or -1 with errno. */
+static int stream_open(const struct trace_writer *w, const struct stream *s)
 {
 	char name[32];
 	int fd, failure;
 
-	if (!s->records.len)
-		return s->records.failed ? ENOMEM : 0;
+	trace_file_name(name, s->kind, s->number);
+	fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0 || s->begun || !fchmod(fd, 0600)) /* whatever the umask */
+		return fd;
+	failure = errno;
+	close(fd);
+	errno = failure;
+	return -1;
+}
+
+/* Appends a block to the stream's file. Returns 0 or an errno. */
+static int stream_append(const struct trace_writer *w, const struct stream *s, const struct buf *block)
+{
+	/* Events too get a descriptor that is closed: some file systems say only then what they could not write. */
+	int fd = s == &w->events ? fcntl(w->events_fd, F_DUPFD_CLOEXEC, 0) : stream_open(w, s), failure;
+
+	if (fd < 0)
+		return errno;
+	failure = append(fd, block);
+	if (close(fd) && !failure)
+		failure = errno;
+	return failure;
+}
+
+static void stream_reset(struct stream *s)
+{
+	s->code = 0;
+	s->unit = 0;
+	buf_reset(&s->records);
+}
+
+/* Appends the stream's records as one block. Returns 0 or an errno. */
+static int stream_write(struct trace_writer *w, struct stream *s)
+{
+	int failure;
+
 	if (s->records.failed)
 		return ENOMEM;
+	if (!s->records.len)
+		return 0;
 	buf_reset(&w->block);
 	if (!s->begun)
 		bt_file_header_encode(&w->block, s->kind, w->uuid);
 	if (bt_block_encode_as(&w->block, s->ordinal, slice_of(s->records.data, s->records.len), effort_of(w, s)) || w->block.failed)
 		return ENOMEM;
-	trace_file_name(name, s->kind, s->number);
-	fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return errno;
-	if (!s->begun && fchmod(fd, 0600)) { /* whatever the umask */
-		failure = errno;
-		close(fd);
-		return failure;
-	}
-	failure = append(fd, &w->block);
-	if (close(fd) && !failure)
-		failure = errno;
+	failure = stream_append(w, s, &w->block);
 	if (failure)
 		return failure;
 	s->begun = true;
 	s->ordinal++;
-	s->code = 0;
-	buf_reset(&s->records);
+	stream_reset(s);
 	return 0;
 }
 
-static void stream_flush(struct trace_writer *w, struct stream *s);
-
-static struct stream *stream_get(struct stream_list *l, enum bt_file_kind kind, uint32_t number)
+/* NULL without memory. */
+static struct stream *branches_of(struct trace_writer *w, uint32_t task)
 {
-	if (number >= l->count) {
-		size_t count = (size_t)number + 16 + l->count / 2;
-		struct stream_slot *at = realloc(l->at, count * sizeof *at);
+	struct stream_slot *slot;
+
+	if (task >= w->branches_count) {
+		size_t count = (size_t)task + 16 + w->branches_count / 2;
+		struct stream_slot *at = realloc(w->branches, count * sizeof *at);
 
 		if (!at)
 			return NULL;
-		memset(at + l->count, 0, (count - l->count) * sizeof *at);
-		l->at = at;
-		l->count = count;
+		memset(at + w->branches_count, 0, (count - w->branches_count) * sizeof *at);
+		w->branches = at;
+		w->branches_count = count;
 	}
-	if (!l->at[number].stream) {
+	slot = &w->branches[task];
+	if (!slot->stream) {
 		struct stream *fresh = calloc(1, sizeof *fresh);
 
 		if (!fresh)
 			return NULL;
-		fresh->kind = kind;
-		fresh->number = number;
-		fresh->ordinal = l->at[number].written;
-		fresh->begun = fresh->ordinal;
-		l->at[number].stream = fresh;
+		*fresh = (struct stream){.kind = BT_FILE_BRANCHES, .number = task, .ordinal = slot->written, .begun = slot->written};
+		slot->stream = fresh;
 	}
-	return l->at[number].stream;
+	return slot->stream;
 }
 
 /* Writing failed: from here on nothing is written but, into the room of the reserve, the record that says so. */
 static void stop(struct trace_writer *w, int failure)
 {
 	struct bt_record_stopped body = {.time = trace_writer_time(w), .os_errno = (uint32_t)failure, .text = bt_str(strerror(failure))};
-	struct stream *s = stream_get(&w->events, BT_FILE_EVENTS, 0);
 
 	w->stopped = failure;
 	unlinkat(w->dir, reserve_name, 0);
-	if (!s)
-		return;
 	body.seq = w->seq++;
-	buf_reset(&s->records); /* whatever was buffered may be what did not fit */
-	bt_record_encode(&s->records, BT_RECORD_STOPPED, &body);
-	if (stream_write(w, s))
-		buf_reset(&s->records);
+	stream_reset(&w->events); /* whatever was buffered may be what did not fit */
+	bt_record_encode(&w->events.records, BT_RECORD_STOPPED, &body);
+	if (stream_write(w, &w->events))
+		stream_reset(&w->events);
 }
 
 static void stream_flush(struct trace_writer *w, struct stream *s)
@@ -199,51 +216,53 @@ static void stream_empty(struct trace_writer *w, struct stream *s)
 		buf_release(&s->records);
 }
 
+static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
+{
+	struct bt_record_unit begins = {.unit = unit};
+
+	if (unit != s->unit)
+		bt_record_encode(&s->records, BT_RECORD_UNIT, &begins);
+	s->unit = unit;
+	bt_record_encode(&s->records, kind, body);
+}
+
 /* Says what was left out: a reader would not accept a block that holds it. */
 static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t size)
 {
-	struct stream *s = stream_get(&w->events, BT_FILE_EVENTS, 0);
 	struct bt_record_note note = {.seq = w->seq++, .time = trace_writer_time(w)};
 	char text[128];
 
 	snprintf(text, sizeof text, "a record (%s) of %zu bytes was left out: %d are the most", bt_record_name(kind), size, BT_BLOCK_MAX);
 	note.text = bt_str(text);
-	if (s)
-		bt_record_encode(&s->records, BT_RECORD_NOTE, &note);
+	stream_put(&w->events, 0, BT_RECORD_NOTE, &note);
 }
 
-/* The newest record, from start on, makes more than a block may hold. */
-static void stream_split(struct trace_writer *w, struct stream *s, enum bt_record_kind kind, size_t start)
+/* The same where a block has room for it: the one that is being filled, or else the next. */
+static void stream_fit(struct trace_writer *w, struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
 {
-	size_t size = s->records.len - start;
+	size_t start = s->records.len, end;
+	uint32_t unit_before = s->unit;
 
+	stream_put(s, unit, kind, body);
+	end = s->records.len;
+	if (s->records.failed || end <= BT_BLOCK_MAX)
+		return;
 	s->records.len = start;
-	if (size > BT_BLOCK_MAX) {
-		leave_out(w, kind, size);
+	s->unit = unit_before;
+	if (!start) {
+		leave_out(w, kind, end);
 		return;
 	}
 	stream_flush(w, s);
-	if (w->stopped)
-		return;
-	memmove(s->records.data, s->records.data + start, size);
-	s->records.len = size;
+	if (!w->stopped)
+		stream_fit(w, s, unit, kind, body);
 }
 
-static void stream_record(struct trace_writer *w, struct stream *s, enum bt_record_kind kind, const void *body)
+static void stream_record(struct trace_writer *w, struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
 {
-	size_t start;
-
-	if (!s) {
-		if (!w->stopped)
-			stop(w, ENOMEM);
-		return;
-	}
 	if (w->stopped)
 		return;
-	start = s->records.len;
-	bt_record_encode(&s->records, kind, body);
-	if (!s->records.failed && s->records.len > BT_BLOCK_MAX)
-		stream_split(w, s, kind, start);
+	stream_fit(w, s, unit, kind, body);
 	if (s == &w->objects && is_code(s) && s->records.len >= CODE_TARGET)
 		stream_flush(w, s);
 	else if (s->records.len >= BLOCK_TARGET || s->records.failed)
@@ -266,14 +285,22 @@ static int make_reserve(int dir)
 
 /* Says to readers that the trace is being written, for as long as this process or a child of its holds it. Best effort: a file system
  * may have no locks. */
-static int lock_trace(int dir)
+static void lock_trace(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int fd = openat(dir, "header", O_WRONLY | O_CLOEXEC);
 
-	if (fd >= 0)
-		(void)fcntl(fd, F_OFD_SETLK, &lock);
-	return fd;
+	(void)fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Makes events, with the header in a block of its own. Returns 0 or an errno. */
+static int begin_events(struct trace_writer *w, const struct bt_record_header *h)
+{
+	w->events_fd = stream_open(w, &w->events);
+	if (w->events_fd < 0)
+		return errno;
+	lock_trace(w->events_fd);
+	bt_record_encode(&w->events.records, BT_RECORD_HEADER, h);
+	return stream_write(w, &w->events);
 }
 
 static void remove_stream(struct trace_writer *w, enum bt_file_kind kind, uint32_t number)
@@ -286,7 +313,6 @@ static void remove_stream(struct trace_writer *w, enum bt_file_kind kind, uint32
 
 int trace_writer_open(struct trace_writer **out, const char *dir, const struct bt_record_header *h, struct bt_error *err)
 {
-	struct stream header = {.kind = BT_FILE_HEADER};
 	struct trace_writer *w;
 	int failure;
 
@@ -302,8 +328,9 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	}
 	(void)!chmod(dir, 0700); /* whatever the umask */
 	w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	w->lock = -1;
+	w->events_fd = -1;
 	w->seq = 1;
+	w->events.kind = BT_FILE_EVENTS;
 	w->objects.kind = BT_FILE_OBJECTS;
 	clock_gettime(CLOCK_MONOTONIC, &w->start);
 	failure = w->dir < 0 ? errno : 0;
@@ -311,14 +338,10 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 		failure = EIO;
 	w->uuid[6] = (w->uuid[6] & 0x0f) | 0x40; /* RFC 4122, version 4 */
 	w->uuid[8] = (w->uuid[8] & 0x3f) | 0x80;
-	bt_record_encode(&header.records, BT_RECORD_HEADER, h);
 	if (!failure)
-		failure = stream_write(w, &header);
-	if (!failure)
-		w->lock = lock_trace(w->dir);
+		failure = begin_events(w, h);
 	if (!failure)
 		failure = make_reserve(w->dir);
-	buf_release(&header.records);
 	if (failure) {
 		trace_writer_discard(w, dir);
 		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure, "cannot write the trace %s", dir);
@@ -347,17 +370,27 @@ uint64_t trace_writer_time(const struct trace_writer *w)
 
 void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind, const void *body)
 {
-	stream_record(w, stream_get(&w->events, BT_FILE_EVENTS, unit), kind, body);
+	stream_record(w, &w->events, unit, kind, body);
+}
+
+static void branches_record(struct trace_writer *w, uint32_t task, enum bt_record_kind kind, const void *body)
+{
+	struct stream *s = branches_of(w, task);
+
+	if (s)
+		stream_record(w, s, 0, kind, body);
+	else if (!w->stopped)
+		stop(w, ENOMEM);
 }
 
 void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b)
 {
-	stream_record(w, stream_get(&w->branches, BT_FILE_BRANCHES, b->task), BT_RECORD_BRANCHES, b);
+	branches_record(w, b->task, BT_RECORD_BRANCHES, b);
 }
 
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words)
 {
-	stream_record(w, stream_get(&w->branches, BT_FILE_BRANCHES, words->task), BT_RECORD_BRANCH_WORDS, words);
+	branches_record(w, words->task, BT_RECORD_BRANCH_WORDS, words);
 }
 
 static bool table_grow(struct trace_writer *w)
@@ -399,7 +432,7 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 			return w->table[slot].number;
 	body.object = object.number = ++w->object_count;
 	w->table[slot] = object;
-	stream_record(w, &w->objects, BT_RECORD_OBJECT, &body);
+	stream_record(w, &w->objects, 0, BT_RECORD_OBJECT, &body);
 	return body.object;
 }
 
@@ -423,15 +456,15 @@ static void stream_free(struct stream *s)
 }
 
 /* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory is kept: there may be a million. */
-static void list_flush(struct trace_writer *w, struct stream_list *l)
+static void branches_flush(struct trace_writer *w)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		struct stream *s = l->at[i].stream;
+	for (size_t i = 0; i < w->branches_count; i++) {
+		struct stream *s = w->branches[i].stream;
 
 		if (s && (s->records.len || s->records.failed)) {
 			stream_empty(w, s);
 		} else if (s) {
-			l->at[i] = (struct stream_slot){.written = s->ordinal};
+			w->branches[i] = (struct stream_slot){.written = s->ordinal};
 			stream_free(s);
 		}
 	}
@@ -440,20 +473,13 @@ static void list_flush(struct trace_writer *w, struct stream_list *l)
 void trace_writer_flush(struct trace_writer *w)
 {
 	stream_flush(w, &w->objects);
-	list_flush(w, &w->branches);
-	list_flush(w, &w->events);
+	branches_flush(w);
+	stream_empty(w, &w->events);
 }
 
 int trace_writer_stopped(const struct trace_writer *w)
 {
 	return w->stopped;
-}
-
-static void list_release(struct stream_list *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		stream_free(l->at[i].stream);
-	free(l->at);
 }
 
 void trace_writer_close(struct trace_writer *w)
@@ -463,10 +489,12 @@ void trace_writer_close(struct trace_writer *w)
 		unlinkat(w->dir, reserve_name, 0);
 		close(w->dir);
 	}
-	if (w->lock >= 0)
-		close(w->lock);
-	list_release(&w->events);
-	list_release(&w->branches);
+	if (w->events_fd >= 0)
+		close(w->events_fd);
+	for (size_t i = 0; i < w->branches_count; i++)
+		stream_free(w->branches[i].stream);
+	free(w->branches);
+	buf_release(&w->events.records);
 	buf_release(&w->objects.records);
 	buf_release(&w->block);
 	free(w->table);
@@ -477,11 +505,9 @@ void trace_writer_discard(struct trace_writer *w, const char *dir)
 {
 	w->stopped = ECANCELED; /* nothing is flushed any more */
 	if (w->dir >= 0) {
-		remove_stream(w, BT_FILE_HEADER, 0);
+		remove_stream(w, BT_FILE_EVENTS, 0);
 		remove_stream(w, BT_FILE_OBJECTS, 0);
-		for (size_t i = 0; i < w->events.count; i++)
-			remove_stream(w, BT_FILE_EVENTS, (uint32_t)i);
-		for (size_t i = 0; i < w->branches.count; i++)
+		for (size_t i = 0; i < w->branches_count; i++)
 			remove_stream(w, BT_FILE_BRANCHES, (uint32_t)i);
 		unlinkat(w->dir, reserve_name, 0);
 	}

@@ -3,7 +3,7 @@
  * Append-only: every flush adds whole blocks, so that what was flushed survives whatever happens next.
  * When the disk fills or fails, writing stops: the writer puts a STOPPED record into the room it had reserved for
  * that, later calls do nothing and succeed, and trace_writer_stopped() tells. One thread at a time.
- * While it is open, its header file is locked: struct trace's being_written. */
+ * While it is open, events is locked: struct trace's being_written. */
 #ifndef BT_TRACE_WRITER_H
 #define BT_TRACE_WRITER_H
 
@@ -12,7 +12,7 @@
 
 struct trace_writer;
 
-/* Makes the directory dir (mode 0700; it must not exist, its parent must) and its header file.
+/* Makes the directory dir (mode 0700; it must not exist, its parent must) and events with its header.
  * Strings in h are copied. Errors: BT_E_EXISTS, BT_E_PERMISSION, BT_E_IO, BT_E_NO_MEMORY; nothing is left behind then. */
 int trace_writer_open(struct trace_writer **out, const char *dir, const struct bt_record_header *h, struct bt_error *err)
 	BT_MUST_USE;
@@ -26,7 +26,7 @@ uint64_t trace_writer_time(const struct trace_writer *w);
 /* When that was, in nanoseconds of CLOCK_MONOTONIC. */
 uint64_t trace_writer_begun(const struct trace_writer *w);
 
-/* Adds an event to the stream of a unit (0: the recorder's own). body is the struct of that kind. Buffered. Of this and all that
+/* Adds an event of a unit (0: the recorder's own). body is the struct of that kind. Buffered. Of this and all that
  * follows: a record that no block can hold (BT_BLOCK_MAX) is left out, with a NOTE in unit 0 that says so. */
 void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind, const void *body);
 

@@ -345,11 +345,20 @@ wait_for 'sample gr\xc3\xbc\xc3\x9fe \xe6'
 keys Q
 
 echo "== damaged traces"
-for file in branches-1 branches-2 events-0 events-1 objects; do
+# Without the first block of events, which is the header's, there is no trace.
+header_end=$((40 + 32 + $(od -An -tu4 -j48 -N4 trace/events)))
+for file in branches-1 branches-2 events objects; do
 	for damage in gone cut; do
 		rm -rf damaged
 		cp -r trace damaged
-		if [ $damage = gone ]; then rm "damaged/$file"; else truncate -s 60 "damaged/$file"; fi
+		length=60
+		[ $file = events ] && length=$((header_end + 20))
+		if [ $damage = gone ]; then rm "damaged/$file"; else truncate -s $length "damaged/$file"; fi
+		if [ $file$damage = eventsgone ]; then
+			run "$BTVIEW damaged; echo status \$?"
+			wait_for 'status 76'
+			continue
+		fi
 		run "$BTVIEW damaged; echo status \$?"
 		wait_for '[summary]'
 		keys G b g o f G k k u '%' Enter Tab q t j f Enter r G s G Enter / x Enter Q

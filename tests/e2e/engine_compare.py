@@ -148,10 +148,25 @@ def compare_branches(one, two, names):
 
 # Events ---------------------------------------------------------------------------------------------------------------------
 
+def by_unit(lines):
+    """The lines of a dump with the events of each unit together: those of two units have an order, but not one that two runs share."""
+    file, unit, units = 0, 0, {}
+    for line in lines:
+        if line.startswith("file "):
+            file, unit = file + 1, 0
+        elif line.startswith("UNIT "):
+            unit = number_in(line, "unit")
+        elif line == "block begins: unit 0":
+            unit = 0
+        else:
+            units.setdefault((file, unit), []).append(line)
+    return [line for key in sorted(units) for line in units[key]]
+
+
 def dump_of(trace):
     done = execute([BTREC, "dump", trace], cwd=TMP, timeout=600)
     equal(done.status, 0, "status of btrec dump (%s)" % done.err.decode(errors="replace"))
-    return done.out.decode(errors="replace").splitlines()
+    return by_unit(done.out.decode(errors="replace").splitlines())
 
 
 def without_resume_flag(match):

@@ -91,16 +91,14 @@ def schema_threads():
 def schema_torn():
     trace = fresh("trace")
     shutil.copytree(crash("null-read"), trace)
-    for name in os.listdir(trace):
-        if name.startswith("events"):
-            path = os.path.join(trace, name)
-            os.truncate(path, os.path.getsize(path) - 7)
+    events = os.path.join(trace, "events")
+    os.truncate(events, os.path.getsize(events) - 7)
     result = view("--json", trace)
     equal(result.status, 0, "status")
     validate(json.loads(result.out))
     check(b"not closed" in result.err, "stderr says %r" % result.err)
-    with open(os.path.join(trace, "header"), "r+b") as header:
-        fcntl.fcntl(header, fcntl.F_OFD_SETLK, struct.pack("hhqqixxxx", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    with open(events, "r+b") as locked:
+        fcntl.fcntl(locked, fcntl.F_OFD_SETLK, struct.pack("hhqqixxxx", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         result = view("--stdio", trace)
         check(b"the recorder was writing here" in result.out, "a lock says that it is being written: %r" % result.out)
     check(b"the recorder was cut off here" in view("--stdio", trace).out, "no lock any more")
@@ -124,13 +122,30 @@ def damaged():
 
 @case("a file of the trace that is gone is told, and the status is 76")
 def file_gone():
-    for name in ("events-1", "branches-1"):
+    for name in ("events", "branches-1"):
         trace = fresh("trace")
         shutil.copytree(crash("null-read"), trace)
         os.remove(os.path.join(trace, name))
         for option in ("--json", "--stdio"):
             equal(view(option, trace).status, 76, "status of %s without %s" % (option, name))
-        check(name.encode()[:6] in view("--stdio", trace).out, "%s is not named" % name)
+        shown = view("--stdio", trace)
+        check(name.encode() in (shown.err if name == "events" else shown.out), "%s is not named" % name)
+
+
+@case("a trace whose header is damaged is not shown, and the status is 76; damage behind it is told")
+def header_damaged():
+    for at, shown in ((40 + 32 + 5, False), (-5, True)):
+        trace = fresh("trace")
+        shutil.copytree(crash("null-read"), trace)
+        with open(os.path.join(trace, "events"), "r+b") as file:
+            file.seek(at, os.SEEK_SET if at > 0 else os.SEEK_END)
+            byte = file.read(1)[0]
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte ^ 1]))
+        result = view("--stdio", trace)
+        equal(result.status, 76, "status")
+        equal(b"null structure pointer" in result.out, shown, "the fault is shown")
+        check(shown or b"/events, byte 40:" in result.err, "stderr says %r" % result.err)
 
 
 @case("-n bounds the branches")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Processes and threads: the whole tree is recorded, behaves as without btrec, and the report names the one that failed.
 import os
+import re
 import shutil
 import signal
 import stat
@@ -40,6 +41,28 @@ def fork_crash():
     frame = found["threads"][0]["stack"][0]
     equal((frame["function"], frame["line"]), ("child_crash", line_of("tree.c", "child-crash")), "where")
     equal(process_ends(found), [("tree", "0"), ("tree", "SIGSEGV")], "processes")
+
+
+@case("events of all processes stand in one order, each in its process's unit")
+def units():
+    recorded = record([tree(), "fork-crash"])
+    unit, newest, unit_of, ended = 0, 0, {}, {}
+    for line in execute([BTREC, "dump", recorded.trace]).out.decode(errors="replace").splitlines():
+        kind, _, fields = line.partition(" ")
+        values = dict(re.findall(r"(\w+)=(\w+)", fields))
+        if kind == "UNIT" or line == "block begins: unit 0":
+            unit = int(values.get("unit", 0))
+        elif "seq" in values:
+            check(int(values["seq"], 0) == newest + 1, "%s behind event %d" % (line, newest))
+            newest += 1
+        if kind == "TASK":
+            unit_of[values["task"]] = int(values["unit"])
+        elif kind == "EXIT":
+            ended[values["task"]] = unit
+        elif kind == "END":
+            equal(unit, 0, "unit of END")
+    equal(sorted(unit_of.values()), [1, 2], "units")
+    equal(ended, unit_of, "units of the ends")
 
 
 @case("a program crashes after exec")

@@ -97,7 +97,9 @@ static void add_events(struct buf *out)
 	struct bt_record_memory memory = {.seq = 9, .snapshot = 1, .space = 1, .addr = 0x7ffc00001000, .bytes = bt_str("stack of the thread")};
 	struct bt_record_exit end_of_task = {.seq = 10, .task = 1, .point = point, .kind = BT_EXIT_SIGNAL, .status = 11, .last = 1, .regs = regs};
 	struct bt_record_end end = {.seq = 11, .kind = BT_EXIT_SIGNAL, .status = 11};
+	struct bt_record_unit first = {.unit = 1}, none = {.unit = 0};
 
+	add_record(out, BT_RECORD_UNIT, &first);
 	add_record(out, BT_RECORD_SPACE, &space);
 	add_record(out, BT_RECORD_TASK, &task);
 	add_record(out, BT_RECORD_EXEC, &exec);
@@ -108,6 +110,7 @@ static void add_events(struct buf *out)
 	add_record(out, BT_RECORD_THREAD, &thread);
 	add_record(out, BT_RECORD_MEMORY, &memory);
 	add_record(out, BT_RECORD_EXIT, &end_of_task);
+	add_record(out, BT_RECORD_UNIT, &none);
 	add_record(out, BT_RECORD_END, &end);
 }
 
@@ -129,15 +132,20 @@ static void add_block(struct buf *out, uint64_t ordinal, struct buf *records)
 	buf_release(records);
 }
 
-/* A stream of n blocks whose records are made by add. */
+/* A file of n blocks whose records are made by add; of events behind the block with the trace's header. */
 static void make_stream(struct buf *out, enum bt_file_kind kind, void (*add)(struct buf *), unsigned n)
 {
-	bt_file_header_encode(out, kind, uuid);
-	for (unsigned i = 0; i < n; i++) {
-		struct buf records = {0};
+	struct buf records = {0};
+	uint64_t ordinal = 0;
 
+	bt_file_header_encode(out, kind, uuid);
+	if (kind == BT_FILE_EVENTS) {
+		add_header(&records);
+		add_block(out, ordinal++, &records);
+	}
+	for (unsigned i = 0; i < n; i++) {
 		add(&records);
-		add_block(out, i, &records);
+		add_block(out, ordinal++, &records);
 	}
 }
 
@@ -218,21 +226,46 @@ static void add_file(struct buf *out, enum bt_file_kind kind, uint32_t number, s
 	buf_release(bytes);
 }
 
-/* A small trace whose event, branch and object streams are made by the given functions. */
+/* A small trace whose events, branches and objects are made by the given functions. */
+static void add_trace(struct buf *out, void (*events)(struct buf *), void (*branches)(struct buf *))
+{
+	struct buf b = {0};
+
+	make_stream(&b, BT_FILE_EVENTS, events, 1);
+	add_file(out, BT_FILE_EVENTS, 0, &b);
+	make_stream(&b, BT_FILE_BRANCHES, branches, 1);
+	add_file(out, BT_FILE_BRANCHES, 1, &b);
+	make_stream(&b, BT_FILE_OBJECTS, add_code_object, 1);
+	add_file(out, BT_FILE_OBJECTS, 0, &b);
+}
+
 static void put_trace(const char *dir, const char *name, void (*events)(struct buf *), void (*branches)(struct buf *), size_t cut)
 {
-	struct buf out = {0}, b = {0};
+	struct buf out = {0};
 
-	make_stream(&b, BT_FILE_HEADER, add_header, 1);
-	add_file(&out, BT_FILE_HEADER, 0, &b);
-	make_stream(&b, BT_FILE_EVENTS, events, 1);
-	add_file(&out, BT_FILE_EVENTS, 1, &b);
-	make_stream(&b, BT_FILE_BRANCHES, branches, 1);
-	add_file(&out, BT_FILE_BRANCHES, 1, &b);
-	make_stream(&b, BT_FILE_OBJECTS, add_code_object, 1);
-	add_file(&out, BT_FILE_OBJECTS, 0, &b);
+	add_trace(&out, events, branches);
 	put(dir, name, out.data, out.len - cut);
 	buf_release(&out);
+}
+
+/* The same with a byte changed in a block of its events: 0 is that of the trace's header. */
+static void put_damaged(const char *dir, const char *name, unsigned block)
+{
+	enum {
+		BLOCKS = 6 + BT_FILE_HEADER_SIZE /* behind kind, number and length of the file */
+	};
+	struct slice rest;
+	struct buf out = {0}, raw = {0};
+	uint64_t ordinal;
+
+	add_trace(&out, add_events, add_chunk);
+	rest = slice_of(out.data + BLOCKS, out.len - BLOCKS);
+	for (unsigned i = 0; i < block; i++)
+		if (bt_block_decode(&rest, 0, &raw, &ordinal, NULL) != 1)
+			exit(1);
+	out.data[out.len - rest.len + BT_BLOCK_HEADER_SIZE + 3] ^= 1;
+	buf_release(&raw);
+	put_buf(dir, name, &out);
 }
 
 static void generate_trace(const char *dir)
@@ -241,6 +274,8 @@ static void generate_trace(const char *dir)
 	put_trace(dir, "good-torn-tail", add_events, add_chunk, 7);
 	put_trace(dir, "bad-zeros-of-every-kind", add_zeros, add_zeros, 0);
 	put_trace(dir, "bad-branches-where-events-belong", add_chunk, add_events, 0);
+	put_damaged(dir, "bad-header-of-the-trace", 0);
+	put_damaged(dir, "bad-events", 1);
 }
 
 /* Two processes, the second a copy of the first; mappings that split others; code of two epochs; threads; nested snapshots. */
@@ -313,9 +348,8 @@ static void put_records(const char *dir, const char *name, void (*events)(struct
 	struct buf out = {0}, b = {0};
 
 	add_header(&b);
-	add_file(&out, BT_FILE_HEADER, 0, &b);
 	events(&b);
-	add_file(&out, BT_FILE_EVENTS, 1, &b);
+	add_file(&out, BT_FILE_EVENTS, 0, &b);
 	branches(&b);
 	add_file(&out, BT_FILE_BRANCHES, 1, &b);
 	add_code_object(&b);

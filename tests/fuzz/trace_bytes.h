@@ -39,13 +39,28 @@ static inline void trace_bytes_add(struct buf *out, const struct trace_file *f)
 	buf_put(out, f->bytes.at, f->bytes.len);
 }
 
+/* Takes the first record off a bare file of events: that of the trace's header has a block of its own. */
+static inline struct slice trace_bytes_first(struct slice *records)
+{
+	struct slice rest = *records, first = *records;
+	struct bt_record rec;
+
+	if (bt_record_decode(&rest, &rec) != 1)
+		return (struct slice){0};
+	first.len -= rest.len;
+	*records = rest;
+	return first;
+}
+
 /* The bytes of a file made of bare records; empty for a file that is one already. Bare records get right checksums, so that
  * changed bytes reach what lies behind them. */
 static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 {
 	struct buf out = {0};
 	uint8_t number = f->name[strcspn(f->name, "0123456789")] != 0;
-	enum bt_file_kind kind = BT_FILE_HEADER;
+	enum bt_file_kind kind = BT_FILE_EVENTS;
+	struct slice records = f->bytes, first;
+	uint64_t ordinal = 0;
 	char name[32];
 
 	if (f->bytes.len && f->bytes.at[0] == 0x89)
@@ -56,7 +71,10 @@ static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 			break;
 	}
 	bt_file_header_encode(&out, kind, (const uint8_t *)"sixteen bytes 01");
-	if (bt_block_encode(&out, 0, f->bytes))
+	first = kind == BT_FILE_EVENTS ? trace_bytes_first(&records) : (struct slice){0};
+	if (first.len && bt_block_encode(&out, ordinal++, first))
+		abort();
+	if (bt_block_encode(&out, ordinal, records))
 		abort();
 	return out;
 }

@@ -20,35 +20,31 @@ static void print_hex(const struct buf *b)
 	}
 }
 
-static void add_file(struct buf *out, enum bt_file_kind kind, const struct buf *records)
+/* Not packed, so that the records can be read in the dump. */
+static void add_block(struct buf *out, uint64_t ordinal, struct buf *records)
 {
-	bt_file_header_encode(out, kind, uuid);
-	if (bt_block_encode(out, 0, slice_of(records->data, records->len)))
+	if (bt_block_encode_as(out, ordinal, slice_of(records->data, records->len), BT_BLOCK_PLAIN))
 		abort();
-}
-
-static void header_file(struct buf *out)
-{
-	struct bt_record_header h = {.argv = slice_of("./a\0", 4), .backend = bt_str("step"), .tick_classes = 7, .page_size = 4096};
-	struct buf records = {0};
-
-	bt_record_encode(&records, BT_RECORD_HEADER, &h);
-	add_file(out, BT_FILE_HEADER, &records);
-	buf_release(&records);
+	buf_reset(records);
 }
 
 static void events_file(struct buf *out)
 {
-	struct bt_record_note note = {.seq = 1, .time = 1000000, .task = 1, .text = bt_str("hello")};
+	struct bt_record_header header = {.argv = slice_of("./a\0", 4), .backend = bt_str("step"), .tick_classes = 7, .page_size = 4096};
+	struct bt_record_unit unit = {.unit = 1};
+	struct bt_record_note first = {.seq = 1, .time = 1000000, .task = 1, .text = bt_str("hello")};
 	struct bt_record_note second = {.seq = 2, .time = 2000000, .task = 1, .text = bt_str("world")};
 	struct buf records = {0};
 
-	bt_record_encode(&records, BT_RECORD_NOTE, &note);
-	add_file(out, BT_FILE_EVENTS, &records);
-	buf_reset(&records);
+	bt_file_header_encode(out, BT_FILE_EVENTS, uuid);
+	bt_record_encode(&records, BT_RECORD_HEADER, &header);
+	add_block(out, 0, &records);
+	bt_record_encode(&records, BT_RECORD_UNIT, &unit);
+	bt_record_encode(&records, BT_RECORD_NOTE, &first);
+	add_block(out, 1, &records);
+	bt_record_encode(&records, BT_RECORD_UNIT, &unit);
 	bt_record_encode(&records, BT_RECORD_NOTE, &second);
-	if (bt_block_encode(out, 1, slice_of(records.data, records.len)))
-		abort();
+	add_block(out, 2, &records);
 	buf_release(&records);
 }
 
@@ -105,19 +101,18 @@ static void read_back(const struct trace *t, const struct trace_file *f)
 	trace_cursor_release(&c);
 }
 
-/* What the reader says of the first len bytes of an event stream. */
-static void print_events(const struct buf *header, const struct buf *events, size_t len)
+/* What the reader says of the first len bytes of events. */
+static void print_events(const struct buf *events, size_t len)
 {
-	struct trace_file files[2] = {{.name = "header", .bytes = slice_of(header->data, header->len)},
-				      {.name = "events-0", .bytes = slice_of(events->data, len)}};
+	struct trace_file file = {.name = "events", .bytes = slice_of(events->data, len)};
 	struct bt_error err;
 	struct trace *t;
 
-	if (trace_open_memory(&t, files, 2, &err)) {
+	if (trace_open_memory(&t, &file, 1, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
-	read_back(t, &t->files[1]);
+	read_back(t, &t->files[0]);
 	trace_close(t);
 }
 
@@ -143,21 +138,19 @@ static void print_layouts(void)
 
 int main(int argc, char **argv)
 {
-	struct buf header = {0}, events = {0}, branches = {0};
+	struct buf events = {0}, branches = {0};
 
 	if (argc > 1 && !strcmp(argv[1], "layouts")) {
 		print_layouts();
 		return 0;
 	}
-	header_file(&header);
 	events_file(&events);
 	print_hex(&events);
-	print_events(&header, &events, events.len);
-	print_events(&header, &events, events.len - 7);
+	print_events(&events, events.len);
+	print_events(&events, events.len - 7);
 	branches_record(&branches);
 	print_hex(&branches);
 	print_branches(&branches);
-	buf_release(&header);
 	buf_release(&events);
 	buf_release(&branches);
 	return 0;

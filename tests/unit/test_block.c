@@ -224,10 +224,8 @@ static void names_of_files(void **state)
 	char name[32];
 
 	(void)state;
-	trace_file_name(name, BT_FILE_HEADER, 0);
-	assert_string_equal(name, "header");
 	trace_file_name(name, BT_FILE_EVENTS, 0);
-	assert_string_equal(name, "events-0");
+	assert_string_equal(name, "events");
 	trace_file_name(name, BT_FILE_BRANCHES, UINT32_MAX);
 	assert_string_equal(name, "branches-4294967295");
 	trace_file_name(name, BT_FILE_OBJECTS, 5);

@@ -41,13 +41,15 @@ static void every_record_and_entry_has_a_line(void **state)
 
 	maker_init(&k);
 	maker_add(&k, 2, NOTE, note, .task = 7, .text = bt_str("with \x1b[31m in it"));
+	maker_flush(&k, MAKER_EVENTS);
+	maker_add(&k, 0, END, end, .status = 3);
 	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 100}, b, 4);
 	text = dump(&k, &damage);
 	assert_int_equal(damage, 0);
-	expect(text, "file header, ");
+	expect(text, "file events, ");
 	expect(text, "HEADER started=");
-	expect(text, "file events-2, ");
-	expect(text, "NOTE seq=0x1 time=0x0 task=7 text=\"with \\x1b[31m in it\"\n");
+	expect(text, "\nUNIT unit=2\nNOTE seq=0x1 time=0x0 task=7 text=\"with \\x1b[31m in it\"\n"
+		     "block begins: unit 0\nEND seq=0x2 time=0x0 kind=0 status=3\n");
 	expect(text, "\n  100 gap missing=12 reason=not-kept\n");
 	expect(text, "\n  101 jcc 0x401000 -> 0x401002 not taken mispredicted\n");
 	expect(text, "\n  102 call 0x401002 -> 0x402000 cycles=9\n");
@@ -62,22 +64,22 @@ static void damage_is_a_line_with_its_offset(void **state)
 	static const struct bt_branch jump = {.kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN};
 	char line[64];
 	struct maker k;
-	size_t damage;
+	size_t damage, at;
 	char *text;
 	(void)state;
 
 	maker_init(&k);
 	maker_add(&k, 1, NOTE, note, .text = bt_str("lost"));
-	maker_flush(&k, 1);
-	k.files[1].data[BT_FILE_HEADER_SIZE + BT_BLOCK_HEADER_SIZE] ^= 1;
+	at = maker_flush(&k, MAKER_EVENTS);
+	k.files[MAKER_EVENTS].data[at + BT_BLOCK_HEADER_SIZE] ^= 1;
 	maker_add(&k, 1, NOTE, note, .text = bt_str("found"));
-	maker_flush(&k, 1);
+	maker_flush(&k, MAKER_EVENTS);
 	maker_add(&k, 1, NOTE, note, .text = bt_str("cut off"));
-	maker_flush(&k, 1);
-	k.files[1].len -= 5;
+	maker_flush(&k, MAKER_EVENTS);
+	k.files[MAKER_EVENTS].len -= 5;
 	maker_branches(&k, (struct bt_record_branches){.task = 1, .count = 3}, &jump, 1);
 	text = dump(&k, &damage);
-	snprintf(line, sizeof line, "damage at byte %d: ", BT_FILE_HEADER_SIZE);
+	snprintf(line, sizeof line, "damage at byte %zu: ", at);
 	expect(text, line);
 	assert_null(strstr(text, "lost"));
 	expect(text, "found");

@@ -185,13 +185,13 @@ static void damage_is_told_from_overwriting(void **state)
 {
 	struct made *t = *state;
 
+	size_t at[3];
+
 	for (uint64_t i = 0; i < 3; i++) {
-		if (i == 1)
-			t->k.seq = t->k.files[MAKER_STREAMS + 1].len;
 		jumps(&t->k, i * 100, 100);
-		maker_flush(&t->k, MAKER_STREAMS + 1);
+		at[i] = maker_flush(&t->k, MAKER_BRANCHES + 1);
 	}
-	t->k.files[MAKER_STREAMS + 1].data[t->k.seq + BT_BLOCK_HEADER_SIZE + 3] ^= 1;
+	t->k.files[MAKER_BRANCHES + 1].data[at[1] + BT_BLOCK_HEADER_SIZE + 3] ^= 1;
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 201);
 	expect_gap(&t->h.entries[100], 100, 100, BT_GAP_DAMAGED);
@@ -216,8 +216,8 @@ static void a_file_that_is_all_damage_is_one_gap(void **state)
 	struct made *t = *state;
 
 	jumps(&t->k, 0, 100);
-	maker_flush(&t->k, MAKER_STREAMS + 1);
-	memset(t->k.files[MAKER_STREAMS + 1].data, 7, t->k.files[MAKER_STREAMS + 1].len);
+	maker_flush(&t->k, MAKER_BRANCHES + 1);
+	memset(t->k.files[MAKER_BRANCHES + 1].data, 7, t->k.files[MAKER_BRANCHES + 1].len);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 1);
 	expect_gap(&t->h.entries[0], 0, 0, BT_GAP_DAMAGED);

@@ -27,14 +27,20 @@ static void events_of_all_units_are_in_order(void **state)
 {
 	struct made *t = *state;
 
-	for (uint32_t i = 0; i < 30; i++)
-		maker_add(&t->k, i * 7 % 3, NOTE, note, .task = i, .text = bt_str("text"));
+	for (uint32_t i = 0; i < 30; i++) {
+		uint32_t place = i * 7 % 30;
+
+		t->k.seq = place + 1;
+		maker_add(&t->k, place % 3, NOTE, note, .task = place, .text = bt_str("text"));
+		if (i % 8 == 7)
+			maker_flush(&t->k, MAKER_EVENTS);
+	}
 	made_load(t);
 	assert_int_equal(t->m->event_count, 30);
 	for (uint32_t i = 0; i < 30; i++) {
 		assert_int_equal(t->m->events[i].rec.u.note.task, i);
 		assert_int_equal(t->m->events[i].seq, i + 1);
-		assert_int_equal(t->m->events[i].unit, i * 7 % 3);
+		assert_int_equal(t->m->events[i].unit, i % 3);
 		assert_string_equal((const char *)t->m->events[i].rec.u.note.text.at, "text");
 	}
 	assert_null(t->m->end);
@@ -422,20 +428,20 @@ static void without_it_by_the_first_in_the_tree_that_died(void **state)
 static void damage_is_listed_and_the_rest_is_read(void **state)
 {
 	struct made *t = *state;
-	size_t offset = 0;
+	size_t offsets[3];
 
-	for (int block = 0; block < 3; block++) {
-		if (block == 1)
-			offset = t->k.files[1].len;
-		maker_add(&t->k, 1, NOTE, note, .task = 1, .text = bt_str("a note long enough to be found in its block, block, block"));
-		maker_flush(&t->k, 1);
+	for (uint32_t block = 0; block < 3; block++) {
+		maker_add(&t->k, block, NOTE, note, .task = 1, .text = bt_str("a note long enough to be found in its block, block, block"));
+		offsets[block] = maker_flush(&t->k, MAKER_EVENTS);
 	}
-	t->k.files[1].data[offset + BT_BLOCK_HEADER_SIZE + 5] ^= 1;
+	t->k.files[MAKER_EVENTS].data[offsets[1] + BT_BLOCK_HEADER_SIZE + 5] ^= 1;
 	made_load(t);
 	assert_int_equal(t->m->event_count, 2);
 	assert_true(t->m->damage_count >= 1);
-	assert_string_equal(t->m->damage[0].file, "events-1");
-	assert_int_equal(t->m->damage[0].offset, offset);
+	assert_int_equal(t->m->events[0].unit, 0);
+	assert_int_equal(t->m->events[1].unit, 2);
+	assert_string_equal(t->m->damage[0].file, "events");
+	assert_int_equal(t->m->damage[0].offset, offsets[1]);
 	assert_false(t->m->damage[0].torn);
 }
 
@@ -444,10 +450,10 @@ static void a_torn_tail_is_told_from_damage(void **state)
 	struct made *t = *state;
 
 	maker_add(&t->k, 1, NOTE, note, .task = 1);
-	maker_flush(&t->k, 1);
+	maker_flush(&t->k, MAKER_EVENTS);
 	maker_add(&t->k, 1, NOTE, note, .task = 1);
-	maker_flush(&t->k, 1);
-	t->k.files[1].len -= 3;
+	maker_flush(&t->k, MAKER_EVENTS);
+	t->k.files[MAKER_EVENTS].len -= 3;
 	made_load(t);
 	assert_int_equal(t->m->event_count, 1);
 	assert_int_equal(t->m->damage_count, 1);
@@ -459,12 +465,12 @@ static void the_list_of_damage_ends(void **state)
 	struct made *t = *state;
 
 	for (int block = 0; block < 3000; block++) {
-		size_t at = t->k.files[1].len ? t->k.files[1].len : BT_FILE_HEADER_SIZE;
+		size_t at;
 
 		maker_add(&t->k, 1, NOTE, note, .task = 1);
-		maker_flush(&t->k, 1);
+		at = maker_flush(&t->k, MAKER_EVENTS);
 		if (block % 2)
-			t->k.files[1].data[at + BT_BLOCK_HEADER_SIZE] ^= 1;
+			t->k.files[MAKER_EVENTS].data[at + BT_BLOCK_HEADER_SIZE] ^= 1;
 	}
 	made_load(t);
 	assert_int_equal(t->m->event_count, 1500);
@@ -482,12 +488,10 @@ static void block_headers_without_end_are_given_up(void **state)
 
 	/* Each header is right and promises all that follows; its payload's checksum is wrong. */
 	for (uint32_t i = 0; i < COUNT; i++) {
-		size_t at = t->k.files[1].len ? t->k.files[1].len : BT_FILE_HEADER_SIZE;
 		uint32_t rest = (COUNT - 1 - i) * BT_BLOCK_HEADER_SIZE, crc;
-		uint8_t *header;
+		size_t at = maker_flush(&t->k, MAKER_EVENTS);
+		uint8_t *header = t->k.files[MAKER_EVENTS].data + at;
 
-		maker_flush(&t->k, 1);
-		header = t->k.files[1].data + at;
 		for (unsigned byte = 0; byte < 4; byte++)
 			header[8 + byte] = (uint8_t)(rest >> 8 * byte);
 		header[24] ^= 1;
@@ -508,10 +512,10 @@ static void a_bomb_is_not_unpacked(void **state)
 	size_t len = 15u << 20;
 	uint8_t *zeros = calloc(1, len);
 
-	/* Half a gigabyte of zeros in a few kilobytes of file, 30 times over in two streams. */
+	/* Half a gigabyte of zeros in a few kilobytes of file. */
 	for (int i = 0; i < 30; i++) {
 		maker_add(&t->k, 1, MEMORY, memory, .snapshot = 1, .bytes = slice_of(zeros, len));
-		maker_flush(&t->k, 1);
+		maker_flush(&t->k, MAKER_EVENTS);
 	}
 	made_load(t);
 	assert_true(t->m->event_count > 5 && t->m->event_count < 25);

@@ -12,7 +12,9 @@ static void make(struct maker *k)
 	static const struct bt_branch jump = {.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN};
 
 	maker_init(k);
-	maker_add(k, 1, NOTE, note, .text = bt_str("first, of the stream read last"));
+	k->seq = 1000;
+	maker_add(k, 1, NOTE, note, .text = bt_str("not where it belongs"));
+	k->seq = 1;
 	maker_add(k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL, .space = 1);
 	maker_add(k, 0, EXEC, exec, .task = 1, .space = 1, .path = bt_str("/bin/app"));
 	/* More than one block of live mappings, then a hole in their middle. */
@@ -33,19 +35,12 @@ static void make(struct maker *k)
 /* What was made, opened again; the model of it, or NULL. */
 static struct model *load(const struct maker *k, struct bt_error *err)
 {
-	struct trace_file files[MAKER_FILES] = {{{0}, 0, 0, {0}}};
+	struct trace_file files[MAKER_FILES];
 	struct trace *t;
 	struct model *m;
-	size_t n = 0;
 	int rc;
 
-	for (size_t i = 0; i < MAKER_FILES; i++) {
-		if (!k->files[i].len)
-			continue;
-		trace_file_name(files[n].name, maker_kind(i), (uint32_t)(i % MAKER_STREAMS));
-		files[n++].bytes = slice_of(k->files[i].data, k->files[i].len);
-	}
-	rc = trace_open_memory(&t, files, n, err);
+	rc = trace_open_memory(&t, files, maker_files(k, files), err);
 	if (!rc)
 		rc = model_load(&m, t, err);
 	assert_int_equal(rc, rc ? -(int)err->code : 0);

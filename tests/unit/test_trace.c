@@ -111,9 +111,39 @@ static int read_kinds(const struct trace *t, const char *name, uint16_t *kinds, 
 	return 0;
 }
 
+struct event {
+	uint16_t kind;
+	uint32_t unit;
+	uint64_t seq;
+};
+
+/* The same of the events, each with its unit. */
+static int read_events(const struct trace *t, struct event events[64], size_t *count, struct bt_error *err)
+{
+	int first_error = 0, rc;
+	struct trace_cursor c;
+	struct bt_record rec;
+
+	*count = 0;
+	assert_string_equal(t->files[0].name, "events");
+	trace_cursor_init(&c, t, &t->files[0]);
+	while ((rc = trace_cursor_next(&c, &rec, first_error ? NULL : err))) {
+		if (rc < 0)
+			first_error = first_error ? first_error : rc;
+		else if (rec.kind != BT_RECORD_HEADER && rec.kind != BT_RECORD_UNIT)
+			events[(*count)++] = (struct event){.kind = rec.kind, .unit = c.unit, .seq = rec.u.end.seq};
+		assert_true(*count < 64);
+	}
+	trace_cursor_release(&c);
+	return first_error;
+}
+
 static void what_is_written_is_read(void **state)
 {
+	static const uint16_t written[] = {BT_RECORD_HEADER, BT_RECORD_NOTE, BT_RECORD_UNIT, BT_RECORD_NOTE, BT_RECORD_UNIT, BT_RECORD_NOTE,
+					   BT_RECORD_UNIT,   BT_RECORD_END};
 	struct fixture *f = *state;
+	struct event events[64];
 	struct trace *t;
 	struct bt_error err;
 	uint16_t kinds[64];
@@ -124,18 +154,22 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(stat(f->path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
-	assert_int_equal(t->file_count, 6);
-	assert_string_equal(t->files[0].name, "header");
-	assert_string_equal(t->files[1].name, "events-0");
-	assert_string_equal(t->files[3].name, "events-2");
-	assert_string_equal(t->files[5].name, "objects");
+	assert_int_equal(t->file_count, 3);
+	assert_string_equal(t->files[0].name, "events");
+	assert_string_equal(t->files[1].name, "branches-1");
+	assert_string_equal(t->files[2].name, "objects");
 	assert_true(t->header.started == header.started);
 	assert_int_equal(t->header.argv.len, 9);
 	assert_int_equal(t->header.tick_classes, 7);
-	assert_int_equal(read_kinds(t, "events-0", kinds, &n, &err), 0);
-	assert_int_equal(n, 2);
-	assert_int_equal(kinds[0], BT_RECORD_NOTE);
-	assert_int_equal(kinds[1], BT_RECORD_END);
+	assert_int_equal(read_kinds(t, "events", kinds, &n, &err), 0);
+	assert_int_equal(n, sizeof written / sizeof written[0]);
+	assert_memory_equal(kinds, written, sizeof written);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
+	assert_int_equal(n, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(events[i].seq, i + 1);
+		assert_int_equal(events[i].unit, i % 3);
+	}
 	assert_int_equal(read_kinds(t, "branches-1", kinds, &n, &err), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
@@ -161,7 +195,7 @@ static void files_are_private_and_nothing_else_stays(void **state)
 		files++;
 	}
 	closedir(d);
-	assert_int_equal(files, 6); /* the reserve is gone */
+	assert_int_equal(files, 3); /* the reserve is gone */
 }
 
 static void writer_refuses_an_existing_directory(void **state)
@@ -184,17 +218,19 @@ static void what_was_flushed_is_there_without_a_close(void **state)
 	struct fixture *f = *state;
 	struct bt_record_note note = {.seq = 1, .text = bt_str("kept")};
 	struct trace_writer *w = open_writer(f->path);
+	struct event events[64];
 	struct bt_error err;
-	uint16_t kinds[64];
 	struct trace *t;
 	size_t n;
 
-	trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	trace_writer_event(w, 1, BT_RECORD_NOTE, &note);
 	trace_writer_flush(w);
-	trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	trace_writer_event(w, 2, BT_RECORD_NOTE, &note);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
-	assert_int_equal(read_kinds(t, "events-0", kinds, &n, &err), 0);
+	assert_true(t->being_written);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
 	assert_int_equal(n, 1);
+	assert_int_equal(events[0].unit, 1);
 	trace_close(t);
 	trace_writer_close(w);
 }
@@ -231,43 +267,70 @@ static void assert_open_fails(const char *path, int code, uint64_t offset)
 	assert_non_null(strstr(err.text, path));
 }
 
+/* Where the block with the trace's header ends. */
+static size_t header_end(const uint8_t *events, size_t len)
+{
+	struct slice rest = slice_of(events + BT_FILE_HEADER_SIZE, len - BT_FILE_HEADER_SIZE);
+	struct buf raw = {0};
+	uint64_t ordinal;
+
+	assert_int_equal(bt_block_decode(&rest, BT_FILE_HEADER_SIZE, &raw, &ordinal, NULL), 1);
+	buf_release(&raw);
+	return len - rest.len;
+}
+
 static void open_errors_are_distinct_and_have_their_offset(void **state)
 {
 	struct fixture *f = *state;
 	uint8_t bytes[4096], changed[4096];
+	struct bt_error err;
+	struct trace *t;
 	char file[128];
-	size_t n;
+	size_t n, end;
 
 	snprintf(file, sizeof file, "%s/none", f->dir);
 	assert_open_fails(file, BT_E_NO_TRACE, 0);
 	assert_open_fails("/dev/null", BT_E_NOT_TRACE, 0);
 	assert_open_fails(f->dir, BT_E_NOT_TRACE, 0);
 	write_small(f->path);
-	n = get_file(f->path, "header", bytes, sizeof bytes);
+	n = get_file(f->path, "events", bytes, sizeof bytes);
+	end = header_end(bytes, n);
+	assert_true(end < n);
 
-	put_file(f->path, "header", "This is a text file of some other program.", 42);
+	put_file(f->path, "events", "This is a text file of some other program.", 42);
 	assert_open_fails(f->path, BT_E_NOT_TRACE, 0);
 
 	memcpy(changed, bytes, n);
 	changed[8] = 2;
-	put_file(f->path, "header", changed, n);
+	put_file(f->path, "events", changed, n);
 	assert_open_fails(f->path, BT_E_VERSION, 8);
 
-	for (size_t cut = 0; cut < n; cut++) {
-		put_file(f->path, "header", bytes, cut);
+	for (size_t cut = 0; cut < end; cut++) {
+		put_file(f->path, "events", bytes, cut);
 		assert_open_fails(f->path, BT_E_TRUNCATED, cut < BT_FILE_HEADER_SIZE ? cut : BT_FILE_HEADER_SIZE);
 	}
-	for (size_t i = BT_FILE_HEADER_SIZE; i < n; i++) {
+	for (size_t i = BT_FILE_HEADER_SIZE; i < end; i++) {
 		memcpy(changed, bytes, n);
 		changed[i] ^= 1;
-		put_file(f->path, "header", changed, n);
+		put_file(f->path, "events", changed, n);
 		assert_open_fails(f->path, BT_E_CORRUPT, BT_FILE_HEADER_SIZE);
 	}
 	memcpy(changed, bytes, n);
 	changed[20] ^= 1; /* in the uuid */
-	put_file(f->path, "header", changed, n);
+	put_file(f->path, "events", changed, n);
 	assert_open_fails(f->path, BT_E_CORRUPT, 0);
-	put_file(f->path, "header", bytes, n);
+
+	/* The block with the header gone, and the file one of another kind. */
+	memmove(changed + BT_FILE_HEADER_SIZE, bytes + end, n - end);
+	memcpy(changed, bytes, BT_FILE_HEADER_SIZE);
+	put_file(f->path, "events", changed, n - (end - BT_FILE_HEADER_SIZE));
+	assert_open_fails(f->path, BT_E_CORRUPT, BT_FILE_HEADER_SIZE);
+	put_file(f->path, "events", changed, get_file(f->path, "objects", changed, sizeof changed));
+	assert_open_fails(f->path, BT_E_CORRUPT, 12);
+
+	put_file(f->path, "events", bytes, end);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	trace_close(t);
 	assert_int_equal(truncate(f->path, 0), -1);
 }
 
@@ -295,79 +358,109 @@ static void no_permission_is_said(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Cut or flipped anywhere, a stream gives an error or fewer records, and the trace still opens. */
-static void a_damaged_stream_gives_what_is_around_the_damage(void **state)
+/* Writes a block of events for each of n units, of which the last is 0. ends[0 .. n]: where the header's block ends, and each of them. */
+static size_t write_blocks(const char *path, uint32_t n, uint8_t *bytes, size_t max, size_t *ends)
 {
-	struct fixture *f = *state;
-	struct bt_record_note note = {.text = bt_str("one of three")};
-	struct trace_writer *w = open_writer(f->path);
-	size_t n = 0, first = 0, second = 0, count;
-	uint8_t bytes[4096], changed[4096];
-	uint16_t kinds[64];
-	struct bt_error err;
+	struct bt_record_note note = {.text = bt_str("one of some")};
+	struct trace_writer *w = open_writer(path);
 
-	for (int i = 0; i < 3; i++) {
+	ends[0] = get_file(path, "events", bytes, max);
+	for (uint32_t i = 1; i <= n; i++) {
 		note.seq = trace_writer_next_seq(w);
-		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+		trace_writer_event(w, n - i, BT_RECORD_NOTE, &note);
 		trace_writer_flush(w);
-		n = get_file(f->path, "events-0", bytes, sizeof bytes);
-		first = i == 0 ? n : first;
-		second = i == 1 ? n : second;
+		ends[i] = get_file(path, "events", bytes, max);
 	}
 	trace_writer_close(w);
-	for (size_t i = 0; i < n; i++) {
+	return ends[n];
+}
+
+/* Cut or flipped anywhere behind its header, a trace opens and gives an error and all events of the other blocks. */
+static void damaged_events_give_what_is_around_the_damage(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[4096], changed[4096];
+	size_t ends[4], n = write_blocks(f->path, 3, bytes, sizeof bytes, ends), count;
+	struct event events[64];
+	struct bt_error err;
+
+	for (size_t i = ends[0]; i < n; i++) {
+		size_t block = i < ends[1] ? 0 : i < ends[2] ? 1 : 2;
 		struct trace *t;
-		int rc;
 
 		memcpy(changed, bytes, n);
 		changed[i] ^= 4;
-		put_file(f->path, "events-0", changed, n);
+		put_file(f->path, "events", changed, n);
 		assert_int_equal(trace_open(&t, f->path, &err), 0);
-		rc = read_kinds(t, "events-0", kinds, &count, &err);
-		assert_true(rc < 0);
-		assert_int_equal(count, i < BT_FILE_HEADER_SIZE ? 0 : 2);
-		if (i >= BT_FILE_HEADER_SIZE) {
-			assert_int_equal(rc, -BT_E_CORRUPT);
-			assert_int_equal(err.offset, i < first ? BT_FILE_HEADER_SIZE : i < second ? first : second);
+		assert_int_equal(read_events(t, events, &count, &err), -BT_E_CORRUPT);
+		assert_int_equal(err.offset, ends[block]);
+		assert_int_equal(count, 2);
+		for (size_t k = 0; k < 2; k++) {
+			assert_int_equal(events[k].seq, k < block ? k + 1 : k + 2);
+			assert_int_equal(events[k].unit, 3 - events[k].seq);
 		}
 		trace_close(t);
 	}
-	for (size_t cut = 0; cut <= n; cut++) {
-		bool whole = cut == first || cut == second || cut == n || cut == BT_FILE_HEADER_SIZE;
+	for (size_t cut = ends[0]; cut <= n; cut++) {
+		bool whole = cut == ends[0] || cut == ends[1] || cut == ends[2] || cut == n;
 		struct trace *t;
 
-		put_file(f->path, "events-0", bytes, cut);
+		put_file(f->path, "events", bytes, cut);
 		assert_int_equal(trace_open(&t, f->path, &err), 0);
-		assert_int_equal(read_kinds(t, "events-0", kinds, &count, &err), whole ? 0 : -BT_E_TRUNCATED);
-		assert_int_equal(count, cut < first ? 0 : cut < second ? 1 : cut < n ? 2 : 3);
+		assert_int_equal(read_events(t, events, &count, &err), whole ? 0 : -BT_E_TRUNCATED);
+		assert_int_equal(count, cut < ends[1] ? 0 : cut < ends[2] ? 1 : cut < n ? 2 : 3);
 		trace_close(t);
 	}
-	put_file(f->path, "events-0", bytes, n);
+	put_file(f->path, "events", bytes, n);
+}
+
+/* The same of a file without which the trace opens: its own header, too. */
+static void a_damaged_file_leaves_the_others(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[4096], changed[4096];
+	uint16_t kinds[64];
+	struct bt_error err;
+	size_t n, count;
+
+	write_small(f->path);
+	n = get_file(f->path, "objects", bytes, sizeof bytes);
+	for (size_t i = 0; i < n; i++) {
+		struct trace *t;
+
+		memcpy(changed, bytes, n);
+		changed[i] ^= 4;
+		put_file(f->path, "objects", changed, n);
+		assert_int_equal(trace_open(&t, f->path, &err), 0);
+		assert_true(read_kinds(t, "objects", kinds, &count, &err) < 0);
+		assert_int_equal(count, 0);
+		assert_int_equal(read_kinds(t, "events", kinds, &count, &err), 0);
+		trace_close(t);
+		put_file(f->path, "objects", bytes, i);
+		assert_int_equal(trace_open(&t, f->path, &err), 0);
+		assert_int_equal(read_kinds(t, "objects", kinds, &count, &err), i == BT_FILE_HEADER_SIZE ? 0 : -BT_E_TRUNCATED);
+		assert_int_equal(count, 0);
+		trace_close(t);
+	}
 }
 
 static void a_missing_block_is_reported_and_the_rest_is_read(void **state)
 {
 	struct fixture *f = *state;
-	struct bt_record_note note = {.text = bt_str("x")};
-	struct trace_writer *w = open_writer(f->path);
 	uint8_t bytes[4096];
-	size_t sizes[4] = {BT_FILE_HEADER_SIZE}, count;
-	uint16_t kinds[64];
+	size_t ends[4], n = write_blocks(f->path, 3, bytes, sizeof bytes, ends), count;
+	struct event events[64];
 	struct bt_error err;
 	struct trace *t;
 
-	for (int i = 0; i < 3; i++) {
-		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
-		trace_writer_flush(w);
-		sizes[i + 1] = get_file(f->path, "events-0", bytes, sizeof bytes);
-	}
-	trace_writer_close(w);
-	memmove(bytes + sizes[1], bytes + sizes[2], sizes[3] - sizes[2]);
-	put_file(f->path, "events-0", bytes, sizes[3] - (sizes[2] - sizes[1]));
+	memmove(bytes + ends[1], bytes + ends[2], n - ends[2]);
+	put_file(f->path, "events", bytes, n - (ends[2] - ends[1]));
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
-	assert_int_equal(read_kinds(t, "events-0", kinds, &count, &err), -BT_E_CORRUPT);
-	assert_int_equal(err.offset, sizes[1]);
+	assert_int_equal(read_events(t, events, &count, &err), -BT_E_CORRUPT);
+	assert_int_equal(err.offset, ends[1]);
 	assert_int_equal(count, 2);
+	assert_int_equal(events[0].unit, 2);
+	assert_int_equal(events[1].unit, 0);
 	trace_close(t);
 }
 
@@ -381,21 +474,21 @@ static void a_file_of_another_trace_is_refused(void **state)
 	size_t n;
 
 	write_small(f->path);
-	n = get_file(f->path, "events-1", bytes, sizeof bytes);
+	n = get_file(f->path, "branches-1", bytes, sizeof bytes);
 	scratch_remove(f->path);
 	write_small(f->path);
-	put_file(f->path, "events-1", bytes, n);
+	put_file(f->path, "branches-1", bytes, n);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
-	assert_int_equal(read_kinds(t, "events-1", kinds, &n, &err), -BT_E_CORRUPT);
+	assert_int_equal(read_kinds(t, "branches-1", kinds, &n, &err), -BT_E_CORRUPT);
 	assert_int_equal(n, 0);
-	assert_int_equal(read_kinds(t, "events-2", kinds, &n, &err), 0);
+	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
 	trace_close(t);
 }
 
 static void memory_reads_as_the_disk_does(void **state)
 {
 	struct fixture *f = *state;
-	static const char *const names[] = {"events-0", "header", "something else", "events-01", "events-99999999999"};
+	static const char *const names[] = {"objects", "events", "something else", "branches-01", "branches-99999999999"};
 	struct trace_file files[5] = {{{0}, 0, 0, {0}}};
 	uint8_t bytes[5][4096];
 	uint16_t kinds[64];
@@ -411,7 +504,9 @@ static void memory_reads_as_the_disk_does(void **state)
 	}
 	assert_int_equal(trace_open_memory(&t, files, 5, &err), 0);
 	assert_int_equal(t->file_count, 2); /* other names are nothing of a trace's */
-	assert_int_equal(read_kinds(t, "events-0", kinds, &n, &err), 0);
+	assert_int_equal(read_kinds(t, "events", kinds, &n, &err), 0);
+	assert_int_equal(n, 8);
+	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
 	assert_int_equal(n, 2);
 	trace_close(t);
 	assert_int_equal(trace_open_memory(&t, files, 1, &err), -BT_E_NOT_TRACE);
@@ -480,13 +575,14 @@ static void objects_go_out_before_events_that_may_name_them(void **state)
 	uint16_t kinds[64];
 	struct bt_error err;
 	struct trace *t;
-	struct stat st;
+	struct stat begun, st;
 	char file[128];
 	size_t n;
 
 	assert_int_equal(trace_writer_object(w, "bytes", 5), 1);
-	snprintf(file, sizeof file, "%s/events-0", f->path);
-	while (stat(file, &st)) /* before any flush */
+	snprintf(file, sizeof file, "%s/events", f->path);
+	assert_int_equal(stat(file, &begun), 0);
+	while (!stat(file, &st) && st.st_size == begun.st_size) /* before any flush */
 		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
 	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
@@ -501,8 +597,9 @@ static void what_no_block_can_hold_is_left_out_and_said(void **state)
 	struct trace_writer *w = open_writer(f->path);
 	uint8_t *bytes = calloc(1, BT_BLOCK_MAX + 100);
 	struct bt_record_memory memory = {.bytes = slice_of(bytes, 500000)};
+	struct event events[64];
 	struct bt_error err;
-	uint16_t kinds[16];
+	uint16_t kinds[64];
 	struct trace *t;
 	size_t n;
 
@@ -518,16 +615,156 @@ static void what_no_block_can_hold_is_left_out_and_said(void **state)
 	assert_int_equal(trace_writer_object(w, bytes, BT_BLOCK_MAX - 64), 1);
 	trace_writer_close(w);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
-	assert_int_equal(read_kinds(t, "events-1", kinds, &n, &err), 0);
-	assert_int_equal(n, 3);
-	assert_int_equal(read_kinds(t, "events-0", kinds, &n, &err), 0);
-	assert_int_equal(n, 2);
-	assert_int_equal(kinds[0], BT_RECORD_NOTE);
-	assert_int_equal(kinds[1], BT_RECORD_NOTE);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
+	assert_int_equal(n, 5);
+	for (size_t i = 0; i < n; i++) {
+		bool said = i == 2 || i == 4;
+
+		assert_int_equal(events[i].kind, said ? BT_RECORD_NOTE : BT_RECORD_MEMORY);
+		assert_int_equal(events[i].unit, said ? 0 : 1);
+	}
 	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
 	assert_int_equal(n, 1);
 	trace_close(t);
 	free(bytes);
+}
+
+/* Events of several units in one block and over its borders: what a block begins with is of unit 0 where nothing else is said. */
+static void events_of_units_stand_in_the_order_of_their_writing(void **state)
+{
+	static const uint32_t units[] = {0, 3, 3, 0, 7, /* flushed */ 7, 3, 0, /* flushed */ 0, UINT32_MAX, 7, /* flushed */ 7, 7};
+	static const struct {
+		size_t behind, unit_records;
+	} blocks[] = {{5, 3}, {8, 3}, {11, 2}, {13, 1}};
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	struct event events[64];
+	struct bt_error err;
+	uint16_t kinds[64];
+	struct trace *t;
+	size_t n, unit_records = 0, at = 0;
+
+	for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+		for (; at < blocks[i].behind; at++) {
+			struct bt_record_note note = {.seq = trace_writer_next_seq(w)};
+
+			trace_writer_event(w, units[at], BT_RECORD_NOTE, &note);
+		}
+		trace_writer_flush(w);
+		unit_records += blocks[i].unit_records;
+	}
+	trace_writer_close(w);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
+	assert_int_equal(n, sizeof units / sizeof units[0]);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(events[i].seq, i + 1);
+		assert_int_equal(events[i].unit, units[i]);
+	}
+	assert_int_equal(read_kinds(t, "events", kinds, &at, &err), 0);
+	assert_int_equal(at, 1 + n + unit_records);
+	trace_close(t);
+}
+
+/* An event that does not fit goes to the next block with what says its unit, whether that is the unit of the one before or not. */
+static void a_record_that_does_not_fit_keeps_its_unit(void **state)
+{
+	enum {
+		HEAD = 36, /* of a MEMORY record without bytes */
+		UNIT = 12
+	};
+	static const struct {
+		uint32_t unit;
+		size_t len;
+		uint16_t kind; /* that is read, of that unit or of 0 */
+	} written[] = {
+		{5, 1000, BT_RECORD_MEMORY},
+		{5, BT_BLOCK_MAX - 2000, BT_RECORD_MEMORY}, /* with the one before too much */
+		{6, 1000, BT_RECORD_MEMORY},
+		{7, BT_BLOCK_MAX - 2000, BT_RECORD_MEMORY},
+		{7, BT_BLOCK_MAX - HEAD - UNIT, BT_RECORD_MEMORY}, /* all that goes into a block */
+		{7, BT_BLOCK_MAX - HEAD - UNIT + 1, BT_RECORD_NOTE},
+		{7, 1000, BT_RECORD_MEMORY},
+		{7, BT_BLOCK_MAX - HEAD - UNIT + 1, BT_RECORD_NOTE},
+		{0, BT_BLOCK_MAX - HEAD, BT_RECORD_MEMORY},
+		{0, BT_BLOCK_MAX - HEAD + 1, BT_RECORD_NOTE},
+		{8, 1000, BT_RECORD_MEMORY},
+	};
+	enum {
+		COUNT = sizeof written / sizeof written[0]
+	};
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	uint8_t *bytes = calloc(1, BT_BLOCK_MAX);
+	struct event events[64];
+	struct bt_error err;
+	struct trace *t;
+	size_t n;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		struct bt_record_memory memory = {.seq = trace_writer_next_seq(w), .bytes = slice_of(bytes, written[i].len)};
+
+		trace_writer_event(w, written[i].unit, BT_RECORD_MEMORY, &memory);
+	}
+	trace_writer_close(w);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
+	assert_int_equal(n, COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		assert_int_equal(events[i].kind, written[i].kind);
+		assert_int_equal(events[i].unit, written[i].kind == BT_RECORD_NOTE ? 0 : written[i].unit);
+	}
+	trace_close(t);
+	free(bytes);
+}
+
+/* A block is full long before that, and the next one is of the same unit. */
+static void full_blocks_go_on_in_their_unit(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	uint8_t *bytes = calloc(1, 300000);
+	struct event events[64];
+	struct bt_error err;
+	struct trace *t;
+	struct stat st;
+	char file[128];
+	size_t n;
+	off_t begun;
+
+	snprintf(file, sizeof file, "%s/events", f->path);
+	assert_int_equal(stat(file, &st), 0);
+	begun = st.st_size;
+	for (int i = 0; i < 20; i++) {
+		struct bt_record_memory memory = {.seq = trace_writer_next_seq(w), .bytes = slice_of(bytes, 300000)};
+
+		trace_writer_event(w, 4, BT_RECORD_MEMORY, &memory);
+	}
+	assert_int_equal(stat(file, &st), 0);
+	assert_true(st.st_size > begun); /* before any flush */
+	trace_writer_close(w);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
+	assert_int_equal(n, 20);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(events[i].unit, 4);
+	trace_close(t);
+	free(bytes);
+}
+
+static void nothing_is_left_of_a_discarded_trace(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	struct bt_record_note note = {.seq = 1};
+	struct bt_record_branches chunk = {.task = 2};
+
+	trace_writer_event(w, 1, BT_RECORD_NOTE, &note);
+	trace_writer_branches(w, &chunk);
+	assert_int_equal(trace_writer_object(w, "bytes", 5), 1);
+	trace_writer_flush(w);
+	trace_writer_discard(w, f->path);
+	assert_int_equal(access(f->path, F_OK), -1);
 }
 
 /* Writes until writing stops; the trace must say so and hold everything before. */
@@ -537,13 +774,14 @@ static void fill_until_stopped(const char *path, size_t limit)
 	struct trace_writer *w = open_writer(path);
 	static uint8_t noise[65536];
 	uint64_t seed = 6;
+	struct event events[64];
 	uint16_t kinds[64];
 	struct bt_error err;
 	struct trace *t;
 	size_t n;
 	int stopped;
 
-	trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	trace_writer_event(w, 3, BT_RECORD_NOTE, &note);
 	trace_writer_flush(w);
 	for (size_t written = 0; !trace_writer_stopped(w) && written < limit; written += sizeof noise) {
 		for (size_t i = 0; i < sizeof noise; i++)
@@ -558,10 +796,12 @@ static void fill_until_stopped(const char *path, size_t limit)
 	trace_writer_flush(w);
 	trace_writer_close(w);
 	assert_int_equal(trace_open(&t, path, &err), 0);
-	assert_int_equal(read_kinds(t, "events-0", kinds, &n, &err), 0);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
 	assert_int_equal(n, 2);
-	assert_int_equal(kinds[0], BT_RECORD_NOTE);
-	assert_int_equal(kinds[1], BT_RECORD_STOPPED);
+	assert_int_equal(events[0].kind, BT_RECORD_NOTE);
+	assert_int_equal(events[0].unit, 3);
+	assert_int_equal(events[1].kind, BT_RECORD_STOPPED);
+	assert_int_equal(events[1].unit, 0);
 	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0); /* no half block */
 	assert_true(n > 0);
 	trace_close(t);
@@ -605,7 +845,8 @@ int main(void)
 		WITH_DIR(what_was_flushed_is_there_without_a_close),
 		WITH_DIR(open_errors_are_distinct_and_have_their_offset),
 		WITH_DIR(no_permission_is_said),
-		WITH_DIR(a_damaged_stream_gives_what_is_around_the_damage),
+		WITH_DIR(damaged_events_give_what_is_around_the_damage),
+		WITH_DIR(a_damaged_file_leaves_the_others),
 		WITH_DIR(a_missing_block_is_reported_and_the_rest_is_read),
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(memory_reads_as_the_disk_does),
@@ -613,6 +854,10 @@ int main(void)
 		WITH_DIR(code_that_is_written_again_and_again_is_packed),
 		WITH_DIR(objects_go_out_before_events_that_may_name_them),
 		WITH_DIR(what_no_block_can_hold_is_left_out_and_said),
+		WITH_DIR(events_of_units_stand_in_the_order_of_their_writing),
+		WITH_DIR(a_record_that_does_not_fit_keeps_its_unit),
+		WITH_DIR(full_blocks_go_on_in_their_unit),
+		WITH_DIR(nothing_is_left_of_a_discarded_trace),
 		WITH_DIR(a_file_size_limit_is_recorded),
 		WITH_DIR(a_full_disk_is_recorded),
 	};

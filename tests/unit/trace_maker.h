@@ -10,10 +10,10 @@
 #include "tests/unit/unit.h"
 
 enum {
-	MAKER_STREAMS = 4,
-	/* Event streams, then branch streams, then these. */
-	MAKER_OBJECTS = 2 * MAKER_STREAMS,
-	MAKER_HEADER,
+	MAKER_TASKS = 4,
+	MAKER_EVENTS = 0,
+	MAKER_BRANCHES, /* of task 0, then those of the other tasks */
+	MAKER_OBJECTS = MAKER_BRANCHES + MAKER_TASKS,
 	MAKER_FILES
 };
 
@@ -23,6 +23,7 @@ struct maker {
 	struct buf files[MAKER_FILES];
 	uint64_t blocks[MAKER_FILES];
 	uint64_t seq, objects;
+	uint32_t unit; /* of the newest event in its block */
 };
 
 static inline void maker_init(struct maker *k)
@@ -38,12 +39,22 @@ static inline void maker_release(struct maker *k)
 	}
 }
 
+static inline void maker_unit(struct maker *k, uint32_t unit)
+{
+	struct bt_record_unit begins = {.unit = unit};
+
+	if (unit != k->unit)
+		bt_record_encode(&k->records[MAKER_EVENTS], BT_RECORD_UNIT, &begins);
+	k->unit = unit;
+}
+
 /* maker_add(k, unit, MAP, map, .start = ...): a record with the next seq. */
-#define maker_add(k, unit, NAME, name, ...)                                                        \
+#define maker_add(k, of_unit, NAME, name, ...)                                                     \
 	do {                                                                                       \
 		struct bt_record_##name maker_body = {.seq = (k)->seq++, __VA_ARGS__};             \
                                                                                                    \
-		bt_record_encode(&(k)->records[unit], BT_RECORD_##NAME, &maker_body);              \
+		maker_unit(k, of_unit);                                                            \
+		bt_record_encode(&(k)->records[MAKER_EVENTS], BT_RECORD_##NAME, &maker_body);      \
 	} while (0)
 
 static inline uint64_t maker_object(struct maker *k, const void *bytes, size_t n)
@@ -76,52 +87,80 @@ static inline void maker_branches(struct maker *k, struct bt_record_branches r, 
 		bt_branch_encode(&codec, &entries, &branches[i]);
 	r.entries = slice_of(entries.data, entries.len);
 	r.count = r.count ? r.count : n;
-	bt_record_encode(&k->records[MAKER_STREAMS + r.task], BT_RECORD_BRANCHES, &r);
+	bt_record_encode(&k->records[MAKER_BRANCHES + r.task], BT_RECORD_BRANCHES, &r);
 	buf_release(&entries);
 }
 
-static inline enum bt_file_kind maker_kind(size_t stream)
+static inline enum bt_file_kind maker_kind(size_t file)
 {
-	if (stream == MAKER_HEADER)
-		return BT_FILE_HEADER;
-	if (stream == MAKER_OBJECTS)
-		return BT_FILE_OBJECTS;
-	return stream < MAKER_STREAMS ? BT_FILE_EVENTS : BT_FILE_BRANCHES;
+	if (file == MAKER_EVENTS)
+		return BT_FILE_EVENTS;
+	return file == MAKER_OBJECTS ? BT_FILE_OBJECTS : BT_FILE_BRANCHES;
 }
 
-/* Ends the block that the stream's records have gone to so far. */
-static inline void maker_flush(struct maker *k, size_t stream)
+static inline void maker_block(struct maker *k, size_t file, const struct buf *records)
+{
+	if (bt_block_encode(&k->files[file], k->blocks[file]++, slice_of(records->data, records->len)))
+		abort();
+}
+
+/* The file's header, and that of the trace in a block of its own. */
+static inline void maker_begin(struct maker *k, size_t file)
 {
 	static const uint8_t uuid[BT_UUID_SIZE] = "made by a test";
-	struct buf *file = &k->files[stream], *records = &k->records[stream];
+	struct buf header = {0};
 
-	if (!file->len)
-		bt_file_header_encode(file, maker_kind(stream), uuid);
-	if (bt_block_encode(file, k->blocks[stream]++, slice_of(records->data, records->len)))
-		abort();
-	buf_reset(records);
+	if (k->files[file].len)
+		return;
+	bt_file_header_encode(&k->files[file], maker_kind(file), uuid);
+	if (file != MAKER_EVENTS)
+		return;
+	bt_record_encode(&header, BT_RECORD_HEADER, &k->header);
+	maker_block(k, file, &header);
+	buf_release(&header);
+}
+
+/* Ends the block that the file's records have gone to so far. Returns where it begins. */
+static inline size_t maker_flush(struct maker *k, size_t file)
+{
+	size_t at;
+
+	maker_begin(k, file);
+	at = k->files[file].len;
+	maker_block(k, file, &k->records[file]);
+	buf_reset(&k->records[file]);
+	if (file == MAKER_EVENTS)
+		k->unit = 0;
+	return at;
+}
+
+/* The files that there are, for trace_open_memory. Returns how many. */
+static inline size_t maker_files(const struct maker *k, struct trace_file files[MAKER_FILES])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MAKER_FILES; i++) {
+		if (!k->files[i].len)
+			continue;
+		files[n] = (struct trace_file){.bytes = slice_of(k->files[i].data, k->files[i].len)};
+		trace_file_name(files[n++].name, maker_kind(i), (uint32_t)(i - MAKER_BRANCHES));
+	}
+	return n;
 }
 
 /* The model of what was made; k's bytes must live as long as it. */
 static inline struct model *maker_load(struct maker *k)
 {
-	struct trace_file files[MAKER_FILES] = {{{0}, 0, 0, {0}}};
+	struct trace_file files[MAKER_FILES];
 	struct bt_error err;
 	struct trace *t;
 	struct model *m = NULL;
-	size_t n = 0;
 
-	if (!k->files[MAKER_HEADER].len)
-		bt_record_encode(&k->records[MAKER_HEADER], BT_RECORD_HEADER, &k->header);
-	for (size_t i = 0; i < MAKER_FILES; i++) {
+	maker_begin(k, MAKER_EVENTS);
+	for (size_t i = 0; i < MAKER_FILES; i++)
 		if (k->records[i].len)
 			maker_flush(k, i);
-		if (!k->files[i].len)
-			continue;
-		trace_file_name(files[n].name, maker_kind(i), (uint32_t)(i % MAKER_STREAMS));
-		files[n++].bytes = slice_of(k->files[i].data, k->files[i].len);
-	}
-	if (trace_open_memory(&t, files, n, &err) || model_load(&m, t, &err))
+	if (trace_open_memory(&t, files, maker_files(k, files), &err) || model_load(&m, t, &err))
 		fail_msg("%s", err.text);
 	return m;
 }
