@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/reserve.h"
 #include "lib/content_hash.h"
 
 enum {
@@ -19,10 +20,7 @@ enum {
 	CODE_TARGET = 1 << 16, /* or, where nothing is packed, this: what is copied again is still near the processor */
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	CODE_PLAIN_MOST = 16 << 20,
-	RESERVE_SIZE = 16 << 10, /* disk kept free for the record that says that the disk is full */
 };
-
-static const char reserve_name[] = "reserve";
 
 /* One file of the trace. Opened only to append a block, but for events: a tree of hundreds of tasks costs no descriptors. */
 struct stream {
@@ -49,6 +47,7 @@ struct object {
 struct trace_writer {
 	int dir;
 	int events_fd; /* locked; -1: not made yet */
+	struct reserve reserve;
 	uint8_t uuid[BT_UUID_SIZE];
 	struct timespec start;
 	uint64_t seq;
@@ -113,11 +112,15 @@ static int stream_open(const struct trace_writer *w, const struct stream *s)
 }
 
 /* Appends a block to the stream's file. Returns 0 or an errno. */
-static int stream_append(const struct trace_writer *w, const struct stream *s, const struct buf *block)
+static int stream_append(struct trace_writer *w, const struct stream *s, const struct buf *block)
 {
-	/* Events too get a descriptor that is closed: some file systems say only then what they could not write. */
-	int fd = s == &w->events ? fcntl(w->events_fd, F_DUPFD_CLOEXEC, 0) : stream_open(w, s), failure;
+	bool events = s == &w->events;
+	int failure = events && !w->stopped ? reserve_make_room(&w->reserve, block->len) : 0, fd;
 
+	if (failure)
+		return failure;
+	/* Events too get a descriptor that is closed: some file systems say only then what they could not write. */
+	fd = events ? fcntl(w->events_fd, F_DUPFD_CLOEXEC, 0) : stream_open(w, s);
 	if (fd < 0)
 		return errno;
 	failure = append(fd, block);
@@ -183,18 +186,19 @@ static struct stream *branches_of(struct trace_writer *w, uint32_t task)
 	return slot->stream;
 }
 
-/* Writing failed: from here on nothing is written but, into the room of the reserve, the record that says so. */
+/* Writing failed: from here on nothing is written but, into the reserve, the record that says so. */
 static void stop(struct trace_writer *w, int failure)
 {
 	struct bt_record_stopped body = {.time = trace_writer_time(w), .os_errno = (uint32_t)failure, .text = bt_str(strerror(failure))};
 
 	w->stopped = failure;
-	unlinkat(w->dir, reserve_name, 0);
+	reserve_break(&w->reserve);
 	body.seq = w->seq++;
 	stream_reset(&w->events); /* whatever was buffered may be what did not fit */
 	bt_record_encode(&w->events.records, BT_RECORD_STOPPED, &body);
 	if (stream_write(w, &w->events))
 		stream_reset(&w->events);
+	reserve_close(&w->reserve);
 }
 
 static void stream_flush(struct trace_writer *w, struct stream *s)
@@ -269,20 +273,6 @@ static void stream_record(struct trace_writer *w, struct stream *s, uint32_t uni
 		stream_empty(w, s);
 }
 
-static int make_reserve(int dir)
-{
-	int fd = openat(dir, reserve_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), failure = 0;
-	char zeros[4096] = {0};
-
-	if (fd < 0)
-		return errno;
-	for (int i = 0; i < RESERVE_SIZE / (int)sizeof zeros && !failure; i++)
-		if (write(fd, zeros, sizeof zeros) != (ssize_t)sizeof zeros)
-			failure = errno ? errno : ENOSPC;
-	close(fd);
-	return failure;
-}
-
 /* Says to readers that the trace is being written, for as long as this process or a child of its holds it. Best effort: a file system
  * may have no locks. */
 static void lock_trace(int fd)
@@ -299,6 +289,7 @@ static int begin_events(struct trace_writer *w, const struct bt_record_header *h
 	if (w->events_fd < 0)
 		return errno;
 	lock_trace(w->events_fd);
+	reserve_init(&w->reserve, w->dir, w->events_fd);
 	bt_record_encode(&w->events.records, BT_RECORD_HEADER, h);
 	return stream_write(w, &w->events);
 }
@@ -328,7 +319,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	}
 	(void)!chmod(dir, 0700); /* whatever the umask */
 	w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	w->events_fd = -1;
+	w->events_fd = w->reserve.events = -1;
 	w->seq = 1;
 	w->events.kind = BT_FILE_EVENTS;
 	w->objects.kind = BT_FILE_OBJECTS;
@@ -340,8 +331,6 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	w->uuid[8] = (w->uuid[8] & 0x3f) | 0x80;
 	if (!failure)
 		failure = begin_events(w, h);
-	if (!failure)
-		failure = make_reserve(w->dir);
 	if (failure) {
 		trace_writer_discard(w, dir);
 		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure, "cannot write the trace %s", dir);
@@ -486,7 +475,7 @@ void trace_writer_close(struct trace_writer *w)
 {
 	if (w->dir >= 0) {
 		trace_writer_flush(w);
-		unlinkat(w->dir, reserve_name, 0);
+		reserve_close(&w->reserve);
 		close(w->dir);
 	}
 	if (w->events_fd >= 0)
@@ -504,12 +493,12 @@ void trace_writer_close(struct trace_writer *w)
 void trace_writer_discard(struct trace_writer *w, const char *dir)
 {
 	w->stopped = ECANCELED; /* nothing is flushed any more */
+	reserve_close(&w->reserve);
 	if (w->dir >= 0) {
 		remove_stream(w, BT_FILE_EVENTS, 0);
 		remove_stream(w, BT_FILE_OBJECTS, 0);
 		for (size_t i = 0; i < w->branches_count; i++)
 			remove_stream(w, BT_FILE_BRANCHES, (uint32_t)i);
-		unlinkat(w->dir, reserve_name, 0);
 	}
 	rmdir(dir);
 	trace_writer_close(w);

@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	tests/unit/test_error \
 	tests/unit/test_record \
 	tests/unit/test_block \
+	tests/unit/test_reserve \
 	tests/unit/test_trace
 tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
@@ -36,12 +37,15 @@ tests_unit_test_insn_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_error_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_record_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_reserve_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_reserve_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_trace_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 
 UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
 	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict
 UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
-EXTRA_DIST += tests/unit/trace_maker.h tests/unit/scarce_memory.h tests/unit/scratch.h
+EXTRA_DIST += tests/unit/trace_maker.h tests/unit/scarce_disk.h tests/unit/scarce_memory.h tests/unit/scratch.h
 tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)
