@@ -86,11 +86,11 @@ static int append(int fd, const struct buf *b)
 
 static bool is_code(const struct stream *s) { return s->code > s->records.len / 2; }
 
-/* Of program code no packer leaves less than two thirds, and what starts is mostly that: packing it would be a tenth of what recording a
+/* The trace's header is small, and for eyes, too. Of program code no packer leaves less than two thirds, and what starts is mostly that: packing it would be a tenth of what recording a
  * short program costs. What still comes behind so much of it are pages that the program writes again and again, each nearly as before. */
 static enum bt_block_effort effort_of(const struct trace_writer *w, const struct stream *s)
 {
-	if (is_code(s) && w->code <= CODE_PLAIN_MOST)
+	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) || (is_code(s) && w->code <= CODE_PLAIN_MOST))
 		return BT_BLOCK_PLAIN;
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }

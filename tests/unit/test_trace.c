@@ -178,6 +178,28 @@ static void what_is_written_is_read(void **state)
 	trace_close(t);
 }
 
+static size_t get_file(const char *dir, const char *name, uint8_t *bytes, size_t max)
+{
+	int d = open(dir, O_RDONLY | O_DIRECTORY), fd = openat(d, name, O_RDONLY);
+	ssize_t n = read(fd, bytes, max);
+
+	assert_true(n >= 0);
+	close(fd);
+	close(d);
+	return (size_t)n;
+}
+
+/* As in the worked example of doc/FORMAT.md. */
+static void the_header_can_be_read_in_a_hex_dump(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[4096];
+
+	write_small(f->path);
+	assert_true(get_file(f->path, "events", bytes, sizeof bytes) > BT_FILE_HEADER_SIZE + BT_BLOCK_HEADER_SIZE);
+	assert_int_equal(bytes[BT_FILE_HEADER_SIZE + 4], 0); /* not packed, though its zeros could be */
+}
+
 static void files_are_private_and_nothing_else_stays(void **state)
 {
 	struct fixture *f = *state;
@@ -243,17 +265,6 @@ static void put_file(const char *dir, const char *name, const void *bytes, size_
 	assert_int_equal(write(fd, bytes, n), n);
 	close(fd);
 	close(d);
-}
-
-static size_t get_file(const char *dir, const char *name, uint8_t *bytes, size_t max)
-{
-	int d = open(dir, O_RDONLY | O_DIRECTORY), fd = openat(d, name, O_RDONLY);
-	ssize_t n = read(fd, bytes, max);
-
-	assert_true(n >= 0);
-	close(fd);
-	close(d);
-	return (size_t)n;
 }
 
 static void assert_open_fails(const char *path, int code, uint64_t offset)
@@ -911,6 +922,7 @@ int main(void)
 #define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		WITH_DIR(what_is_written_is_read),
+		WITH_DIR(the_header_can_be_read_in_a_hex_dump),
 		WITH_DIR(files_are_private_and_nothing_else_stays),
 		WITH_DIR(writer_refuses_an_existing_directory),
 		WITH_DIR(what_was_flushed_is_there_without_a_close),
