@@ -445,6 +445,25 @@ static void damage_is_listed_and_the_rest_is_read(void **state)
 	assert_false(t->m->damage[0].torn);
 }
 
+/* A closed trace has every event up to its END. */
+static void a_hole_in_the_numbers_of_events_is_damage(void **state)
+{
+	struct made *t = *state;
+
+	for (int missing = 0; missing < 2; missing++) {
+		maker_add(&t->k, 1, NOTE, note, .task = 1);
+		t->k.seq += (uint64_t)missing;
+		maker_add(&t->k, 0, END, end, .status = 0);
+		made_load(t);
+		assert_int_equal(t->m->damage_count, missing);
+		if (missing) {
+			assert_string_equal(t->m->damage[0].file, "events");
+			assert_non_null(strstr(t->m->damage[0].text, "events are missing"));
+		}
+		made_clear(t);
+	}
+}
+
 static void a_torn_tail_is_told_from_damage(void **state)
 {
 	struct made *t = *state;
@@ -561,6 +580,7 @@ int main(void)
 		MADE_TEST(the_end_is_explained_by_the_initial_process),
 		MADE_TEST(without_it_by_the_first_in_the_tree_that_died),
 		MADE_TEST(damage_is_listed_and_the_rest_is_read),
+		MADE_TEST(a_hole_in_the_numbers_of_events_is_damage),
 		MADE_TEST(a_torn_tail_is_told_from_damage),
 		MADE_TEST(the_list_of_damage_ends),
 		MADE_TEST(block_headers_without_end_are_given_up),
