@@ -59,7 +59,7 @@ static void add(struct listing *l, const char *dir, const char *name)
 	struct trace *t;
 
 	snprintf(path, sizeof path, "%s/%s", dir, name);
-	if (trace_open(&t, path, NULL))
+	if (trace_open_events(&t, path, NULL))
 		return;
 	grown = realloc(l->at, (l->count + 1) * sizeof *grown);
 	if (grown) {

@@ -214,8 +214,8 @@ static int open_failure(struct bt_error *err, const char *path, int failure)
 	}
 }
 
-/* Lists and reads those of some kinds. Returns 0 or an errno. */
-static int add_files(struct trace *t, DIR *d, enum bt_file_kind first, enum bt_file_kind last)
+/* Lists and reads those of a kind. Returns 0 or an errno. */
+static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 {
 	struct dirent *e;
 	int failure = 0;
@@ -226,7 +226,7 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind first, enum bt_f
 		enum bt_file_kind kind;
 		uint32_t number;
 
-		if (!parse_name(e->d_name, &kind, &number) || kind < first || kind > last)
+		if (!parse_name(e->d_name, &kind, &number) || kind != wanted)
 			continue;
 		failure = add_file(t, e->d_name, &f);
 		if (f)
@@ -235,7 +235,8 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind first, enum bt_f
 	return failure;
 }
 
-int trace_open(struct trace **out, const char *path, struct bt_error *err)
+/* With files of the kinds up to `last`. */
+static int open_kinds(struct trace **out, const char *path, enum bt_file_kind last, struct bt_error *err)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failure = 0;
 	struct trace *t;
@@ -256,11 +257,8 @@ int trace_open(struct trace **out, const char *path, struct bt_error *err)
 	}
 	t->being_written = is_locked(dir);
 	/* What names others comes before what it names, the other way round than it is written: files may still come, and grow. */
-	failure = add_files(t, d, BT_FILE_EVENTS, BT_FILE_EVENTS);
-	if (!failure)
-		failure = add_files(t, d, BT_FILE_BRANCHES, BT_FILE_BRANCHES);
-	if (!failure)
-		failure = add_files(t, d, BT_FILE_OBJECTS, BT_FILE_OBJECTS);
+	for (enum bt_file_kind kind = BT_FILE_EVENTS; !failure && kind <= last; kind++)
+		failure = add_files(t, d, kind);
 	closedir(d);
 	if (failure) {
 		trace_close(t);
@@ -268,6 +266,10 @@ int trace_open(struct trace **out, const char *path, struct bt_error *err)
 	}
 	return finish_open(out, t, err);
 }
+
+int trace_open(struct trace **out, const char *path, struct bt_error *err) { return open_kinds(out, path, BT_FILE_OBJECTS, err); }
+
+int trace_open_events(struct trace **out, const char *path, struct bt_error *err) { return open_kinds(out, path, BT_FILE_EVENTS, err); }
 
 void trace_close(struct trace *t)
 {

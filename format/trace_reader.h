@@ -31,7 +31,10 @@ struct trace {
  * BT_E_PERMISSION, BT_E_IO, BT_E_NO_MEMORY. Damage anywhere else is no error here: the file's cursor says so. */
 int trace_open(struct trace **out, const char *path, struct bt_error *err) BT_MUST_USE;
 
-/* The same from files in memory, named as in a trace directory; bytes are borrowed. Only name and bytes are read. */
+/* The same, without branches and objects, which may be gigabytes. */
+int trace_open_events(struct trace **out, const char *path, struct bt_error *err) BT_MUST_USE;
+
+/* trace_open() from files in memory, named as in a trace directory; bytes are borrowed. Only name and bytes are read. */
 int trace_open_memory(struct trace **out, const struct trace_file *files, size_t count, struct bt_error *err) BT_MUST_USE;
 
 void trace_close(struct trace *t);

@@ -139,6 +139,27 @@ static int read_events(const struct trace *t, struct event events[64], size_t *c
 	return first_error;
 }
 
+static void events_alone_are_read_without_the_rest(void **state)
+{
+	struct fixture *f = *state;
+	struct event events[64], alone[64];
+	struct trace *whole, *t;
+	struct bt_error err;
+	size_t n, m;
+
+	write_small(f->path);
+	assert_int_equal(trace_open(&whole, f->path, &err), 0);
+	assert_int_equal(trace_open_events(&t, f->path, &err), 0);
+	assert_int_equal(t->file_count, 1);
+	assert_int_equal(read_events(whole, events, &n, &err), 0);
+	assert_int_equal(read_events(t, alone, &m, &err), 0);
+	assert_true(n && n == m);
+	for (size_t i = 0; i < n; i++)
+		assert_true(events[i].kind == alone[i].kind && events[i].unit == alone[i].unit && events[i].seq == alone[i].seq);
+	trace_close(whole);
+	trace_close(t);
+}
+
 static void what_is_written_is_read(void **state)
 {
 	static const uint16_t written[] = {BT_RECORD_HEADER, BT_RECORD_NOTE, BT_RECORD_UNIT, BT_RECORD_NOTE, BT_RECORD_UNIT, BT_RECORD_NOTE,
@@ -922,6 +943,7 @@ int main(void)
 #define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		WITH_DIR(what_is_written_is_read),
+		WITH_DIR(events_alone_are_read_without_the_rest),
 		WITH_DIR(the_header_can_be_read_in_a_hex_dump),
 		WITH_DIR(files_are_private_and_nothing_else_stays),
 		WITH_DIR(writer_refuses_an_existing_directory),
