@@ -725,6 +725,7 @@ static void choose_backend(struct run *run)
 
 	doctor_init(&doctor, machine_here());
 	doctor_presume(&doctor, DOCTOR_PTRACE); /* about to be tried in earnest */
+	doctor_hurry(&doctor);
 	doctor_choose(&doctor, &run->choice);
 	if (run->choice.backend)
 		run->wish.backend = run->choice.backend;

@@ -34,12 +34,15 @@ void doctor_presume(struct doctor *d, enum doctor_row row)
 	d->verdicts[row].answer = DOCTOR_YES;
 }
 
+void doctor_hurry(struct doctor *d)
+{
+	d->hurried = true;
+}
+
 void doctor_choose(struct doctor *d, struct doctor_choice *out)
 {
-	const struct verdict *engine;
+	const struct verdict *engine = doctor_ask(d, DOCTOR_ENGINE);
 
-	d->choosing = true;
-	engine = doctor_ask(d, DOCTOR_ENGINE);
 	*out = (struct doctor_choice){0};
 	if (engine->answer != DOCTOR_NO) {
 		out->backend = "engine";

@@ -34,7 +34,7 @@ struct verdict {
 struct doctor {
 	struct machine machine;
 	struct verdict verdicts[DOCTOR_ROWS];
-	bool choosing; /* only what decides is asked: a btrec run is about to start */
+	bool hurried; /* doctor_hurry() */
 };
 
 /* What btrec run uses when it is told nothing. */
@@ -51,6 +51,9 @@ const struct verdict *doctor_ask(struct doctor *d, enum doctor_row row);
 
 /* Takes a row for good without asking: its caller will find out. */
 void doctor_presume(struct doctor *d, enum doctor_row row);
+
+/* From now on only what decides is asked: verdicts may be better than things are. For a recording that is about to start. */
+void doctor_hurry(struct doctor *d);
 
 /* Asks only what the choice depends on: some system calls. */
 void doctor_choose(struct doctor *d, struct doctor_choice *out);

@@ -60,7 +60,7 @@ void probe_engine(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_NO, "its place in address spaces (0x%" PRIx64 ") is taken", (uint64_t)WORLD_RESERVED_START);
 	} else if (rc < 0) {
 		verdict_set(v, DOCTOR_NO, "its code cache cannot be mapped: %s (a security module that forbids executable memory?)", strerror(-rc));
-	} else if (!d->choosing && doctor_try(d, TRY_MEMFD) < 0) {
+	} else if (!d->hurried && doctor_try(d, TRY_MEMFD) < 0) {
 		verdict_set(v, DOCTOR_PARTLY, "every branch and exact ticks; slower than it could be, since its code cannot be in a memory file (memfd_create)");
 		if (doctor_is_filtered(d))
 			verdict_change_filter(v);
