@@ -64,7 +64,6 @@ struct run {
 	bool ending; /* by a SIGTERM to the recorder of a daemon */
 	bool linked; /* `latest` names the trace */
 	bool told_stopped; /* that nothing more is recorded */
-	bool listens;	   /* the control socket has been made, or cannot be */
 	int exec_failure;
 };
 
@@ -456,16 +455,6 @@ static void tell_stopped(struct run *run, const struct recorder *r)
 	send_message(run, &m);
 }
 
-/* Not before somebody could have learned of the program: most programs end before the first tick. */
-static void listen_to_snap(struct run *run, struct recorder *r)
-{
-	struct bt_error err;
-
-	if (!run->listens && control_open(&run->control, &err))
-		recorder_note(r, NULL, "%s", err.text);
-	run->listens = true;
-}
-
 static void on_tick(void *arg, struct recorder *r)
 {
 	struct run *run = arg;
@@ -485,7 +474,6 @@ static void on_tick(void *arg, struct recorder *r)
 		kill(run->front_pid, SIGCONT);
 	link_latest(run, r);
 	tell_stopped(run, r);
-	listen_to_snap(run, r);
 	control_serve(&run->control, r);
 	recorder_adopt_orphans(r);
 	recorder_let_doomed_go(r);
@@ -649,7 +637,6 @@ static int record(struct run *run)
 		recorder_release(&r);
 		return fail_before_start(run, &err);
 	}
-	run->control.fd = -1;
 	r.notify = notify;
 	r.notify_arg = run;
 	r.tick = &tick;

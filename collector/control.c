@@ -92,8 +92,19 @@ static bool bind_socket(const struct control *c)
 	return false;
 }
 
-int control_open(struct control *c, struct bt_error *err)
+void control_close(struct control *c)
 {
+	if (!c->begun || c->fd < 0)
+		return;
+	close(c->fd);
+	unlink(c->path); /* the directory stays, for the next recorder */
+	c->fd = -1;
+}
+
+/* A failure leaves the recording without a control socket: fd is -1 and err says why. */
+static int begin(struct control *c, struct bt_error *err)
+{
+	c->begun = true;
 	place_control_socket(c->path, geteuid(), getpid());
 	c->fd = -1;
 	if (!make_private_directory(c->path))
@@ -108,15 +119,6 @@ int control_open(struct control *c, struct bt_error *err)
 		return bt_fail(err, BT_E_IO, cause, "no control socket at %s", c->path);
 	}
 	return 0;
-}
-
-void control_close(struct control *c)
-{
-	if (c->fd < 0)
-		return;
-	close(c->fd);
-	unlink(c->path); /* the directory stays, for the next recorder */
-	c->fd = -1;
 }
 
 static bool can_be_asked(const struct task *task) { return task->recorded && !task->native && task->state != TASK_EXITING; }
@@ -177,8 +179,12 @@ static void serve(struct control *c, struct recorder *r, int fd)
 
 void control_serve(struct control *c, struct recorder *r)
 {
-	int fd = c->fd < 0 ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+	struct bt_error err;
+	int fd;
 
+	if (!c->begun && begin(c, &err))
+		recorder_note(r, NULL, "%s", err.text);
+	fd = c->fd < 0 ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return;
 	serve(c, r, fd);

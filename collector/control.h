@@ -6,18 +6,19 @@
 
 #include "collector/recorder.h"
 
+/* Zeroed to begin with. */
 struct control {
-	int fd; /* listening, or -1 */
+	bool begun; /* it listens, or cannot */
+	int fd; /* then: listening, or -1 */
 	char path[108];
 	unsigned requests; /* served so far */
 };
 
-/* Listens. A failure leaves the recording without a control socket: fd is -1 and err says why. */
-int control_open(struct control *c, struct bt_error *err);
-void control_close(struct control *c);
-
-/* Serves one who waits. The recorded tasks stand still meanwhile: a client that says nothing is given a tenth of a second. */
+/* Listens from the first time on, which is not before somebody could have learned of the recording: most programs end before that. Serves
+ * one who waits: the recorded tasks stand still meanwhile, a client that says nothing is given a tenth of a second. Where it cannot listen, a
+ * note in the trace says why. */
 void control_serve(struct control *c, struct recorder *r);
+void control_close(struct control *c);
 
 /* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot. Waits a second for one that has
  * just begun and does not listen yet. Returns the number of snapshots, or -BT_E_GONE (no such process, or it is not recorded), -BT_E_PERMISSION, -BT_E_IO. */

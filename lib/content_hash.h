@@ -11,7 +11,7 @@ struct content_hash {
 	uint64_t first, second;
 };
 
-/* Of n bytes. Some ten bytes a nanosecond. */
+/* Of n bytes. */
 struct content_hash content_hash(const void *bytes, size_t n);
 
 #endif
