@@ -30,7 +30,8 @@ collector_libcollector_a_SOURCES = \
 	collector/recorder_turns.c \
 	collector/say.c collector/say.h \
 	collector/snapshot.c collector/snapshot.h \
-	collector/address_space.c collector/address_space.h \
+	collector/address_space.c collector/address_space.h collector/address_space_private.h \
+	collector/address_space_code.c \
 	collector/affinity.c collector/affinity.h \
 	collector/stepper.c collector/stepper.h \
 	collector/task.c collector/task.h \
