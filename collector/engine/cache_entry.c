@@ -19,7 +19,8 @@ enum {
 	LIKELY = LEADS_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
 	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 2048,
-	HINTS_GAP = 64,	     /* from the last one that was followed to where execution is then */
+	HINTS_GAP = 64 + 2 * TEMPLATE_CHAINS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
+	TEMPLATES_KNOWN = 8,
 };
 
 #define HINT_UNKNOWN (HINT_NONE - 1) /* whether there is one */
@@ -70,6 +71,13 @@ static const uint8_t *fixed_page(void *arg, uint64_t addr)
 		s->page = address_space_fixed_page(s->task->process->space, s->b->writer, s->task->tid, addr);
 	}
 	return s->page;
+}
+
+static void read_ahead(void *arg, const uint64_t *addrs, size_t n)
+{
+	const struct source *s = arg;
+
+	address_space_read_ahead(s->task->process->space, s->b->writer, s->task->tid, addrs, n);
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
@@ -138,7 +146,7 @@ static uint32_t chain_kept(struct code_cache *c, const struct code_source *sourc
 
 	if (!bytes.len)
 		return CHAIN_NONE;
-	chain = template_add(c, source, pc, bytes, &fault);
+	chain = template_add(c, source, pc, hints_get(s->es->hints, i).offset, bytes, &fault);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_HALF)
 		code_cache_clear(c);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_UNCHECKED)
@@ -207,28 +215,51 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 	}
 }
 
-/* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are:
- * the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
-static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first)
+/* Templates that have just been put in: of them there is nothing more to have. */
+struct templates_done {
+	uint64_t keys[TEMPLATES_KNOWN]; /* hints_template_key() */
+	size_t count;
+};
+
+static bool is_done(const struct templates_done *t, uint64_t key)
+{
+	for (size_t i = 0; key && i < TEMPLATES_KNOWN; i++)
+		if (t->keys[i] == key)
+			return true;
+	return false;
+}
+
+/* Chains have been made for a hint: several, where it has a template of several. */
+static void note_done(struct templates_done *t, uint64_t key, uint32_t chains)
+{
+	if (chains > 1)
+		t->keys[t->count++ % TEMPLATES_KNOWN] = key;
+}
+
+/* Execution has come to hint `first` and needed a chain there, for which so many were made: it is likely to come to those behind it, too. Read
+ * ahead as files are: the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
+static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first, uint32_t chains)
 {
 	const struct source *s = source->arg;
 	struct address_space *space = s->task->process->space;
 	bool exact = hints_are_exact(es->hints), goes_on = first >= es->hints_end && first - es->hints_end < HINTS_GAP;
-	uint32_t clears = es->cache->clears, chain;
-	uint64_t pcs[HINTS_MOST];
+	uint32_t clears = es->cache->clears, chain, before;
+	struct templates_done done = {.count = 0};
 
+	note_done(&done, hints_template_key(es->hints, first), chains);
 	es->hints_ahead = !goes_on || !es->hints_ahead ? HINTS_FIRST : es->hints_ahead < HINTS_MOST ? 2 * es->hints_ahead : HINTS_MOST;
 	es->hints_end = hints_count(es->hints) - first > es->hints_ahead ? first + es->hints_ahead : hints_count(es->hints);
-	for (size_t i = first + 1; i < es->hints_end; i++)
-		pcs[i - first - 1] = cache_hints_address(es, space, i);
-	address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, es->hints_end - first - 1);
 	for (size_t i = first + 1; i < es->hints_end; i++) {
-		uint64_t pc = pcs[i - first - 1];
+		uint64_t key = hints_template_key(es->hints, i), pc = is_done(&done, key) ? 0 : cache_hints_address(es, space, i);
 
 		if (!pc)
 			continue;
+		before = es->cache->chain_count;
 		chain = chain_of_hint(es->cache, source, pc, hints_get(es->hints, i).indirect, i);
-		if (!exact && chain != CHAIN_NONE && chain + 1 == es->cache->chain_count)
+		if (es->cache->clears != clears || s->interrupted)
+			return;
+		note_done(&done, key, es->cache->chain_count - before);
+		if (!exact && chain != CHAIN_NONE && chain >= before)
 			translate_ahead(es->cache, source, chain);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
@@ -250,20 +281,20 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 /* The chain at pc, made if need be, with some that lie ahead of it. */
 static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 {
-	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .is_mutable = is_mutable, .is_marked = is_marked, .arg = src,
+	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .ahead = read_ahead, .is_mutable = is_mutable, .is_marked = is_marked, .arg = src,
 				     .threads = src->es->parallel};
 	struct code_cache *c = src->es->cache;
-	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
+	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears, made = c->chain_count - before;
 	size_t hint = HINT_NONE;
 
-	if (chain != CHAIN_NONE && chain + 1 == c->chain_count && before != c->chain_count) {
+	if (chain != CHAIN_NONE && chain >= before) {
 		hint = cache_hints_find(src->es, src->task->process->space, pc);
 		if (hint == HINT_NONE && !(src->es->learns && src->es->window.bytes))
 			note_hint(src, pc, indirect);
 		if (hint == HINT_NONE || !hints_are_exact(src->es->hints))
 			translate_ahead(c, &source, chain);
 		if (hint != HINT_NONE && c->clears == clears)
-			follow_hints(&source, src->es, hint);
+			follow_hints(&source, src->es, hint, made);
 	}
 	/* What lies ahead may have been found to have changed, and the chain to reach into it. */
 	if (c->clears == clears && (chain == CHAIN_NONE || code_cache_find(c, pc) == chain))

@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "collector/code_pages.h"
-#include "collector/engine/chain_template.h"
 #include "collector/engine/engine_private.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/template_maker.h"
 
-#define PAGE 4096
+enum {
+	PAGE = 4096,
+	TOGETHER = 2 * TEMPLATE_CHAINS, /* hints behind one another whose chains are kept with others of the same file */
+};
 
 /* Of code that is known again elsewhere. */
 static void add(struct engine_space *es, const struct address_space *space, const struct chain *chain)
@@ -104,29 +107,86 @@ static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
 	return pc && kept_page(kept, pc) ? pc : 0;
 }
 
+/* Hints whose chains are to be kept. */
+struct wishes {
+	size_t hints[TOGETHER];
+	struct template_wish list[TOGETHER];
+	size_t count;
+};
+
+/* What the templates are made with. */
+struct making {
+	struct hint_program *hints;
+	struct template_maker *maker;
+	struct code_source source;
+	struct buf bytes;
+};
+
+/* Templates of wishes of one file. */
+static void make_of_file(struct making *m, const struct wishes *wanted)
+{
+	struct wishes w = *wanted;
+	size_t kept[TOGETHER];
+
+	for (size_t from = 0, done; from < w.count; from += done) {
+		size_t n = 0;
+
+		buf_reset(&m->bytes);
+		done = template_make(m->maker, &m->source, w.list + from, w.count - from, hints_get(m->hints, w.hints[from]).offset, &m->bytes);
+		for (size_t i = from; i < from + done; i++)
+			if (w.list[i].kept)
+				kept[n++] = w.hints[i];
+			else
+				hints_put_template(m->hints, &w.hints[i], 1, slice_of(NULL, 0));
+		hints_put_template(m->hints, kept, n, slice_of(m->bytes.data, m->bytes.len));
+	}
+}
+
+static void make_all(struct making *m, const struct wishes *wanted)
+{
+	bool done[TOGETHER] = {false};
+
+	for (size_t i = 0; i < wanted->count; i++) {
+		struct wishes of_file = {.count = 0};
+
+		for (size_t k = i; k < wanted->count; k++) {
+			if (done[k] || hints_get(m->hints, wanted->hints[k]).file != hints_get(m->hints, wanted->hints[i]).file)
+				continue;
+			of_file.hints[of_file.count] = wanted->hints[k];
+			of_file.list[of_file.count++] = wanted->list[k];
+			done[k] = true;
+		}
+		if (of_file.count)
+			make_of_file(m, &of_file);
+	}
+}
+
 static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
 	struct kept kept = {.space = s};
-	const struct code_source source = {.read = read_kept, .arg = &kept};
-	struct template_maker *maker;
-	struct buf bytes = {0};
-	size_t wanted = 0;
+	struct making making = {.hints = es->hints, .source = {.read = read_kept, .arg = &kept}};
+	struct wishes wanted = {.count = 0};
+	size_t n = 0;
 	uint64_t pc;
 
 	for (size_t i = 0; i < hints_count(es->hints); i++)
-		wanted += wanted_at(es, &kept, i) != 0;
-	if (!hints_are_worth(es->hints, wanted) || !(maker = template_maker_new(&b->processor, hints_are_of_ticks(es->hints))))
+		n += wanted_at(es, &kept, i) != 0;
+	if (!hints_are_worth(es->hints, n) || !(making.maker = template_maker_new(&b->processor, hints_are_of_ticks(es->hints))))
 		return;
 	for (size_t i = 0; i < hints_count(es->hints); i++) {
 		pc = wanted_at(es, &kept, i);
 		if (!pc)
 			continue;
-		buf_reset(&bytes);
-		template_make(maker, &source, pc, hints_get(es->hints, i).indirect, demand_of(es, i, pc), &bytes);
-		hints_put_template(es->hints, i, slice_of(bytes.data, bytes.len));
+		wanted.hints[wanted.count] = i;
+		wanted.list[wanted.count++] = (struct template_wish){.pc = pc, .indirect = hints_get(es->hints, i).indirect, .demand = demand_of(es, i, pc)};
+		if (wanted.count == TOGETHER) {
+			make_all(&making, &wanted);
+			wanted.count = 0;
+		}
 	}
-	buf_release(&bytes);
-	template_maker_free(maker);
+	make_all(&making, &wanted);
+	buf_release(&making.bytes);
+	template_maker_free(making.maker);
 }
 
 void cache_keep(const struct backend *b, struct task *task)

@@ -227,14 +227,20 @@ bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
 
 static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to) { patch(c, site, leads_to - (site + 4)); }
 
+/* Notes that the exit's jump leads to the chain. */
+static void enter_link(struct code_cache *c, uint32_t exit, uint32_t chain)
+{
+	c->exits[exit].linked = chain;
+	c->exits[exit].next = c->chains[chain].incoming;
+	c->chains[chain].incoming = exit;
+}
+
 void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
 {
-	struct cache_exit *x = &c->exits[exit];
-	struct chain *ch = &c->chains[chain];
+	const struct cache_exit *x = &c->exits[exit];
+	const struct chain *ch = &c->chains[chain];
 
-	x->linked = chain;
-	x->next = ch->incoming;
-	ch->incoming = exit;
+	enter_link(c, exit, chain);
 	patch_site(c, x->site, x->fresh && ch->fresh ? ch->fresh : ch->body);
 }
 
@@ -244,23 +250,40 @@ static void wait_for_chain(struct code_cache *c, uint32_t exit)
 	address_lists_put(&c->waiting, c->exits[exit].target, exit);
 }
 
+static bool put_exit(struct code_cache *c, const struct cache_exit *x)
+{
+	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) || !address_lists_reserve(&c->waiting, c->exit_count))
+		return false;
+	c->exits[c->exit_count] = *x;
+	c->exits[c->exit_count].linked = CHAIN_NONE;
+	c->exits[c->exit_count++].next = EXIT_NONE;
+	assert(x->kind != EXIT_LINK || !x->site || x->site % 8 <= 4); /* emit_align_link() */
+	return true;
+}
+
 bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 {
 	uint32_t chain, exit = c->exit_count;
 
-	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) || !address_lists_reserve(&c->waiting, exit))
+	if (!put_exit(c, x))
 		return false;
-	c->exits[c->exit_count++] = *x;
-	c->exits[exit].linked = CHAIN_NONE;
-	c->exits[exit].next = EXIT_NONE;
 	if (x->kind != EXIT_LINK || !x->site)
 		return true;
-	assert(x->site % 8 <= 4); /* emit_align_link() */
 	chain = code_cache_find(c, x->target);
 	if (chain == CHAIN_NONE || !chain_meets(&c->chains[chain], x->demand))
 		wait_for_chain(c, exit);
 	else
 		code_cache_link(c, exit, chain);
+	return true;
+}
+
+bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x, uint32_t chain)
+{
+	uint32_t exit = c->exit_count;
+
+	if (!put_exit(c, x))
+		return false;
+	enter_link(c, exit, chain);
 	return true;
 }
 

@@ -203,6 +203,8 @@ bool code_cache_add_places(struct code_cache *c, const struct place *p, uint32_t
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
 /* Links it at once where its target is known. */
 bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x);
+/* One whose jump leads to the chain already. */
+bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x, uint32_t chain);
 
 /* The exit whose int3 is at offset, or NULL. */
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap);

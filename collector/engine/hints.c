@@ -23,7 +23,7 @@ enum {
 	HINTS_MAX = 1 << 18, /* of a program */
 	STORES_MAX = 512, /* programs */
 	FILES_MAX = 256, /* as many as a hint has numbers for */
-	TEMPLATE_MAX = KEPT_PIECE_MAX,
+	PLACES_SEEN = 128, /* hints that have a template in common are not far from one another */
 	TEMPLATES_MAX = 96 << 20, /* of a program */
 	FILE_SIZE_MAX = 2 * TEMPLATES_MAX,
 	MADE_MAX = 96 << 20, /* of a recording */
@@ -44,7 +44,9 @@ struct file {
 	struct identity id;
 };
 
-/* Where the template of a hint is. */
+_Static_assert(TEMPLATE_BYTES <= (int)KEPT_PIECE_MAX, "a template is a piece of a file");
+
+/* Where the template of a hint is; hints that have one in common have one place. */
 struct place_of_template {
 	uint32_t at; /* in the file, in the second one (more), or in what was made */
 	uint32_t size : 24, made : 1, tried : 1, more : 1, weak : 1; /* weak: one that had no checkpoint did not do */
@@ -87,7 +89,7 @@ struct hints {
 	size_t made; /* bytes of templates */
 };
 
-static const char magic[8] = "btrhint5";
+static const char magic[8] = "btrhint6";
 static const char counted[] = ".ticks", second[] = ".more"; /* suffixes of files: where no history is kept; the second one */
 
 struct hints *hints_new(const char *dir, bool ticks, uint64_t stamp)
@@ -304,6 +306,13 @@ static struct slice template_at(const struct hint_program *p, const struct place
 
 struct slice hints_template(const struct hint_program *p, size_t i) { return template_at(p, &p->list.templates[i]); }
 
+uint64_t hints_template_key(const struct hint_program *p, size_t i)
+{
+	const struct place_of_template *t = &p->list.templates[i];
+
+	return t->size ? 1ull << 34 | (uint64_t)t->made << 33 | (uint64_t)t->more << 32 | t->at : 0;
+}
+
 void hints_drop_template(struct hint_program *p, size_t i)
 {
 	if (!make_own(&p->list))
@@ -321,25 +330,53 @@ bool hints_are_of_ticks(const struct hint_program *p) { return p->all->ticks; }
 
 bool hints_template_was_weak(const struct hint_program *p, size_t i) { return p->list.templates[i].weak; }
 
-void hints_put_template(struct hint_program *p, size_t i, struct slice bytes)
+void hints_put_template(struct hint_program *p, const size_t *hints, size_t n, struct slice bytes)
 {
-	struct place_of_template *t;
+	bool fits = bytes.len && bytes.len <= TEMPLATE_BYTES && p->made.len + bytes.len <= TEMPLATES_MAX && p->all->made + bytes.len <= MADE_MAX;
+	uint32_t at = (uint32_t)p->made.len;
 
-	if (!make_own(&p->list))
+	if (!n || !make_own(&p->list))
 		return;
-	t = &p->list.templates[i];
-	t->tried = true;
-	if (!bytes.len || bytes.len > TEMPLATE_MAX || p->made.len + bytes.len > TEMPLATES_MAX || p->all->made + bytes.len > MADE_MAX)
-		return;
-	t->at = (uint32_t)p->made.len;
-	buf_put(&p->made, bytes.at, bytes.len);
-	if (p->made.failed)
-		return;
-	t->size = (uint32_t)bytes.len & 0xffffff;
-	t->made = true;
-	t->more = false;
-	p->added++;
-	p->all->made += bytes.len;
+	if (fits)
+		buf_put(&p->made, bytes.at, bytes.len);
+	fits = fits && !p->made.failed;
+	for (size_t i = 0; i < n; i++) {
+		struct place_of_template *t = &p->list.templates[hints[i]];
+
+		t->tried = true;
+		if (fits)
+			*t = (struct place_of_template){.at = at, .size = (uint32_t)bytes.len & 0xffffff, .made = true, .tried = true, .weak = t->weak};
+	}
+	if (fits) {
+		p->added += n;
+		p->all->made += bytes.len;
+	}
+}
+
+/* Places that were met last, and what has become of them. */
+struct places_seen {
+	struct {
+		struct place_of_template place, now;
+	} list[PLACES_SEEN];
+	size_t count;
+};
+
+/* What has become of the place; NULL: it is not known. */
+static const struct place_of_template *place_seen(const struct places_seen *s, const struct place_of_template *t)
+{
+	for (size_t i = s->count; i-- && s->count - i <= PLACES_SEEN;) {
+		const struct place_of_template *o = &s->list[i % PLACES_SEEN].place;
+
+		if (o->at == t->at && o->made == t->made && o->more == t->more)
+			return &s->list[i % PLACES_SEEN].now;
+	}
+	return NULL;
+}
+
+static void see_place(struct places_seen *s, struct place_of_template place, struct place_of_template now)
+{
+	s->list[s->count % PLACES_SEEN].place = place;
+	s->list[s->count++ % PLACES_SEEN].now = now;
 }
 
 /* ---- Kept in a file: a head (the files, the hints, where their templates are, the index); the templates. As it is in memory, so that it
@@ -406,18 +443,19 @@ static bool makes_sense(const struct stored *st, size_t size)
 /* The head of what has been read. */
 static const struct stored *head_at(const uint8_t *bytes) { return (const void *)bytes; }
 
-/* Of the template that stands last. */
+/* Behind all templates. */
 static size_t end_of_templates(const uint8_t *head)
 {
 	const struct stored *st = head_at(head);
 	const struct place_of_template *templates;
-	size_t at[5], n = st->hints;
+	size_t at[5], end = st->templates_at;
 
 	lay_out(st, at);
 	templates = (const void *)(head + at[2]);
-	while (n && !templates[n - 1].size)
-		n--;
-	return n ? (size_t)templates[n - 1].at + templates[n - 1].size : st->templates_at;
+	for (size_t i = 0; i < st->hints; i++)
+		if (templates[i].size && templates[i].at + (size_t)templates[i].size > end)
+			end = templates[i].at + (size_t)templates[i].size;
+	return end;
 }
 
 /* Whether it is what encode() made, in a file that has all of the templates. */
@@ -574,13 +612,22 @@ static bool keep_list(const struct hint_program *p, bool more, struct hint_list 
 /* Whether a second file is enough. */
 static bool is_little_more(const struct hint_program *p)
 {
+	struct places_seen seen = {.count = 0};
 	size_t bytes = 0;
 
 	if (!p->head || p->changed)
 		return false;
-	for (size_t i = 0; i < p->list.count; i++)
-		if (!is_in_first(p, i))
-			bytes += p->list.templates[i].size + sizeof(struct hint) + sizeof(struct place_of_template);
+	for (size_t i = 0; i < p->list.count; i++) {
+		const struct place_of_template *t = &p->list.templates[i];
+
+		if (is_in_first(p, i))
+			continue;
+		bytes += sizeof(struct hint) + sizeof(struct place_of_template);
+		if (t->size && !place_seen(&seen, t)) {
+			bytes += t->size;
+			see_place(&seen, *t, *t);
+		}
+	}
 	return bytes < p->first.size / MORE_SHARE;
 }
 
@@ -588,16 +635,25 @@ static bool is_little_more(const struct hint_program *p)
  * more is to be made anew. */
 static void put_templates(struct hint_program *p, struct hint_list *kept, uint32_t at, struct buf *out)
 {
-	for (size_t i = 0; i < kept->count; i++) {
-		struct place_of_template *t = &kept->templates[i];
-		struct slice bytes = template_at(p, t);
-		bool lost = t->size && !t->made && !template_is_whole(bytes);
+	struct places_seen seen = {.count = 0};
 
-		if (lost || out->len + bytes.len > TEMPLATES_MAX)
-			bytes.len = 0;
-		*t = (struct place_of_template){.at = (uint32_t)(at + out->len), .size = (uint32_t)bytes.len & 0xffffff, .tried = t->tried && !lost,
-						   .weak = t->weak};
-		buf_put(out, bytes.at, bytes.len);
+	for (size_t i = 0; i < kept->count; i++) {
+		struct place_of_template *t = &kept->templates[i], now = {.at = (uint32_t)(at + out->len), .tried = t->tried};
+		const struct place_of_template *before = t->size ? place_seen(&seen, t) : NULL;
+		struct slice bytes = before ? slice_of(NULL, 0) : template_at(p, t);
+
+		if (before) {
+			now = *before;
+		} else if (t->size && !t->made && !template_is_whole(bytes)) {
+			now.tried = false;
+		} else if (out->len + bytes.len <= TEMPLATES_MAX) {
+			now.size = (uint32_t)bytes.len & 0xffffff;
+			buf_put(out, bytes.at, bytes.len);
+		}
+		if (t->size && !before)
+			see_place(&seen, *t, now);
+		now.weak = t->weak;
+		*t = now;
 	}
 }
 

@@ -55,8 +55,10 @@ struct hint {
 };
 struct hint hints_get(const struct hint_program *p, size_t i);
 
-/* The template of hint i, valid until one is put or asked for; empty: there is none. */
+/* The template of hint i, which others may have, too; valid until one is put or asked for. Empty: there is none. */
 struct slice hints_template(const struct hint_program *p, size_t i);
+/* By which it is known: hints that have it in common have one number. 0: there is none. */
+uint64_t hints_template_key(const struct hint_program *p, size_t i);
 /* It does not do, for want of a checkpoint: another is to be made. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* What hints_new() was told. */
@@ -65,8 +67,8 @@ bool hints_are_of_ticks(const struct hint_program *p);
 bool hints_are_worth(const struct hint_program *p, size_t n);
 /* Whether one was dropped. */
 bool hints_template_was_weak(const struct hint_program *p, size_t i);
-/* Whether one is to be made; and what was made, empty: none can be. */
+/* Whether one is to be made; and what was made, of all of these hints. Empty: none can be. */
 bool hints_wants_template(const struct hint_program *p, size_t i);
-void hints_put_template(struct hint_program *p, size_t i, struct slice bytes);
+void hints_put_template(struct hint_program *p, const size_t *hints, size_t n, struct slice bytes);
 
 #endif

@@ -37,6 +37,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/segment.c collector/engine/segment.h \
 	collector/engine/sweep.c \
 	collector/engine/tables.c collector/engine/tables.h \
+	collector/engine/template_form.h collector/engine/template_maker.c collector/engine/template_maker.h \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \
 	collector/engine/watch.c collector/engine/watch.h \

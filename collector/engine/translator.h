@@ -11,6 +11,8 @@ struct code_source {
 	size_t (*read)(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
 	/* The bytes of the page (of 4096) at addr when it cannot change but with its mapping; else, or where nothing can be read, NULL. */
 	const uint8_t *(*fixed_page)(void *arg, uint64_t addr);
+	/* Pages at these addresses will be asked for in a moment: reading them together costs less. NULL: it does not. */
+	void (*ahead)(void *arg, const uint64_t *addrs, size_t n);
 	/* Whether the code at addr can change without a word: then its chains compare it with what they were made from, each time. */
 	bool (*is_mutable)(void *arg, uint64_t addr);
 	/* Whether the chain at pc is to mark that it has run: the byte at MARKS_AT + its number of the task's window gets

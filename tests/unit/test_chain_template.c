@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates of chains: what is put into a cache is, byte for byte, what the translator would have made there. The application is this
- * program's own code, as if it lay elsewhere. */
+/* Templates of chains: what is put into a cache is, byte for byte, what the translator would have made there, of one chain or of several
+ * together. The application is this program's own code, as if it lay elsewhere. */
 #include "tests/unit/unit.h"
 
 #include <link.h>
 #include <string.h>
 
-#include "collector/engine/chain_template.h"
+#include "collector/engine/template_maker.h"
 #include "collector/engine/x86.h"
 #include "tests/unit/program.h"
 
@@ -18,10 +18,12 @@ enum {
 #define HERE 0x5555550de000u
 #define THERE 0x7f12345b7000u
 #define LOW 0x00412000u
+#define OFFSET 0x5000u /* in its file, of what is damaged */
 
 struct wanted {
 	uint64_t offset;
 	bool indirect;
+	bool fit; /* for a template */
 };
 
 static const struct processor processor = {.fast_pext = true, .lzcnt = true, .fast_loop = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the glue must have room */
@@ -67,7 +69,7 @@ static void want(struct wanted *w, size_t *count, const struct program *p, uint6
 	for (size_t i = 0; i < *count; i++)
 		if (w[i].offset == offset)
 			return;
-	w[(*count)++] = (struct wanted){offset, indirect};
+	w[(*count)++] = (struct wanted){.offset = offset, .indirect = indirect};
 }
 
 /* Places that lead to one another, from some functions on. */
@@ -124,7 +126,6 @@ static void assert_same_chain(const struct chain *a, const struct chain *b)
 	assert_int_equal(a->end, b->end);
 	assert_int_equal(a->segment, b->segment);
 	assert_int_equal(a->place_count, b->place_count);
-	assert_int_equal(a->incoming, b->incoming);
 	assert_int_equal(a->span_first, b->span_first);
 	assert_int_equal(a->span_count, b->span_count);
 	assert_int_equal(a->exit_first, b->exit_first);
@@ -142,10 +143,21 @@ static void assert_same_exit(const struct cache_exit *a, const struct cache_exit
 	assert_int_equal(a->site, b->site);
 	assert_int_equal(a->target, b->target);
 	assert_int_equal(a->linked, b->linked);
-	assert_int_equal(a->next, b->next);
 	assert_int_equal(a->kind, b->kind);
 	assert_int_equal(a->flags_lost, b->flags_lost);
 	assert_int_equal(a->fresh, b->fresh);
+}
+
+/* What leads to the chain: no more and no less than the exits say, in any order. */
+static void assert_incoming(const struct code_cache *c, uint32_t chain)
+{
+	uint32_t listed = 0, linked = 0;
+
+	for (uint32_t i = c->chains[chain].incoming; i != EXIT_NONE; i = c->exits[i].next, listed++)
+		assert_int_equal(c->exits[i].linked, chain);
+	for (uint32_t i = 0; i < c->exit_count; i++)
+		linked += c->exits[i].linked == chain;
+	assert_int_equal(listed, linked);
 }
 
 static void assert_same_cache(const struct code_cache *a, const struct code_cache *b)
@@ -153,6 +165,9 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	assert_int_equal(a->chain_count, b->chain_count);
 	for (uint32_t i = 0; i < a->chain_count; i++)
 		assert_same_chain(&a->chains[i], &b->chains[i]);
+	for (uint32_t i = 0; i < a->chain_count; i++)
+		assert_incoming(a, i);
+	assert_int_equal(a->waiting.count, b->waiting.count);
 	assert_int_equal(a->code_len, b->code_len);
 	assert_memory_equal(a->code, b->code, a->code_len);
 	assert_int_equal(a->exit_count, b->exit_count);
@@ -174,38 +189,96 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	assert_memory_equal(a->tables.pairs, b->tables.pairs, (1u << a->tables.bits) * sizeof *a->tables.pairs);
 }
 
-/* Templates are made of the program at one place, and put into a cache of it at another. Each lies where the one before it lay. */
-static void compare(uint64_t from, uint64_t to, bool ticks)
+/* One template of one chain. */
+static bool make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct chain_demand demand, uint64_t offset, struct buf *out)
 {
-	struct program one = program_at(from), other = program_at(to);
-	struct wanted *w = calloc(CHAINS, sizeof *w);
-	size_t count = collect(w, &one, ticks), made = 0;
+	struct template_wish wish = {.pc = pc, .indirect = indirect, .demand = demand};
+
+	assert_int_equal(template_make(m, source, &wish, 1, offset, out), 1);
+	assert_int_equal(wish.kept, out->len != 0);
+	return wish.kept;
+}
+
+/* Templates are made of the program at one place, and put into a cache of it at another. Each lies where the one before it lay. Says which
+ * chains had one. */
+static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other, bool ticks)
+{
 	struct template_maker *maker = template_maker_new(&processor, ticks);
-	struct code_source source = program_source(&one), elsewhere = program_source(&other);
+	struct code_source source = program_source(one), elsewhere = program_source(other);
 	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks);
 	struct buf bytes = {0};
+	size_t made = 0;
 
-	assert_true(count > 300);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t pc = to + w[i].offset;
+		uint64_t pc = other->at + w[i].offset;
 		enum template_fault fault;
-		bool fits;
 
 		buf_reset(&bytes);
-		fits = template_make(maker, &source, from + w[i].offset, w[i].indirect, code_cache_demand(by_template, pc), &bytes);
-		if (fits)
-			assert_int_not_equal(template_add(by_template, &elsewhere, pc, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+		w[i].fit = make(maker, &source, one->at + w[i].offset, w[i].indirect, code_cache_demand(by_template, pc), w[i].offset, &bytes);
+		if (w[i].fit)
+			assert_int_not_equal(template_add(by_template, &elsewhere, pc, w[i].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
 		else
 			translator_translate(by_template, &elsewhere, pc, w[i].indirect);
 		translator_translate(by_translator, &elsewhere, pc, w[i].indirect);
-		made += fits;
+		made += w[i].fit;
 	}
-	assert_true(made > count / 10 * 9);
 	assert_same_cache(by_template, by_translator);
 	buf_release(&bytes);
 	template_maker_free(maker);
 	code_cache_put(by_template);
 	code_cache_put(by_translator);
+	return made;
+}
+
+/* The same of `size` chains together; any of them is what the template is added for. */
+static void compare_together(const struct wanted *w, size_t count, struct program *one, struct program *other, size_t size, bool ticks)
+{
+	struct template_maker *maker = template_maker_new(&processor, ticks);
+	struct code_source source = program_source(one), elsewhere = program_source(other);
+	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks);
+	struct template_wish *wishes = calloc(count, sizeof *wishes);
+	struct buf bytes = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t pc = other->at + w[i].offset;
+
+		wishes[i] = (struct template_wish){.pc = one->at + w[i].offset, .indirect = w[i].indirect, .demand = code_cache_demand(by_translator, pc)};
+		translator_translate(by_translator, &elsewhere, pc, w[i].indirect);
+	}
+	for (size_t i = 0, done; i < count; i += done) {
+		size_t n = size < count - i ? size : count - i, which;
+		enum template_fault fault;
+
+		buf_reset(&bytes);
+		done = template_make(maker, &source, wishes + i, n, w[i].offset, &bytes);
+		assert_true(done && done <= n && (done == n || bytes.len > TEMPLATE_BYTES / 2));
+		which = i + (i * 7 + 3) % done;
+		assert_int_not_equal(template_add(by_template, &elsewhere, other->at + w[which].offset, w[which].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+	}
+	for (size_t i = 0; i < count; i++)
+		assert_true(wishes[i].kept);
+	assert_same_cache(by_template, by_translator);
+	free(wishes);
+	buf_release(&bytes);
+	template_maker_free(maker);
+	code_cache_put(by_template);
+	code_cache_put(by_translator);
+}
+
+static void compare_at(uint64_t from, uint64_t to, bool ticks)
+{
+	static const size_t sizes[] = {1, 2, 7, TEMPLATE_CHAINS, 4 * TEMPLATE_CHAINS};
+	struct program one = program_at(from), other = program_at(to);
+	struct wanted *w = calloc(CHAINS, sizeof *w);
+	size_t count = collect(w, &one, ticks), fit = 0;
+
+	assert_true(count > 300);
+	assert_true(compare(w, count, &one, &other, ticks) > count / 10 * 9);
+	for (size_t i = 0; i < count; i++)
+		if (w[i].fit)
+			w[fit++] = w[i];
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		compare_together(w, fit, &one, &other, sizes[i], ticks);
 	free(w);
 	free(one.bytes);
 	free(other.bytes);
@@ -215,9 +288,9 @@ static void a_template_makes_what_the_translator_makes(void **state)
 {
 	(void)state;
 	for (int ticks = 0; ticks < 2; ticks++) {
-		compare(HERE, HERE, ticks);
-		compare(HERE, THERE, ticks);
-		compare(LOW, LOW, ticks);
+		compare_at(HERE, HERE, ticks);
+		compare_at(HERE, THERE, ticks);
+		compare_at(LOW, LOW, ticks);
 	}
 }
 
@@ -225,7 +298,7 @@ static void assert_refused(struct code_cache *c, const struct code_source *sourc
 {
 	enum template_fault fault;
 
-	assert_int_equal(template_add(c, source, pc, bytes, &fault), CHAIN_NONE);
+	assert_int_equal(template_add(c, source, pc, OFFSET, bytes, &fault), CHAIN_NONE);
 	assert_int_equal(fault, TEMPLATE_UNFIT);
 	assert_int_equal(c->chain_count, 0);
 }
@@ -249,7 +322,7 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 	p->bytes[pc - p->at] ^= 1;
 	assert_refused(c, &source, pc + p->len, slice_of(bytes->data, bytes->len)); /* nothing is there */
 	assert_refused(other, &source, pc, slice_of(bytes->data, bytes->len));
-	assert_int_not_equal(template_add(again, &source, pc, slice_of(bytes->data, bytes->len), &fault), CHAIN_NONE);
+	assert_int_not_equal(template_add(again, &source, pc, OFFSET, slice_of(bytes->data, bytes->len), &fault), CHAIN_NONE);
 	code_cache_put(c);
 	code_cache_put(again);
 	code_cache_put(other);
@@ -268,11 +341,11 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	for (size_t i = 0; i < DAMAGED && i < count; i++) {
 		struct buf bytes = {0}, low_bytes = {0};
 
-		if (template_make(maker, &source, HERE + w[i].offset, w[i].indirect, (struct chain_demand){0}, &bytes)) {
+		if (make(maker, &source, HERE + w[i].offset, w[i].indirect, (struct chain_demand){0}, OFFSET, &bytes)) {
 			damage(&p, HERE + w[i].offset, &bytes);
 			assert_refused(c, &low_source, LOW + w[i].offset, slice_of(bytes.data, bytes.len)); /* addresses are shorter there */
 		}
-		if (template_make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, (struct chain_demand){0}, &low_bytes))
+		if (make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, (struct chain_demand){0}, OFFSET, &low_bytes))
 			assert_refused(c, &source, HERE + w[i].offset, slice_of(low_bytes.data, low_bytes.len));
 		buf_release(&bytes);
 		buf_release(&low_bytes);
@@ -283,6 +356,61 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	free(w);
 	free(p.bytes);
 	free(low.bytes);
+}
+
+/* What is there already stays, and what leads from the others leads there. */
+static void chains_that_are_there_stay(void **state)
+{
+	struct program p = program_at(HERE);
+	struct wanted *w = calloc(CHAINS, sizeof *w);
+	size_t count = collect(w, &p, false), there = 0, n = 0;
+	struct template_maker *maker = template_maker_new(&processor, false);
+	struct code_source source = program_source(&p);
+	struct template_wish wishes[TEMPLATE_CHAINS];
+	struct buf bytes = {0};
+	enum template_fault fault;
+
+	(void)state;
+	assert_true(count > TEMPLATE_CHAINS);
+	for (size_t i = 0; i < TEMPLATE_CHAINS; i++)
+		wishes[i] = (struct template_wish){.pc = HERE + w[i].offset, .indirect = w[i].indirect};
+	n = template_make(maker, &source, wishes, TEMPLATE_CHAINS, w[0].offset, &bytes);
+	for (size_t first = 0; first < n; first++) {
+		struct code_cache *c = used_cache(false);
+		uint32_t made = translator_translate(c, &source, wishes[first].pc, wishes[first].indirect);
+		size_t wanted = (first + 1) % n;
+
+		if (made == CHAIN_NONE || !wishes[first].kept || !wishes[wanted].kept) {
+			code_cache_put(c);
+			continue;
+		}
+		assert_int_equal(template_add(c, &source, wishes[first].pc, w[first].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+		assert_int_equal(fault, TEMPLATE_UNFIT);
+		if (template_add(c, &source, wishes[wanted].pc, w[wanted].offset, slice_of(bytes.data, bytes.len), &fault) == CHAIN_NONE) {
+			assert_int_equal(fault, TEMPLATE_UNCHECKED);
+			assert_int_equal(c->chain_count, 1);
+		}
+		assert_int_equal(code_cache_find(c, wishes[first].pc), made);
+		for (uint32_t i = 0; i < c->chain_count; i++)
+			assert_incoming(c, i);
+		for (uint32_t i = 0; i < c->exit_count; i++) {
+			const struct cache_exit *x = &c->exits[i];
+			uint32_t to = x->linked == CHAIN_NONE ? x->trap : x->fresh && c->chains[x->linked].fresh ? c->chains[x->linked].fresh : c->chains[x->linked].body, d;
+
+			if (!x->site)
+				continue;
+			memcpy(&d, c->code + x->site, sizeof d);
+			assert_int_equal(x->site + 4 + d, to);
+			assert_true(x->linked == CHAIN_NONE || c->chains[x->linked].pc == x->target);
+			there += x->linked == made;
+		}
+		code_cache_put(c);
+	}
+	assert_true(there > 0);
+	buf_release(&bytes);
+	template_maker_free(maker);
+	free(w);
+	free(p.bytes);
 }
 
 static void the_stamp_knows_the_processor(void **state)
@@ -301,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_template_makes_what_the_translator_makes),
 		cmocka_unit_test(what_is_damaged_or_was_made_of_something_else_is_refused),
+		cmocka_unit_test(chains_that_are_there_stay),
 		cmocka_unit_test(the_stamp_knows_the_processor),
 	};
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "collector/engine/chain_template.h"
+#include "collector/engine/template_maker.h"
 #include "collector/engine/guesses.h"
 #include "tests/unit/program.h"
 
@@ -229,17 +229,25 @@ static void templates_have_none(void **state)
 {
 	struct template_maker *maker = template_maker_new(&processor, false);
 	struct world *w = world_new();
+	struct template_wish wishes[] = {{.pc = AT + 0x8, .indirect = true}, {.pc = AT + 0x38}};
 	struct buf bytes = {0};
 	enum template_fault fault;
+	uint32_t other;
 
 	(void)state;
 	assert_non_null(maker);
-	assert_true(template_make(maker, &w->source, AT + 0x8, true, (struct chain_demand){0}, &bytes));
+	assert_int_equal(template_make(maker, &w->source, wishes, 2, 0x8, &bytes), 2);
+	assert_true(wishes[0].kept && wishes[1].kept);
 	make_guess(w, 0x10, 0x11);
-	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
 	assert_int_equal(fault, TEMPLATE_UNFIT);
+	/* What is kept with it does not suffer. */
+	other = template_add(w->cache, &w->source, AT + 0x38, 0x38, slice_of(bytes.data, bytes.len), &fault);
+	assert_int_not_equal(other, CHAIN_NONE);
+	assert_int_equal(w->cache->chains[other].pc, AT + 0x38);
+	assert_int_equal(code_cache_find(w->cache, AT + 0x8), CHAIN_NONE);
 	code_cache_drop(w->cache, AT + 0x11, AT + 0x12);
-	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
 	buf_release(&bytes);
 	template_maker_free(maker);
 	world_free(w);

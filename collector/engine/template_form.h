@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What a template consists of, for who makes and who reads it. Addresses are relative to where the application code of its first chain
+ * lies, places in the code to where the code begins, but for what a struct of the cache's says otherwise. */
+#ifndef BT_TEMPLATE_FORM_H
+#define BT_TEMPLATE_FORM_H
+
+#include <string.h>
+
+#include "collector/engine/chain_template.h"
+
+/* No relative address. */
+#define TEMPLATE_NOWHERE (1ull << 63)
+
+enum {
+	TEMPLATE_SEGMENTS = 64, /* of a chain */
+	TEMPLATE_NONE = UINT8_MAX, /* no chain of the template's */
+};
+
+/* Numbers in the code that depend on where things are: lists of where they stand. */
+enum number_kind {
+	NUMBER_ADDRESS,	 /* 64 bits: of the application */
+	NUMBER_NEGATIVE, /* 64 bits: the same, complemented or negated: it falls as the address rises */
+	NUMBER_GLUE,	 /* 32 bits: from here to the common parts */
+	NUMBER_CODE,	 /* 32 bits: an address in the code area */
+	NUMBER_SEGMENT,	 /* 32 bits: of a segment; a list beside this one says which */
+	NUMBER_KINDS,
+};
+
+/* The parts stand behind one another in the order of these counts, and then the application's bytes, range by range. */
+struct template_head {
+	uint64_t check; /* of all that follows */
+	uint64_t origin; /* of the first chain: offset in its file */
+	uint64_t pc;	 /* where that must be, 0: anywhere high */
+	uint32_t size;
+	uint16_t chains, ranges, segments, exits, places;
+	uint16_t refs; /* segments of the chains */
+	uint16_t numbers[NUMBER_KINDS];
+	uint16_t code;
+	bool ticks;
+};
+
+struct template_chain {
+	uint64_t pc;
+	uint64_t returns_to, slot; /* TEMPLATE_NOWHERE: none */
+	uint16_t start, end, body, fresh, indirect; /* fresh, indirect: as start, none */
+	uint16_t exits, places; /* how many are its */
+	uint8_t segments;
+	uint8_t debt;
+	bool has_fresh, has_indirect, checked, passes;
+};
+
+struct template_range {
+	uint64_t start;
+	uint64_t len;
+};
+
+struct template_exit {
+	uint64_t target;
+	uint16_t trap, site; /* site 0: none */
+	uint8_t linked;	     /* chain of the template's to which its jump leads, TEMPLATE_NONE: to its own trap */
+	uint8_t kind : 2, flags_lost : 1, fresh : 1, conditional : 1;
+	struct chain_demand demand;
+};
+
+/* What templates must have all of. */
+_Static_assert(sizeof(struct chain) == 80 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48 && sizeof(struct place) == 8,
+	       "a template has all of a chain");
+
+static inline uint32_t template_get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static inline uint64_t template_get64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+/* Addresses below that stand in the code in other forms, and do not move. */
+static inline bool template_is_low(uint64_t addr) { return addr <= UINT32_MAX; }
+
+#endif

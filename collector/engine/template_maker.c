@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/template_maker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/engine/layout.h"
+#include "collector/engine/template_form.h"
+#include "lib/content_hash.h"
+
+/* How far the second translation is from the first. The lowest byte that can differ does, so that the place of a difference says where
+ * the number begins: addresses are moved by whole pages, the others by less. */
+#define MOVE_ADDRESS 0x102233000u
+enum {
+	MOVE_CODE = 0x15b40, /* CODE_ALIGN times something */
+	MOVE_SEGMENT = 0x1d,
+	RANGES = 12,	   /* stretches of application code a chain may be made from */
+	ALL_RANGES = 256,  /* and those of a template */
+	RANGE_GAP = 32,	   /* what lies nearer is one */
+	NUMBERS = 256,	   /* that are not the same everywhere, in a chain */
+	CODE_MAX = 1 << 14,
+	BYTES_ENOUGH = TEMPLATE_BYTES / 8 * 5, /* no other chain then: it might not fit */
+};
+
+struct code_range {
+	uint64_t start, end;
+};
+
+struct code_ranges {
+	struct code_range list[ALL_RANGES];
+	size_t count;
+};
+
+struct number {
+	uint16_t at;
+	uint8_t kind, segment; /* which of the chain's own */
+};
+
+struct template_maker {
+	struct code_cache *caches[2];
+	const struct code_source *source;
+	uint64_t moved; /* in the translation that is made now */
+	struct code_ranges ranges; /* that it was made from */
+	bool recording;
+	bool unfit; /* too many ranges, or the end of a mapping */
+};
+
+/* ---- The source of the two translations ---- */
+
+/* False where they would be more than `most`. */
+static bool note_range(struct code_ranges *ranges, size_t most, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < ranges->count; i++) {
+		struct code_range *r = &ranges->list[i];
+
+		if (start > r->end + RANGE_GAP || end + RANGE_GAP < r->start)
+			continue;
+		r->start = start < r->start ? start : r->start;
+		r->end = end > r->end ? end : r->end;
+		return true;
+	}
+	if (ranges->count == most)
+		return false;
+	ranges->list[ranges->count++] = (struct code_range){start, end};
+	return true;
+}
+
+static size_t read_moved(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+{
+	struct template_maker *m = arg;
+	size_t got = m->source->read(m->source->arg, addr - m->moved, bytes, n);
+
+	m->unfit |= got != n;
+	if (m->recording)
+		m->unfit |= !note_range(&m->ranges, RANGES, addr - m->moved, addr - m->moved + n);
+	return got;
+}
+
+static const uint8_t *no_page(void *arg, uint64_t addr)
+{
+	(void)arg;
+	(void)addr;
+	return NULL;
+}
+
+static bool never_mutable(void *arg, uint64_t addr)
+{
+	(void)arg;
+	(void)addr;
+	return false;
+}
+
+/* ---- Two caches, of which the second has everything elsewhere ---- */
+
+static bool move_segments(struct code_cache *c)
+{
+	for (uint64_t i = 1; i <= MOVE_SEGMENT; i++)
+		if (segment_add(c->segments, &(struct segment){.pc = i, .from = i, .end = i + 1, .kind = SEGMENT_FALL}) == SEGMENT_NONE)
+			return false;
+	return true;
+}
+
+static bool move_code(struct code_cache *c)
+{
+	uint8_t *bytes;
+	uint32_t offset;
+
+	if (!code_cache_room(c, MOVE_CODE, &bytes, &offset))
+		return false;
+	memset(bytes, 0, MOVE_CODE);
+	code_cache_add_glue(c, MOVE_CODE);
+	return true;
+}
+
+void template_maker_free(struct template_maker *m)
+{
+	if (!m)
+		return;
+	code_cache_put(m->caches[0]);
+	code_cache_put(m->caches[1]);
+	free(m);
+}
+
+struct template_maker *template_maker_new(const struct processor *processor, bool ticks)
+{
+	struct template_maker *m = calloc(1, sizeof *m);
+
+	if (!m)
+		return NULL;
+	m->caches[0] = code_cache_new(processor);
+	m->caches[1] = code_cache_new(processor);
+	for (int i = 0; i < 2; i++)
+		if (m->caches[i])
+			m->caches[i]->ticks = ticks;
+	if (m->caches[0] && m->caches[1] && move_segments(m->caches[1]) && move_code(m->caches[1]))
+		return m;
+	template_maker_free(m);
+	return NULL;
+}
+
+/* Towards the middle of the addresses: near their end branches cannot be moved on. */
+static uint64_t move_of(uint64_t pc) { return template_is_low(pc) ? 0 : pc >> 46 ? -(uint64_t)MOVE_ADDRESS : MOVE_ADDRESS; }
+
+/* The chain in the two caches. False where it cannot be made in both in the same way. */
+static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, struct chain_demand demand, const struct chain *chains[2])
+{
+	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .arg = m, .demand = &demand};
+	uint32_t clears[2] = {m->caches[0]->clears, m->caches[1]->clears}, made[2];
+
+	m->ranges.count = 0;
+	m->unfit = false;
+	for (int i = 0; i < 2; i++) {
+		m->moved = i ? move_of(pc) : 0;
+		m->recording = !i;
+		made[i] = code_cache_find(m->caches[i], pc + m->moved);
+		if (made[i] == CHAIN_NONE)
+			made[i] = translator_translate(m->caches[i], &source, pc + m->moved, indirect);
+		if (made[i] == CHAIN_NONE || m->caches[i]->clears != clears[i])
+			return false;
+		chains[i] = &m->caches[i]->chains[made[i]];
+	}
+	/* Found, not made: where it was read from is not known. */
+	return !m->unfit && m->ranges.count && made[0] == made[1] && made[0] + 1 == m->caches[0]->chain_count && made[1] + 1 == m->caches[1]->chain_count;
+}
+
+/* ---- What is the same in both but for the move ---- */
+
+struct made {
+	const struct code_cache *cache;
+	const struct chain *chain;
+	uint8_t code[CODE_MAX];
+	uint32_t len, exits;
+	uint64_t moved;
+	uint32_t segments[TEMPLATE_SEGMENTS];
+};
+
+/* The number of the living segment that the span is. */
+static uint32_t segment_of(const struct code_cache *c, const struct span *span)
+{
+	const struct segment *s = segment_at(c->segments, span->start, segment_generation(c->segments));
+
+	return s && s->end == span->end ? (uint32_t)(s - segment_get(c->segments, 0)) : SEGMENT_NONE;
+}
+
+/* Its code with each jump leading to its own exit, and the numbers of its segments. */
+static bool take_made(struct made *made, const struct code_cache *c, const struct chain *chain, uint64_t moved)
+{
+	made->cache = c;
+	made->chain = chain;
+	made->moved = moved;
+	made->len = chain->end - chain->start;
+	made->exits = c->exit_count - chain->exit_first;
+	if (made->len > CODE_MAX || chain->span_count > TEMPLATE_SEGMENTS || !chain->span_count || chain->dead || chain->parked)
+		return false;
+	memcpy(made->code, c->code + chain->start, made->len);
+	for (uint32_t i = 0; i < made->exits; i++) {
+		const struct cache_exit *x = &c->exits[chain->exit_first + i];
+		uint32_t d = x->trap - (x->site + 4);
+
+		if (x->trap < chain->start || x->trap >= chain->end || (x->site && (x->site < chain->start || x->site + 4 > chain->end)))
+			return false;
+		if (x->site)
+			memcpy(made->code + (x->site - chain->start), &d, sizeof d);
+	}
+	for (uint32_t i = 0; i < chain->span_count; i++) {
+		made->segments[i] = c->ticks ? 0 : segment_of(c, &c->spans[chain->span_first + i]);
+		if (made->segments[i] == SEGMENT_NONE)
+			return false;
+	}
+	return made->segments[0] == chain->segment;
+}
+
+/* Its segment of this number; where no history is kept there are only their spans. */
+static struct segment made_segment(const struct made *made, uint32_t i)
+{
+	const struct span *span = &made->cache->spans[made->chain->span_first + i];
+
+	if (made->cache->ticks)
+		return (struct segment){.pc = span->start, .from = span->end - made->chain->last_len, .end = span->end};
+	return *segment_get(made->cache->segments, made->segments[i]);
+}
+
+static bool find_segment(const struct made *made, uint32_t segment, uint8_t *value)
+{
+	for (uint32_t i = 0; i < made->chain->span_count; i++)
+		if (made->segments[i] == segment) {
+			*value = (uint8_t)i;
+			return true;
+		}
+	return false;
+}
+
+/* Which number it is whose lowest differing byte is at i. */
+static bool name_number(const struct made *a, const struct made *b, uint32_t i, struct number *n)
+{
+	*n = (struct number){0};
+	if (b->moved && i >= 1 && i + 7 <= a->len) {
+		uint64_t d = template_get64(b->code + i - 1) - template_get64(a->code + i - 1);
+
+		n->at = (uint16_t)(i - 1);
+		n->kind = d == b->moved ? NUMBER_ADDRESS : NUMBER_NEGATIVE;
+		if (d == b->moved || d == -b->moved)
+			return true;
+	}
+	if (i + 4 > a->len)
+		return false;
+	n->at = (uint16_t)i;
+	switch (template_get32(b->code + i) - template_get32(a->code + i)) {
+	case (uint32_t)-MOVE_CODE:
+		n->kind = NUMBER_GLUE;
+		return true;
+	case MOVE_CODE:
+		n->kind = NUMBER_CODE;
+		return true;
+	case MOVE_SEGMENT:
+		n->kind = NUMBER_SEGMENT;
+		return find_segment(a, template_get32(a->code + i), &n->segment);
+	default:
+		return false;
+	}
+}
+
+static bool find_numbers(const struct made *a, const struct made *b, struct number numbers[NUMBERS], size_t *count)
+{
+	*count = 0;
+	for (uint32_t i = 0; i < a->len;) {
+		if (a->code[i] == b->code[i]) {
+			i++;
+			continue;
+		}
+		if (*count == NUMBERS || !name_number(a, b, i, &numbers[*count]))
+			return false;
+		i = numbers[*count].at + (numbers[*count].kind <= NUMBER_NEGATIVE ? 8 : 4);
+		++*count;
+	}
+	return true;
+}
+
+static bool same_moved(uint64_t a, uint64_t b, uint64_t moved) { return b == (a ? a + moved : 0); }
+
+static bool same_exits(const struct made *a, const struct made *b)
+{
+	for (uint32_t i = 0; i < a->exits; i++) {
+		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i], *y = &b->cache->exits[b->chain->exit_first + i];
+
+		if (x->trap + MOVE_CODE != y->trap || x->site + (x->site ? MOVE_CODE : 0) != y->site || x->target + b->moved != y->target || x->kind != y->kind ||
+		    x->flags_lost != y->flags_lost || x->fresh != y->fresh || x->conditional != y->conditional || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
+			return false;
+	}
+	return true;
+}
+
+static bool same_segments(const struct made *a, const struct made *b)
+{
+	for (uint32_t i = 0; i < a->chain->span_count; i++) {
+		struct segment s = made_segment(a, i), t = made_segment(b, i);
+
+		if (a->segments[i] + (a->cache->ticks ? 0 : MOVE_SEGMENT) != b->segments[i] || s.pc + b->moved != t.pc || s.from + b->moved != t.from ||
+		    s.end + b->moved != t.end || !same_moved(s.to, t.to, b->moved) || s.kind != t.kind || s.tick != t.tick)
+			return false;
+	}
+	return true;
+}
+
+static bool same_place(const struct place *x, const struct place *y)
+{
+	return x->at == y->at && x->state == y->state && x->reg == y->reg && x->pc == y->pc;
+}
+
+static bool same_but_moved(const struct made *a, const struct made *b)
+{
+	const struct chain *x = a->chain, *y = b->chain;
+
+	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->place_count != y->place_count ||
+	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh ||
+	    (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect || (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt || x->passes != y->passes ||
+	    !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
+		return false;
+	for (uint32_t i = 0; i < x->place_count; i++)
+		if (!same_place(&code_cache_places(a->cache, x)[i], &code_cache_places(b->cache, y)[i]))
+			return false;
+	return same_exits(a, b) && same_segments(a, b);
+}
+
+/* ---- The template that is being made ---- */
+
+struct draft {
+	struct template_head head;
+	uint64_t base; /* what addresses are relative to */
+	struct buf chains, segments, exits, places, refs, numbers[NUMBER_KINDS], which, code; /* which: segments of numbers */
+	struct code_ranges ranges;
+	uint32_t made[TEMPLATE_CHAINS]; /* their numbers in the first cache */
+	uint32_t clears; /* of that, at the beginning */
+};
+
+static void draft_release(struct draft *d)
+{
+	struct buf *const parts[] = {&d->chains, &d->segments, &d->exits, &d->places, &d->refs, &d->which, &d->code};
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		buf_release(parts[i]);
+	for (size_t i = 0; i < NUMBER_KINDS; i++)
+		buf_release(&d->numbers[i]);
+	free(d);
+}
+
+/* Bytes of the template, nearly. */
+static size_t draft_size(const struct draft *d)
+{
+	size_t size = sizeof d->head + d->chains.len + d->segments.len + d->exits.len + d->places.len + d->refs.len + d->which.len + d->code.len;
+
+	for (size_t i = 0; i < NUMBER_KINDS; i++)
+		size += d->numbers[i].len;
+	for (size_t i = 0; i < d->ranges.count; i++)
+		size += sizeof(struct template_range) + (d->ranges.list[i].end - d->ranges.list[i].start);
+	return size;
+}
+
+static uint64_t relative(const struct draft *d, uint64_t addr) { return addr ? addr - d->base : TEMPLATE_NOWHERE; }
+
+/* The number that the segment has in the template. */
+static uint16_t draft_segment(struct draft *d, struct segment s)
+{
+	uint16_t i;
+
+	s.pc -= d->base;
+	s.from -= d->base;
+	s.end -= d->base;
+	s.to = relative(d, s.to);
+	s.born = s.died = 0;
+	for (i = 0; i < d->head.segments; i++) {
+		struct segment o;
+
+		memcpy(&o, d->segments.data + i * sizeof o, sizeof o);
+		if (o.pc == s.pc && o.from == s.from && o.end == s.end && o.to == s.to && o.kind == s.kind && o.tick == s.tick)
+			return i;
+	}
+	buf_put(&d->segments, &s, sizeof s);
+	d->head.segments++;
+	return i;
+}
+
+static void put_segments(struct draft *d, const struct made *a, uint16_t refs[TEMPLATE_SEGMENTS])
+{
+	for (uint32_t i = 0; i < a->chain->span_count; i++)
+		refs[i] = draft_segment(d, made_segment(a, i));
+	buf_put(&d->refs, refs, a->chain->span_count * sizeof refs[0]);
+	d->head.refs = (uint16_t)(d->head.refs + a->chain->span_count);
+}
+
+static void put_chain(struct draft *d, const struct made *a, uint16_t start)
+{
+	const struct chain *c = a->chain;
+	struct template_chain t;
+
+	memset(&t, 0, sizeof t);
+	t.pc = c->pc - d->base;
+	t.returns_to = relative(d, c->returns_to);
+	t.slot = relative(d, c->slot);
+	t.start = start;
+	t.end = (uint16_t)(start + a->len);
+	t.body = (uint16_t)(start + c->body - c->start);
+	t.has_fresh = c->fresh != 0;
+	t.fresh = (uint16_t)(start + (c->fresh ? c->fresh - c->start : 0));
+	t.has_indirect = c->indirect != 0;
+	t.indirect = (uint16_t)(start + (c->indirect ? c->indirect - c->start : 0));
+	t.exits = (uint16_t)a->exits;
+	t.places = (uint16_t)c->place_count;
+	t.segments = (uint8_t)c->span_count;
+	t.checked = c->checked;
+	t.debt = c->debt;
+	t.passes = c->passes;
+	buf_put(&d->chains, &t, sizeof t);
+	d->head.chains++;
+}
+
+static void put_exits(struct draft *d, const struct made *a, uint16_t start)
+{
+	for (uint32_t i = 0; i < a->exits; i++) {
+		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i];
+		struct template_exit t;
+
+		memset(&t, 0, sizeof t);
+		t.target = x->target - d->base;
+		t.trap = (uint16_t)(start + x->trap - a->chain->start);
+		t.site = (uint16_t)(x->site ? start + x->site - a->chain->start : 0);
+		t.linked = TEMPLATE_NONE;
+		t.kind = x->kind & 3;
+		t.flags_lost = x->flags_lost;
+		t.fresh = x->fresh;
+		t.conditional = x->conditional;
+		t.demand = x->demand;
+		buf_put(&d->exits, &t, sizeof t);
+		d->head.exits++;
+	}
+}
+
+/* The code as if the first chain's pc and the place of the code were 0, and where it depends on them. */
+static void put_code(struct draft *d, struct made *a, uint16_t start, const struct number *numbers, size_t count, const uint16_t refs[TEMPLATE_SEGMENTS])
+{
+	uint32_t moved = a->chain->start - start;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct number *n = &numbers[i];
+		uint8_t *code = a->code + n->at;
+		uint16_t at = (uint16_t)(start + n->at);
+		uint64_t v64;
+		uint32_t v32;
+
+		buf_put(&d->numbers[n->kind], &at, sizeof at);
+		d->head.numbers[n->kind]++;
+		if (n->kind <= NUMBER_NEGATIVE) {
+			v64 = template_get64(code) + (n->kind == NUMBER_ADDRESS ? -d->base : d->base);
+			memcpy(code, &v64, sizeof v64);
+			continue;
+		}
+		if (n->kind == NUMBER_SEGMENT)
+			buf_put(&d->which, &refs[n->segment], sizeof refs[0]);
+		v32 = n->kind == NUMBER_SEGMENT ? 0 : template_get32(code) + (n->kind == NUMBER_GLUE ? moved : -moved);
+		memcpy(code, &v32, sizeof v32);
+	}
+	buf_put(&d->code, a->code, a->len);
+}
+
+/* Between two chains. */
+static void fill_up(struct buf *code, size_t unit, uint8_t with)
+{
+	while (code->len % unit && !code->failed)
+		buf_u8(code, with);
+}
+
+/* The chain that has just been made, if there is room for it. */
+static bool draft_take(struct draft *d, const struct template_maker *m, struct made *a, const struct number *numbers, size_t count)
+{
+	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->chain->place_count * sizeof(struct place) +
+		      a->chain->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + count * 2 * sizeof(uint16_t) + sizeof(struct template_chain);
+	struct code_ranges ranges = d->ranges;
+	uint16_t refs[TEMPLATE_SEGMENTS], start;
+
+	for (size_t i = 0; i < m->ranges.count; i++) {
+		size += sizeof(struct template_range) + (m->ranges.list[i].end - m->ranges.list[i].start) + RANGE_GAP;
+		if (!note_range(&ranges, ALL_RANGES, m->ranges.list[i].start, m->ranges.list[i].end))
+			return false;
+	}
+	if (draft_size(d) + size + CODE_ALIGN > TEMPLATE_BYTES - 64)
+		return false;
+	d->ranges = ranges;
+	fill_up(&d->code, CODE_ALIGN, 0xcc);
+	start = (uint16_t)d->code.len;
+	d->made[d->head.chains] = (uint32_t)(a->chain - a->cache->chains);
+	put_segments(d, a, refs);
+	put_chain(d, a, start);
+	put_exits(d, a, start);
+	buf_put(&d->places, code_cache_places(a->cache, a->chain), a->chain->place_count * sizeof(struct place));
+	d->head.places = (uint16_t)(d->head.places + a->chain->place_count);
+	put_code(d, a, start, numbers, count, refs);
+	return true;
+}
+
+static uint8_t find_made(const struct draft *d, uint32_t chain)
+{
+	for (uint16_t i = 0; i < d->head.chains; i++)
+		if (d->made[i] == chain)
+			return (uint8_t)i;
+	return TEMPLATE_NONE;
+}
+
+/* Leads jumps to the chains of the draft that they lead to in the first cache. */
+static void link_chains(struct draft *d, const struct code_cache *c)
+{
+	const struct template_chain *chains = (const void *)d->chains.data;
+	struct template_exit *t = (void *)d->exits.data;
+
+	for (uint16_t k = 0; k < d->head.chains; k++)
+		for (uint16_t i = 0; i < chains[k].exits; i++, t++) {
+			const struct cache_exit *x = &c->exits[c->chains[d->made[k]].exit_first + i];
+			const struct template_chain *to;
+			uint32_t displacement;
+
+			if (x->kind != EXIT_LINK || !x->site || x->linked == CHAIN_NONE)
+				continue;
+			t->linked = find_made(d, x->linked);
+			if (t->linked == TEMPLATE_NONE)
+				continue;
+			to = &chains[t->linked];
+			displacement = (uint32_t)(t->fresh && to->has_fresh ? to->fresh : to->body) - (t->site + 4u);
+			memcpy(d->code.data + t->site, &displacement, sizeof displacement);
+		}
+}
+
+static void put_ranges(const struct draft *d, struct buf *out)
+{
+	for (size_t i = 0; i < d->ranges.count; i++) {
+		const struct template_range r = {d->ranges.list[i].start - d->base, d->ranges.list[i].end - d->ranges.list[i].start};
+
+		buf_put(out, &r, sizeof r);
+	}
+}
+
+static bool put_source(const struct draft *d, const struct code_source *source, struct buf *out)
+{
+	for (size_t i = 0; i < d->ranges.count; i++) {
+		size_t n = d->ranges.list[i].end - d->ranges.list[i].start;
+
+		if (!buf_reserve(out, n) || source->read(source->arg, d->ranges.list[i].start, out->data + out->len, n) != n)
+			return false;
+		out->len += n;
+	}
+	return true;
+}
+
+static void put_part(struct buf *out, const struct buf *part)
+{
+	out->failed |= part->failed;
+	if (part->len)
+		buf_put(out, part->data, part->len);
+}
+
+static bool draft_write(struct draft *d, const struct code_source *source, struct buf *out)
+{
+	size_t start = out->len;
+
+	d->head.ranges = (uint16_t)d->ranges.count;
+	d->head.code = (uint16_t)d->code.len;
+	buf_put(out, &d->head, sizeof d->head);
+	put_part(out, &d->chains);
+	put_ranges(d, out);
+	put_part(out, &d->segments);
+	put_part(out, &d->exits);
+	put_part(out, &d->places);
+	put_part(out, &d->refs);
+	for (size_t i = 0; i < NUMBER_KINDS; i++)
+		put_part(out, &d->numbers[i]);
+	put_part(out, &d->which);
+	put_part(out, &d->code);
+	if (!put_source(d, source, out))
+		return false;
+	fill_up(out, 8, 0);
+	if (out->failed)
+		return false;
+	d->head.size = (uint32_t)(out->len - start);
+	memcpy(out->data + start, &d->head, sizeof d->head);
+	d->head.check = content_hash(out->data + start + sizeof d->head.check, d->head.size - sizeof d->head.check).first;
+	memcpy(out->data + start, &d->head.check, sizeof d->head.check);
+	return true;
+}
+
+/* One more chain in the draft, if it can be kept. made: room for two. */
+static bool take_wish(struct template_maker *m, struct draft *d, const struct template_wish *w, struct made *made)
+{
+	const struct chain *chains[2];
+	struct number numbers[NUMBERS];
+	size_t count;
+
+	return template_is_low(w->pc) == (d->head.pc != 0) && translate_both(m, w->pc, w->indirect, w->demand, chains) &&
+	       take_made(&made[0], m->caches[0], chains[0], 0) && take_made(&made[1], m->caches[1], chains[1], m->moved) &&
+	       same_but_moved(&made[0], &made[1]) && find_numbers(&made[0], &made[1], numbers, &count) && draft_take(d, m, &made[0], numbers, count);
+}
+
+static struct draft *draft_new(const struct template_maker *m, uint64_t pc, uint64_t offset)
+{
+	struct draft *d = calloc(1, sizeof *d);
+
+	if (!d)
+		return NULL;
+	d->base = pc;
+	d->clears = m->caches[0]->clears;
+	d->head.origin = offset;
+	d->head.pc = template_is_low(pc) ? pc : 0;
+	d->head.ticks = m->caches[0]->ticks;
+	return d;
+}
+
+size_t template_make(struct template_maker *m, const struct code_source *source, struct template_wish *wishes, size_t n, uint64_t offset, struct buf *out)
+{
+	struct draft *d = n ? draft_new(m, wishes[0].pc, offset) : NULL;
+	struct made *made = malloc(2 * sizeof *made);
+	size_t done = 0, start = out->len;
+	bool written = false;
+
+	m->source = source;
+	for (; d && made && done < n && d->head.chains < TEMPLATE_CHAINS && draft_size(d) < BYTES_ENOUGH; done++)
+		wishes[done].kept = take_wish(m, d, &wishes[done], made);
+	if (d && d->head.chains) {
+		if (m->caches[0]->clears == d->clears)
+			link_chains(d, m->caches[0]);
+		written = draft_write(d, source, out);
+	}
+	if (!written && !out->failed)
+		out->len = start;
+	for (size_t i = 0; i < done; i++)
+		wishes[i].kept &= written;
+	if (d)
+		draft_release(d);
+	free(made);
+	return d && made ? done : n;
+}
