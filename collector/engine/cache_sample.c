@@ -55,7 +55,8 @@ static void add(struct engine_space *es, const struct noted_arrival *noted, size
 
 	for (size_t i = 0; i < n && s->count < s->room; i++) {
 		const struct chain *chain;
-		const struct place *p = code_cache_place(es->cache, (uint32_t)noted[i].from, &chain);
+		struct place room;
+		const struct place *p = code_cache_place(es->cache, (uint32_t)noted[i].from, &chain, &room);
 
 		if (p)
 			s->list[s->count++] = (struct indirect_visit){chain->pc + (uint64_t)(int64_t)p->pc, noted[i].to};

@@ -59,12 +59,13 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 	const struct code_cache *c = es->cache;
 	const struct chain *chain;
 	const struct place *p;
+	struct place room;
 	struct branch_log_record noted;
 	struct bt_regs *r = &s->regs;
 
 	if (!in_code(r->rip))
 		return false;
-	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &chain);
+	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &chain, &room);
 	if (!p || (p->state & PLACE_BETWEEN && !(s->fault && p->state & PLACE_PROBED)))
 		return false;
 	if (p->state & PLACE_NOTED && !read_record(task, es, s->ctx.next, &noted))
@@ -136,6 +137,8 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 		if (x->fresh && !c->ticks)
 			s->bits <<= 1; /* taken */
 		s->flags_lost = x->flags_lost;
+		if (x->rcx)
+			s->regs.rcx = s->ctx.rcx;
 		s->arrival = x->kind == EXIT_LINK ? ARRIVED_DIRECT : ARRIVED_NOWHERE;
 	}
 	s->regs.r11 = s->ctx.r11;
@@ -205,7 +208,8 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
 	struct branch_log_record made;
 	const struct chain *chain;
-	const struct place *p = code_cache_place(c, at, &chain);
+	struct place room;
+	const struct place *p = code_cache_place(c, at, &chain, &room);
 	bool searching = !chain && at < c->checkpoint, entering = !p && (chain || at >= GLUE_SIZE);
 
 	if (c->ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
@@ -241,7 +245,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
 	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
 	const struct chain *chain, *called;
-	const struct place *p = code_cache_place(c, at, &chain), *back;
+	struct place room, back_room;
+	const struct place *p = code_cache_place(c, at, &chain, &room), *back;
 	uint64_t leads;
 	bool entry = !p && (chain || at >= GLUE_SIZE), searching = !p && !chain && at < c->checkpoint, arriving = searching || entry;
 	bool at_cpuid = !p && !chain && at >= c->cpuid && at < c->own_call;
@@ -261,7 +266,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rip = x86_is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
 		s->regs.rip = x->target;
-	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called))) /* at a system call, behind it, or at CPUID */
+	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called, &back_room))) /* at a system call, behind it, or at CPUID */
 		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
 	else /* nobody knows */
 		s->regs.rip = begin;
@@ -379,7 +384,8 @@ static void undo_wild_branch(struct task *task, struct engine_space *es, struct 
 static void undo_noted_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct chain *chain;
-	const struct place *p = code_cache_place(es->cache, (uint32_t)s->ctx.from, &chain);
+	struct place room;
+	const struct place *p = code_cache_place(es->cache, (uint32_t)s->ctx.from, &chain, &room);
 
 	if (p)
 		undo_branch(task, s, chain->pc + (uint64_t)(int64_t)p->pc);

@@ -311,8 +311,8 @@ static void emit_full(struct translation *t, const struct step *s)
 		return;
 	emit_short(e, t->full_site, e->len);
 	chain_place(t, s, PLACE_RCX, 0);
-	emit_load(e, X86_RCX, CTX_RCX);
-	chain_add_cold(t, emit_jump(e), s->pc, EXIT_STOP);
+	t->full_trap = e->len;
+	emit_trap(e);
 }
 
 /* By a return, behind its address. */
@@ -546,9 +546,14 @@ static size_t emit_address_test(struct translation *t)
 	if (loops)
 		emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
 	entry = e->len;
-	EMIT(e, 0x48, 0xb9); /* mov rcx, -pc (one more where LOOP is to take it away) */
-	emit_u64(e, loops - t->pc);
-	EMIT(e, 0x4a, 0x8d, 0x0c, 0x19); /* lea rcx, [rcx+r11] */
+	if (t->pc <= INT32_MAX) {
+		EMIT(e, 0x49, 0x8d, 0x8b); /* lea rcx, [r11-pc] (one more where LOOP is to take it away) */
+		emit_u32(e, loops - (uint32_t)t->pc);
+	} else {
+		EMIT(e, 0x48, 0xb9); /* mov rcx, -pc (likewise) */
+		emit_u64(e, loops - t->pc);
+		EMIT(e, 0x4a, 0x8d, 0x0c, 0x19); /* lea rcx, [rcx+r11] */
+	}
 	if (loops) {
 		EMIT(e, 0xe2, 0); /* loop, to the jump */
 		emit_short(e, e->len, miss);

@@ -25,9 +25,8 @@ struct parts {
 	const struct template_range *ranges;
 	const struct segment *segments;
 	const struct template_exit *exits;
-	const struct place *places;
 	const uint16_t *refs, *numbers[NUMBER_KINDS], *which; /* which: segments of numbers */
-	const uint8_t *code, *source;
+	const uint8_t *places, *code, *source;
 	size_t source_len;
 };
 
@@ -63,11 +62,11 @@ static bool find_parts(struct slice s, struct parts *p)
 	p->ranges = (const void *)slice_take(&s, p->head.ranges * sizeof *p->ranges).at;
 	p->segments = (const void *)slice_take(&s, p->head.segments * sizeof *p->segments).at;
 	p->exits = (const void *)slice_take(&s, p->head.exits * sizeof *p->exits).at;
-	p->places = (const void *)slice_take(&s, p->head.places * sizeof *p->places).at;
 	p->refs = take_shorts(&s, p->head.refs);
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		p->numbers[i] = take_shorts(&s, p->head.numbers[i]);
 	p->which = take_shorts(&s, p->head.numbers[NUMBER_SEGMENT]);
+	p->places = slice_take(&s, p->head.places).at;
 	p->code = slice_take(&s, p->head.code).at;
 	p->source = s.at;
 	p->source_len = s.len;
@@ -273,7 +272,7 @@ static bool add_spans(const struct adding *a, const uint16_t *refs, size_t n)
 }
 
 /* Its exits are to be exit_first and those that follow. */
-static bool add_chain(struct adding *a, uint8_t i, const uint16_t *refs, const struct place *places, uint32_t segment, uint32_t exit_first)
+static bool add_chain(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *places, uint32_t segment, uint32_t exit_first)
 {
 	const struct template_chain *t = &a->parts->chains[i];
 	struct code_cache *c = a->cache;
@@ -284,8 +283,8 @@ static bool add_chain(struct adding *a, uint8_t i, const uint16_t *refs, const s
 			      .fresh = t->has_fresh ? a->offset + t->fresh : 0,
 			      .indirect = t->has_indirect ? a->offset + t->indirect : 0,
 			      .segment = segment,
-			      .place_first = c->place_count,
-			      .place_count = t->places,
+			      .places_at = c->places_len,
+			      .places_len = t->places,
 			      .span_first = c->span_count,
 			      .span_count = t->segments,
 			      .exit_first = exit_first,
@@ -308,7 +307,7 @@ static bool add_chain(struct adding *a, uint8_t i, const uint16_t *refs, const s
 static bool add_chains(struct adding *a, const uint32_t *segments)
 {
 	const struct parts *p = a->parts;
-	const struct place *places = p->places;
+	const uint8_t *places = p->places;
 	const uint16_t *refs = p->refs;
 	uint32_t exit_first = a->cache->exit_count;
 
@@ -327,7 +326,7 @@ static bool add_chains(struct adding *a, const uint32_t *segments)
 static bool add_exit(struct adding *a, const struct template_exit *t, uint8_t *code)
 {
 	struct cache_exit x = {.trap = a->offset + t->trap, .site = t->site ? a->offset + t->site : 0, .target = a->base + t->target,
-			       .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .conditional = t->conditional, .demand = t->demand};
+			       .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
 	uint32_t to_trap = t->trap - (t->site + 4u);
 
 	if (t->linked != TEMPLATE_NONE && a->taken[t->linked])

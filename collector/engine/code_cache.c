@@ -53,7 +53,7 @@ static void forget_all(struct code_cache *c)
 {
 	address_lists_clear(&c->found);
 	address_lists_clear(&c->waiting);
-	c->chain_count = c->place_count = c->span_count = c->exit_count = c->patch_count = 0;
+	c->chain_count = c->places_len = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
 	chain_index_clear(&c->index);
 	c->indexed = 0;
@@ -134,12 +134,12 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	ok &= address_lists_copy(&n->found, &c->found);
 	ok &= address_lists_copy(&n->waiting, &c->waiting);
 	ok &= tables_copy(&n->tables, &c->tables);
-	n->places = large_array_copy(c->places, c->place_count, c->place_cap, sizeof *c->places);
+	n->places = large_array_copy(c->places, c->places_len, c->places_cap, 1);
 	n->spans = large_array_copy(c->spans, c->span_count, c->span_cap, sizeof *c->spans);
 	n->exits = large_array_copy(c->exits, c->exit_count, c->exit_cap, sizeof *c->exits);
 	ok &= guesses_copy(&n->guesses, &c->guesses);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
-	ok &= !(c->chain_cap && !n->chains) && !(c->place_cap && !n->places) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
+	ok &= !(c->chain_cap && !n->chains) && !(c->places_cap && !n->places) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
 	if (!chain_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_put(n);
 		return NULL;
@@ -177,7 +177,7 @@ void code_cache_put(struct code_cache *c)
 	address_lists_release(&c->found);
 	address_lists_release(&c->waiting);
 	tables_release(&c->tables);
-	large_array_free(c->places, c->place_cap, sizeof *c->places);
+	large_array_free(c->places, c->places_cap, 1);
 	large_array_free(c->spans, c->span_cap, sizeof *c->spans);
 	large_array_free(c->exits, c->exit_cap, sizeof *c->exits);
 	free(c->patches);
@@ -206,22 +206,24 @@ bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *
 	return true;
 }
 
-bool code_cache_add_places(struct code_cache *c, const struct place *p, uint32_t n)
+bool code_cache_add_places(struct code_cache *c, const uint8_t *list, uint32_t len)
 {
-	if (!n)
+	if (!len)
 		return true;
-	if (!grow(&c->places, c->place_count + n - 1, &c->place_cap, sizeof *c->places))
+	if (!grow(&c->places, c->places_len + len - 1, &c->places_cap, 1))
 		return false;
-	memcpy(c->places + c->place_count, p, n * sizeof *p);
-	c->place_count += n;
+	memcpy(c->places + c->places_len, list, len);
+	c->places_len += len;
 	return true;
 }
 
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
 {
-	if (!grow(&c->spans, c->span_count, &c->span_cap, sizeof *c->spans))
+	const struct span s = {start & SPAN_START_MAX, (end - start) & SPAN_LEN_MAX};
+
+	if (s.start != start || span_end(&s) != end || !grow(&c->spans, c->span_count, &c->span_cap, sizeof *c->spans))
 		return false;
-	c->spans[c->span_count++] = (struct span){start, end};
+	c->spans[c->span_count++] = s;
 	return true;
 }
 
@@ -396,20 +398,14 @@ static const struct chain *chain_at(const struct code_cache *c, uint32_t offset)
 	return low < c->chain_count && offset >= c->chains[low].start ? &c->chains[low] : NULL;
 }
 
-const struct place *code_cache_places(const struct code_cache *c, const struct chain *chain)
-{
-	return c->places + chain->place_first;
-}
+const uint8_t *code_cache_places(const struct code_cache *c, const struct chain *chain) { return c->places + chain->places_at; }
 
-const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain)
+const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain, struct place *room)
 {
 	const struct chain *ch = chain_at(c, offset);
-	const struct place *places = ch ? code_cache_places(c, ch) : NULL, *found = NULL;
 
 	*chain = ch;
-	for (uint32_t i = 0; ch && i < ch->place_count && ch->start + places[i].at <= offset; i++)
-		found = &places[i];
-	return found;
+	return ch && places_find(code_cache_places(c, ch), ch->places_len, offset - ch->start, room) ? room : NULL;
 }
 
 /* ---- Forgetting ---- */
@@ -417,7 +413,7 @@ const struct place *code_cache_place(const struct code_cache *c, uint32_t offset
 static bool overlaps(const struct code_cache *c, const struct chain *ch, uint64_t start, uint64_t end)
 {
 	for (uint32_t i = 0; i < ch->span_count; i++)
-		if (c->spans[ch->span_first + i].start < end && start < c->spans[ch->span_first + i].end)
+		if (c->spans[ch->span_first + i].start < end && start < span_end(&c->spans[ch->span_first + i]))
 			return true;
 	return false;
 }
@@ -501,7 +497,7 @@ static bool index_chain(struct code_cache *c, uint32_t number)
 	const struct chain *ch = &c->chains[number];
 
 	for (uint32_t i = 0; i < ch->span_count && !ch->dead; i++)
-		if (!chain_index_add(&c->index, c->spans[ch->span_first + i].start, c->spans[ch->span_first + i].end, number))
+		if (!chain_index_add(&c->index, c->spans[ch->span_first + i].start, span_end(&c->spans[ch->span_first + i]), number))
 			return false;
 	return true;
 }
@@ -563,7 +559,7 @@ static bool guess_stays(const struct guess *g, bool (*stays)(void *arg, uint64_t
 static bool all_stay(const struct code_cache *c, const struct chain *ch, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	for (uint32_t i = 0; i < ch->span_count; i++)
-		if (!stays(arg, c->spans[ch->span_first + i].start, c->spans[ch->span_first + i].end))
+		if (!stays(arg, c->spans[ch->span_first + i].start, span_end(&c->spans[ch->span_first + i])))
 			return false;
 	return true;
 }
@@ -608,7 +604,7 @@ void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end)
 static bool is_blocked(const struct walk *w, const struct chain *ch)
 {
 	for (uint32_t i = 0; i < ch->span_count; i++)
-		if (w->blocked(w->arg, w->cache->spans[ch->span_first + i].start, w->cache->spans[ch->span_first + i].end))
+		if (w->blocked(w->arg, w->cache->spans[ch->span_first + i].start, span_end(&w->cache->spans[ch->span_first + i])))
 			return true;
 	return false;
 }

@@ -19,6 +19,7 @@
 #include "collector/engine/chain_index.h"
 #include "collector/engine/guesses.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/places.h"
 #include "collector/engine/segment.h"
 #include "collector/engine/tables.h"
 #include "collector/processor.h"
@@ -34,7 +35,7 @@ struct chain {
 	uint32_t fresh;	   /* way in from a conditional: shifts its bit in (where no history is kept: chain_ticks.c). 0: the body */
 	uint32_t start, end; /* of everything it has */
 	uint32_t segment;
-	uint32_t place_first, place_count; /* in the cache's places */
+	uint32_t places_at, places_len; /* its list in the cache's places */
 	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
 	uint32_t span_first, span_count; /* application code it was made of, or was looked at for it */
 	uint32_t exit_first;
@@ -56,27 +57,14 @@ struct chain_demand {
 	bool back; /* one leads back: it will come to this, sooner or later, and better have the checkpoint there at once */
 };
 
-/* What the registers are at a place in the code: the state before the application's instruction at pc. */
-enum place_state {
-	PLACE_R11 = 1,	    /* r11 is the application's, the bits are in the context */
-	PLACE_SHIFTED = 2,  /* the coming conditional has been counted */
-	PLACE_SPILLED = 4,  /* a register (place.reg) is in CTX_SPILL */
-	PLACE_RCX = 8,	    /* rcx is in the context; and, where place.reg says so, r10, or (rdx) rax and rdx */
-	PLACE_BETWEEN = 16, /* in the middle of something: step on */
-	PLACE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand went away since it was probed */
-	PLACE_CALLED = 64,  /* behind a system call that is to be noted; rcx is to be the application's pc */
-	PLACE_NOTED = 128,  /* the bits are where the next record will be, and not in r11 */
-};
-
-struct place {
-	uint16_t at; /* from the chain's beginning; holds until the next place */
-	uint8_t state, reg;
-	int32_t pc; /* from the chain's pc */
-};
-
+/* Of application code. */
 struct span {
-	uint64_t start, end;
+	uint64_t start : 48, len : 16;
 };
+#define SPAN_START_MAX ((1ull << 48) - 1)
+#define SPAN_LEN_MAX ((1u << 16) - 1)
+
+static inline uint64_t span_end(const struct span *s) { return s->start + s->len; }
 
 enum exit_kind {
 	EXIT_LINK,    /* goes on at target, which may be linked directly */
@@ -99,6 +87,7 @@ struct cache_exit {
 	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
 	bool conditional; /* of a conditional, where it is taken */
 	bool dead;	 /* its chain is: it leads nowhere any more, but may still be stopped at */
+	bool rcx;	 /* the application's is in the context */
 	struct chain_demand demand;
 };
 
@@ -118,9 +107,9 @@ struct code_cache {
 	size_t chain_cap;
 	struct address_lists found; /* chains by pc */
 	struct address_lists waiting; /* exits not linked yet, by target */
-	struct place *places;
-	uint32_t place_count;
-	size_t place_cap;
+	uint8_t *places; /* lists (places.h) */
+	uint32_t places_len;
+	size_t places_cap;
 	struct chain_index index;
 	uint32_t indexed; /* chains before this are in the index: most caches go before anybody asks it */
 	struct span *spans;
@@ -199,7 +188,8 @@ bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *
 uint32_t code_cache_add(struct code_cache *c, const struct chain *chain);
 /* Takes over n bytes of code written to the room given that belong to no chain. */
 void code_cache_add_glue(struct code_cache *c, size_t n);
-bool code_cache_add_places(struct code_cache *c, const struct place *p, uint32_t n);
+bool code_cache_add_places(struct code_cache *c, const uint8_t *list, uint32_t len);
+/* Of less than 64 KB, below the addresses of the kernel. */
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
 /* Links it at once where its target is known. */
 bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x);
@@ -215,11 +205,11 @@ void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain);
 /* Makes the chain's indirect entry (it has one) known to table 1 and table 2. */
 void code_cache_publish(struct code_cache *c, uint32_t chain);
 
-/* The places of a chain, chain->place_count of them in the order of their code; valid until one is added. */
-const struct place *code_cache_places(const struct code_cache *c, const struct chain *chain);
+/* The list of a chain's places, chain->places_len bytes; valid until one is added. */
+const uint8_t *code_cache_places(const struct code_cache *c, const struct chain *chain);
 
-/* The place in force at an offset of the code area, with *chain; NULL when there is none (glue, entries). */
-const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain);
+/* The place in force at an offset of the code area, which is written to *room, with *chain; NULL when there is none (glue, entries). */
+const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain, struct place *room);
 
 /* Of a cache with one user that nobody is in: the branch has this guess from now on, none where its `to` is 0. Chains that end in it are
  * forgotten. False without memory; nothing has changed then. */

@@ -74,6 +74,9 @@ static inline void emit_bit_not_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0
 static inline void emit_tick(struct emitter *e) { EMIT(e, 0x4d, 0x8d, 0x5b, 0x01); }	  /* lea r11, [r11+1] */
 static inline void emit_bits_empty(struct emitter *e) { EMIT(e, 0x49, 0xc7, 0xc3, 0xfe, 0xff, 0xff, 0xff); } /* mov r11, BITS_EMPTY */
 
+/* An int3 of an exit: behind the first one is nobody who is before what follows. */
+static inline void emit_trap(struct emitter *e) { EMIT(e, 0xcc, 0xcc); }
+
 /* To the code for where r11 says (tables.h); rcx is used. */
 enum { DISPATCH_JUMP = 4, DISPATCH_BYTES = 12 }; /* where its jump begins */
 static inline void emit_dispatch(struct emitter *e)

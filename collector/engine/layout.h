@@ -79,7 +79,8 @@ enum {
 
 	CODE_AT = DATA_SIZE,
 	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
-	CODE_ALIGN = 64, /* a cache line: what a loop costs depends on where its branches lie in some, and is not to depend on what was translated before it */
+	CODE_ALIGN = 32, /* of a chain. Half a cache line: what a loop costs depends on where its branches lie in what a processor decodes or keeps at once, and is not to
+			  * depend on what was translated before it; more costs large programs room in its caches */
 	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 

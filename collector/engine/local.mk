@@ -31,6 +31,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/layout.h collector/engine/leads.c collector/engine/leads.h \
 	collector/engine/left_caches.c collector/engine/left_caches.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
+	collector/engine/places.c collector/engine/places.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
 	collector/engine/region_calls.c collector/engine/region_calls.h \
 	collector/engine/robust_list.c collector/engine/robust_list.h \

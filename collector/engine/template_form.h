@@ -32,10 +32,10 @@ struct template_head {
 	uint64_t origin; /* of the first chain: offset in its file */
 	uint64_t pc;	 /* where that must be, 0: anywhere high */
 	uint32_t size;
-	uint16_t chains, ranges, segments, exits, places;
+	uint16_t chains, ranges, segments, exits;
 	uint16_t refs; /* segments of the chains */
 	uint16_t numbers[NUMBER_KINDS];
-	uint16_t code;
+	uint16_t places, code; /* bytes */
 	bool ticks;
 };
 
@@ -43,7 +43,7 @@ struct template_chain {
 	uint64_t pc;
 	uint64_t returns_to, slot; /* TEMPLATE_NOWHERE: none */
 	uint16_t start, end, body, fresh, indirect; /* fresh, indirect: as start, none */
-	uint16_t exits, places; /* how many are its */
+	uint16_t exits, places; /* how many, and how many bytes, are its */
 	uint8_t segments;
 	uint8_t debt;
 	bool has_fresh, has_indirect, checked, passes;
@@ -58,12 +58,12 @@ struct template_exit {
 	uint64_t target;
 	uint16_t trap, site; /* site 0: none */
 	uint8_t linked;	     /* chain of the template's to which its jump leads, TEMPLATE_NONE: to its own trap */
-	uint8_t kind : 2, flags_lost : 1, fresh : 1, conditional : 1;
+	uint8_t kind : 2, flags_lost : 1, fresh : 1, conditional : 1, rcx : 1;
 	struct chain_demand demand;
 };
 
 /* What templates must have all of. */
-_Static_assert(sizeof(struct chain) == 80 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48 && sizeof(struct place) == 8,
+_Static_assert(sizeof(struct chain) == 80 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
 	       "a template has all of a chain");
 
 static inline uint32_t template_get32(const uint8_t *p)

@@ -179,7 +179,7 @@ static uint32_t segment_of(const struct code_cache *c, const struct span *span)
 {
 	const struct segment *s = segment_at(c->segments, span->start, segment_generation(c->segments));
 
-	return s && s->end == span->end ? (uint32_t)(s - segment_get(c->segments, 0)) : SEGMENT_NONE;
+	return s && s->end == span_end(span) ? (uint32_t)(s - segment_get(c->segments, 0)) : SEGMENT_NONE;
 }
 
 /* Its code with each jump leading to its own exit, and the numbers of its segments. */
@@ -216,7 +216,7 @@ static struct segment made_segment(const struct made *made, uint32_t i)
 	const struct span *span = &made->cache->spans[made->chain->span_first + i];
 
 	if (made->cache->ticks)
-		return (struct segment){.pc = span->start, .from = span->end - made->chain->last_len, .end = span->end};
+		return (struct segment){.pc = span->start, .from = span_end(span) - made->chain->last_len, .end = span_end(span)};
 	return *segment_get(made->cache->segments, made->segments[i]);
 }
 
@@ -284,7 +284,7 @@ static bool same_exits(const struct made *a, const struct made *b)
 		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i], *y = &b->cache->exits[b->chain->exit_first + i];
 
 		if (x->trap + MOVE_CODE != y->trap || x->site + (x->site ? MOVE_CODE : 0) != y->site || x->target + b->moved != y->target || x->kind != y->kind ||
-		    x->flags_lost != y->flags_lost || x->fresh != y->fresh || x->conditional != y->conditional || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
+		    x->flags_lost != y->flags_lost || x->fresh != y->fresh || x->conditional != y->conditional || x->rcx != y->rcx || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
 			return false;
 	}
 	return true;
@@ -302,24 +302,16 @@ static bool same_segments(const struct made *a, const struct made *b)
 	return true;
 }
 
-static bool same_place(const struct place *x, const struct place *y)
-{
-	return x->at == y->at && x->state == y->state && x->reg == y->reg && x->pc == y->pc;
-}
-
 static bool same_but_moved(const struct made *a, const struct made *b)
 {
 	const struct chain *x = a->chain, *y = b->chain;
 
-	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->place_count != y->place_count ||
+	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->places_len != y->places_len ||
 	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh ||
 	    (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect || (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt || x->passes != y->passes ||
 	    !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
-	for (uint32_t i = 0; i < x->place_count; i++)
-		if (!same_place(&code_cache_places(a->cache, x)[i], &code_cache_places(b->cache, y)[i]))
-			return false;
-	return same_exits(a, b) && same_segments(a, b);
+	return !memcmp(code_cache_places(a->cache, x), code_cache_places(b->cache, y), x->places_len) && same_exits(a, b) && same_segments(a, b);
 }
 
 /* ---- The template that is being made ---- */
@@ -405,7 +397,7 @@ static void put_chain(struct draft *d, const struct made *a, uint16_t start)
 	t.has_indirect = c->indirect != 0;
 	t.indirect = (uint16_t)(start + (c->indirect ? c->indirect - c->start : 0));
 	t.exits = (uint16_t)a->exits;
-	t.places = (uint16_t)c->place_count;
+	t.places = (uint16_t)c->places_len;
 	t.segments = (uint8_t)c->span_count;
 	t.checked = c->checked;
 	t.debt = c->debt;
@@ -429,6 +421,7 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 		t.flags_lost = x->flags_lost;
 		t.fresh = x->fresh;
 		t.conditional = x->conditional;
+		t.rcx = x->rcx;
 		t.demand = x->demand;
 		buf_put(&d->exits, &t, sizeof t);
 		d->head.exits++;
@@ -472,7 +465,7 @@ static void fill_up(struct buf *code, size_t unit, uint8_t with)
 /* The chain that has just been made, if there is room for it. */
 static bool draft_take(struct draft *d, const struct template_maker *m, struct made *a, const struct number *numbers, size_t count)
 {
-	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->chain->place_count * sizeof(struct place) +
+	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->chain->places_len +
 		      a->chain->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + count * 2 * sizeof(uint16_t) + sizeof(struct template_chain);
 	struct code_ranges ranges = d->ranges;
 	uint16_t refs[TEMPLATE_SEGMENTS], start;
@@ -491,8 +484,7 @@ static bool draft_take(struct draft *d, const struct template_maker *m, struct m
 	put_segments(d, a, refs);
 	put_chain(d, a, start);
 	put_exits(d, a, start);
-	buf_put(&d->places, code_cache_places(a->cache, a->chain), a->chain->place_count * sizeof(struct place));
-	d->head.places = (uint16_t)(d->head.places + a->chain->place_count);
+	buf_put(&d->places, code_cache_places(a->cache, a->chain), a->chain->places_len);
 	put_code(d, a, start, numbers, count, refs);
 	return true;
 }
@@ -561,17 +553,18 @@ static bool draft_write(struct draft *d, const struct code_source *source, struc
 	size_t start = out->len;
 
 	d->head.ranges = (uint16_t)d->ranges.count;
+	d->head.places = (uint16_t)d->places.len;
 	d->head.code = (uint16_t)d->code.len;
 	buf_put(out, &d->head, sizeof d->head);
 	put_part(out, &d->chains);
 	put_ranges(d, out);
 	put_part(out, &d->segments);
 	put_part(out, &d->exits);
-	put_part(out, &d->places);
 	put_part(out, &d->refs);
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		put_part(out, &d->numbers[i]);
 	put_part(out, &d->which);
+	put_part(out, &d->places);
 	put_part(out, &d->code);
 	if (!put_source(d, source, out))
 		return false;

@@ -71,7 +71,7 @@ struct translation {
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
-	size_t full_site; /* of the jump of the indirect branch on the way to where it stops */
+	size_t full_site, full_trap; /* of the jump of the indirect branch on the way to where it stops, and the int3 there; 0: none */
 	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its guess; 0: none */
 	bool shifted; /* the coming conditional has been counted */
 	int conditionals; /* so far */

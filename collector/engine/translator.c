@@ -27,6 +27,7 @@ static void emit_entry_exit(struct translation *t)
 static void emit_exits(struct translation *t)
 {
 	struct cache_exit loop = {.trap = t->chain.start + t->loop_trap, .target = t->loop_target, .kind = EXIT_STOP};
+	struct cache_exit full = {.trap = t->chain.start + (uint32_t)t->full_trap, .target = t->steps[t->count - 1].pc, .kind = EXIT_STOP, .rcx = true};
 	uint32_t trap;
 
 	if (t->loop_trap && !t->out.overflow)
@@ -38,13 +39,15 @@ static void emit_exits(struct translation *t)
 		if (!t->out.overflow && !t->cache->ticks)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
+	if (t->full_trap && !t->out.overflow)
+		t->out.overflow = !code_cache_add_exit(t->cache, &full);
 	for (int i = 0; i < t->cold_count; i++) {
 		const struct cold *c = &t->cold[i];
 		struct cache_exit x = {.trap = t->chain.start + (uint32_t)t->out.len, .site = t->chain.start + (uint32_t)c->site,
 				       .target = c->target, .kind = c->kind, .fresh = c->fresh, .conditional = c->conditional, .demand = c->demand};
 
 		emit_patch(&t->out, c->site, t->out.base + t->out.len);
-		EMIT(&t->out, 0xcc, 0xcc); /* behind the first one is nobody who is before the next */
+		emit_trap(&t->out);
 		if (!t->out.overflow)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
@@ -104,9 +107,11 @@ static void emit_chain(struct translation *t, bool indirect)
 
 static bool add_places(struct translation *t)
 {
-	t->chain.place_first = t->cache->place_count;
-	t->chain.place_count = (uint32_t)t->place_count;
-	return code_cache_add_places(t->cache, t->places, t->chain.place_count);
+	uint8_t list[PLACES_MAX * PLACE_BYTES_MAX];
+
+	t->chain.places_at = t->cache->places_len;
+	t->chain.places_len = (uint32_t)places_encode(t->places, (size_t)t->place_count, list);
+	return code_cache_add_places(t->cache, list, t->chain.places_len);
 }
 
 /* Where execution is likely to come back to, or go to, but by no direct branch. */

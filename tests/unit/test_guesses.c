@@ -212,7 +212,7 @@ static void segments_and_chains_have_them_from_then_on(void **state)
 	guessed = translator_translate(w->cache, &w->source, AT + 0x8, true);
 	assert_true(segment_has_guess(now_at(w, 0x8)));
 	assert_int_equal(now_at(w, 0x8)->to, AT + 0x11);
-	x = &w->cache->exits[w->cache->chains[guessed].exit_first + 1]; /* behind that of the entry */
+	x = &w->cache->exits[w->cache->chains[guessed].exit_first + 2]; /* behind those of the miss: of its record, of its branch */
 	assert_int_equal(x->kind, EXIT_LINK);
 	assert_int_equal(x->target, AT + 0x11);
 	/* What changes behind the guess takes it away. */

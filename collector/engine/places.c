@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/engine/places.h"
+
+#include <string.h>
+
+/* A byte: how far it is from the place before, in the code (low half) and in the application's; FAR, then a number of its own follows. The
+ * state. The register, where there may be one. */
+enum { FAR = 15 };
+
+static bool has_register(uint8_t state) { return state & (PLACE_SPILLED | PLACE_RCX); }
+
+size_t places_encode(const struct place *places, size_t n, uint8_t *out)
+{
+	struct place last = {.at = 0};
+	uint8_t *end = out;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct place *p = &places[i];
+		uint32_t at = (uint32_t)p->at - last.at, pc = (uint32_t)p->pc - (uint32_t)last.pc;
+
+		*end++ = (uint8_t)((at < FAR ? at : FAR) | (pc < FAR ? pc : FAR) << 4);
+		if (at >= FAR) {
+			memcpy(end, &p->at, sizeof p->at);
+			end += sizeof p->at;
+		}
+		if (pc >= FAR) {
+			memcpy(end, &p->pc, sizeof p->pc);
+			end += sizeof p->pc;
+		}
+		*end++ = p->state;
+		if (has_register(p->state))
+			*end++ = p->reg;
+		last = *p;
+	}
+	return (size_t)(end - out);
+}
+
+/* The place behind *p, whose list goes on at `list`; returns where that goes on then. */
+static const uint8_t *next(const uint8_t *list, struct place *p)
+{
+	uint8_t both = *list++;
+
+	if ((both & FAR) < FAR) {
+		p->at = (uint16_t)(p->at + (both & FAR));
+	} else {
+		memcpy(&p->at, list, sizeof p->at);
+		list += sizeof p->at;
+	}
+	if (both >> 4 < FAR) {
+		p->pc += both >> 4;
+	} else {
+		memcpy(&p->pc, list, sizeof p->pc);
+		list += sizeof p->pc;
+	}
+	p->state = *list++;
+	p->reg = has_register(p->state) ? *list++ : 0;
+	return list;
+}
+
+bool places_find(const uint8_t *list, size_t len, uint32_t at, struct place *found)
+{
+	const uint8_t *end = list + len;
+	struct place p = {.at = 0};
+	bool any = false;
+
+	while (list < end) {
+		list = next(list, &p);
+		if (p.at > at)
+			break;
+		*found = p;
+		any = true;
+	}
+	return any;
+}

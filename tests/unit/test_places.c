@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of places: what was put in is found again, at each offset. */
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+#include "collector/engine/places.h"
+
+enum {
+	PLACES = 64,
+	LISTS = 2000,
+};
+
+static uint32_t next_random(uint32_t *state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
+
+/* Mostly what chains have: a few bytes on, a few bytes of the application's on; sometimes far, or back. */
+static size_t random_list(uint32_t *state, struct place places[PLACES])
+{
+	size_t n = next_random(state) % PLACES;
+	uint32_t at = next_random(state) % 20;
+	int32_t pc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t flags = (uint8_t)next_random(state);
+		bool lends = flags & (PLACE_SPILLED | PLACE_RCX);
+
+		places[i] = (struct place){.at = (uint16_t)at, .state = flags, .reg = (uint8_t)(lends ? next_random(state) % 16 : 0), .pc = pc};
+		at += 1 + next_random(state) % (i % 7 ? 18 : 900);
+		pc += i % 5 ? (int32_t)(next_random(state) % 17) : (int32_t)next_random(state) - (1 << 23);
+	}
+	return n;
+}
+
+static void assert_found(const uint8_t *list, size_t len, uint32_t at, const struct place *p)
+{
+	struct place found;
+
+	assert_int_equal(places_find(list, len, at, &found), p != NULL);
+	if (!p)
+		return;
+	assert_int_equal(found.at, p->at);
+	assert_int_equal(found.state, p->state);
+	assert_int_equal(found.reg, p->reg);
+	assert_int_equal(found.pc, p->pc);
+}
+
+static void each_place_holds_until_the_next(void **state)
+{
+	uint32_t seed = 1;
+
+	(void)state;
+	for (int k = 0; k < LISTS; k++) {
+		struct place places[PLACES];
+		size_t n = random_list(&seed, places), len;
+		uint8_t *list = malloc(n * PLACE_BYTES_MAX + 1);
+
+		len = places_encode(places, n, list);
+		assert_true(len <= n * PLACE_BYTES_MAX);
+		assert_found(list, len, n ? places[0].at - 1u : 100, n && places[0].at == 0 ? &places[n - 1] : NULL);
+		for (size_t i = 0; i < n; i++) {
+			uint32_t end = i + 1 < n ? places[i + 1].at : places[i].at + 5000u;
+
+			for (uint32_t at = places[i].at; at < end; at++)
+				assert_found(list, len, at, &places[i]);
+		}
+		free(list);
+	}
+}
+
+static void an_ordinary_place_has_two_bytes(void **state)
+{
+	const struct place places[] = {{.at = 3}, {.at = 7, .pc = 4}, {.at = 9, .pc = 4, .state = PLACE_BETWEEN}};
+	uint8_t list[sizeof places / sizeof places[0] * PLACE_BYTES_MAX];
+
+	(void)state;
+	assert_int_equal(places_encode(places, sizeof places / sizeof places[0], list), 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_place_holds_until_the_next),
+		cmocka_unit_test(an_ordinary_place_has_two_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
