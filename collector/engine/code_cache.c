@@ -260,6 +260,7 @@ static bool put_exit(struct code_cache *c, const struct cache_exit *x)
 	c->exits[c->exit_count].linked = CHAIN_NONE;
 	c->exits[c->exit_count++].next = EXIT_NONE;
 	assert(x->kind != EXIT_LINK || !x->site || x->site % 8 <= 4); /* emit_align_link() */
+	assert(c->exit_count < 2 || x->trap > c->exits[c->exit_count - 2].trap); /* code_cache_exit_at() */
 	return true;
 }
 

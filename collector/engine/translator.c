@@ -27,7 +27,6 @@ static void emit_entry_exit(struct translation *t)
 static void emit_exits(struct translation *t)
 {
 	struct cache_exit loop = {.trap = t->chain.start + t->loop_trap, .target = t->loop_target, .kind = EXIT_STOP};
-	struct cache_exit full = {.trap = t->chain.start + (uint32_t)t->full_trap, .target = t->steps[t->count - 1].pc, .kind = EXIT_STOP, .rcx = true};
 	uint32_t trap;
 
 	if (t->loop_trap && !t->out.overflow)
@@ -39,8 +38,12 @@ static void emit_exits(struct translation *t)
 		if (!t->out.overflow && !t->cache->ticks)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
-	if (t->full_trap && !t->out.overflow)
-		t->out.overflow = !code_cache_add_exit(t->cache, &full);
+	if (t->full_trap) {
+		struct cache_exit x = {.trap = t->chain.start + (uint32_t)t->full_trap, .target = t->steps[t->count - 1].pc, .kind = EXIT_STOP, .rcx = true};
+
+		if (!t->out.overflow)
+			t->out.overflow = !code_cache_add_exit(t->cache, &x);
+	}
 	for (int i = 0; i < t->cold_count; i++) {
 		const struct cold *c = &t->cold[i];
 		struct cache_exit x = {.trap = t->chain.start + (uint32_t)t->out.len, .site = t->chain.start + (uint32_t)c->site,
