@@ -375,7 +375,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 		*fault = TEMPLATE_UNCHECKED;
 		return CHAIN_NONE;
 	}
-	if (!code_cache_room(c, p.head.code, &code, &a.offset))
+	if (!code_cache_room(c, p.head.code, CODE_ALIGN_LOOP, &code, &a.offset))
 		return CHAIN_NONE;
 	*fault = TEMPLATE_HALF;
 	if (!add_segments(&a, segments))

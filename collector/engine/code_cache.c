@@ -43,9 +43,9 @@ static bool grow(void *array, uint32_t count, size_t *cap, size_t size)
 }
 
 /* The next piece is aligned, so that what stands in one depends on its place in the piece alone (emit_align_link()). */
-static void end_piece(struct code_cache *c, size_t end)
+static void end_piece(struct code_cache *c, size_t end, size_t align)
 {
-	c->code_len = (end + CODE_ALIGN - 1) & ~(size_t)(CODE_ALIGN - 1);
+	c->code_len = (end + align - 1) & ~(align - 1);
 	memset(c->code + end, 0xcc, c->code_len - end);
 }
 
@@ -197,10 +197,11 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 	return i;
 }
 
-bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset)
+bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes, uint32_t *offset)
 {
-	if (c->full || c->code_len + n > CODE_SIZE || !cache_region_reserve(c, n + CODE_ALIGN))
+	if (c->full || c->code_len + n + 2 * CODE_ALIGN_LOOP > CODE_SIZE || !cache_region_reserve(c, n + 2 * CODE_ALIGN_LOOP))
 		return false;
+	end_piece(c, c->code_len, align);
 	*bytes = c->code + c->code_len;
 	*offset = (uint32_t)c->code_len;
 	return true;
@@ -351,12 +352,12 @@ uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 	c->chains[number].incoming = EXIT_NONE;
 	c->chain_count++;
 	address_lists_put(&c->found, chain->pc, number);
-	end_piece(c, chain->end);
+	end_piece(c, chain->end, CODE_ALIGN);
 	link_waiting(c, number);
 	return number;
 }
 
-void code_cache_add_glue(struct code_cache *c, size_t n) { end_piece(c, c->code_len + n); }
+void code_cache_add_glue(struct code_cache *c, size_t n) { end_piece(c, c->code_len + n, CODE_ALIGN); }
 
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap)
 {

@@ -180,8 +180,11 @@ static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { 
  * made. What is linked to it stays. Returns whether. */
 bool code_cache_supersede(struct code_cache *c, uint64_t pc);
 
-/* Room for a chain of at most n bytes of code: the address it will run at, and *bytes to write it to. False when the cache is full. */
-bool code_cache_room(struct code_cache *c, size_t n, uint8_t **bytes, uint32_t *offset);
+/* Where chains with a checkpoint begin, and not others. */
+static inline size_t chain_align(bool checked) { return checked ? CODE_ALIGN_LOOP : CODE_ALIGN; }
+
+/* Room for a chain of at most n bytes of code, which begins at a multiple of `align` (chain_align()): *offset, and *bytes to write it to. False when the cache is full. */
+bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes, uint32_t *offset);
 
 /* Takes over a chain that has been written to the room given (chain->end - chain->start bytes). places, exits and spans are those of the
  * chain and have been appended by the functions below. CHAIN_NONE without memory. */

@@ -12,7 +12,7 @@
  * the number begins: addresses are moved by whole pages, the others by less. */
 #define MOVE_ADDRESS 0x102233000u
 enum {
-	MOVE_CODE = 0x15b40, /* CODE_ALIGN times something */
+	MOVE_CODE = 0x15b40, /* CODE_ALIGN_LOOP times something */
 	MOVE_SEGMENT = 0x1d,
 	RANGES = 12,	   /* stretches of application code a chain may be made from */
 	ALL_RANGES = 256,  /* and those of a template */
@@ -105,7 +105,7 @@ static bool move_code(struct code_cache *c)
 	uint8_t *bytes;
 	uint32_t offset;
 
-	if (!code_cache_room(c, MOVE_CODE, &bytes, &offset))
+	if (!code_cache_room(c, MOVE_CODE, CODE_ALIGN_LOOP, &bytes, &offset))
 		return false;
 	memset(bytes, 0, MOVE_CODE);
 	code_cache_add_glue(c, MOVE_CODE);
@@ -475,10 +475,10 @@ static bool draft_take(struct draft *d, const struct template_maker *m, struct m
 		if (!note_range(&ranges, ALL_RANGES, m->ranges.list[i].start, m->ranges.list[i].end))
 			return false;
 	}
-	if (draft_size(d) + size + CODE_ALIGN > TEMPLATE_BYTES - 64)
+	if (draft_size(d) + size + CODE_ALIGN_LOOP > TEMPLATE_BYTES - 64)
 		return false;
 	d->ranges = ranges;
-	fill_up(&d->code, CODE_ALIGN, 0xcc);
+	fill_up(&d->code, chain_align(a->chain->checked), 0xcc);
 	start = (uint16_t)d->code.len;
 	d->made[d->head.chains] = (uint32_t)(a->chain - a->cache->chains);
 	put_segments(d, a, refs);

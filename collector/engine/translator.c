@@ -137,7 +137,7 @@ static uint32_t build(struct translation *t, bool indirect)
 	uint8_t *bytes;
 	uint32_t number;
 
-	if (!code_cache_room(c, CHAIN_BYTES, &bytes, &t->chain.start))
+	if (!code_cache_room(c, CHAIN_BYTES, chain_align(t->chain.checked), &bytes, &t->chain.start))
 		return CHAIN_NONE;
 	t->out = (struct emitter){.bytes = bytes, .room = CHAIN_BYTES, .base = region_address(CODE_AT + t->chain.start)};
 	t->chain.pc = t->pc;
@@ -210,7 +210,7 @@ bool translator_add_entry(struct code_cache *c, uint32_t chain)
 	uint32_t start;
 	size_t entry;
 
-	if (!t || !code_cache_room(c, ENTRY_BYTES, &t->out.bytes, &start))
+	if (!t || !code_cache_room(c, ENTRY_BYTES, CODE_ALIGN, &t->out.bytes, &start))
 		goto out;
 	t->out.room = ENTRY_BYTES;
 	t->out.base = region_address(CODE_AT + start);

@@ -108,12 +108,21 @@ static struct code_cache *used_cache(bool ticks)
 
 	assert_non_null(c);
 	c->ticks = ticks;
-	assert_true(code_cache_room(c, 77, &bytes, &offset));
+	assert_true(code_cache_room(c, 77, CODE_ALIGN, &bytes, &offset));
 	memset(bytes, 0, 77);
 	code_cache_add_glue(c, 77);
 	for (uint64_t i = 1; i < 12; i++)
 		segment_add(c->segments, &(struct segment){.pc = i, .from = i, .end = i + 1, .kind = BT_BRANCH_RET});
 	return c;
+}
+
+/* Templates begin at a cache line. */
+static void begin_line(struct code_cache *c)
+{
+	uint8_t *bytes;
+	uint32_t offset;
+
+	assert_true(code_cache_room(c, 1, CODE_ALIGN_LOOP, &bytes, &offset));
 }
 
 static void assert_same_chain(const struct chain *a, const struct chain *b)
@@ -219,6 +228,8 @@ static size_t compare(struct wanted *w, size_t count, struct program *one, struc
 			assert_int_not_equal(template_add(by_template, &elsewhere, pc, w[i].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
 		else
 			translator_translate(by_template, &elsewhere, pc, w[i].indirect);
+		if (w[i].fit)
+			begin_line(by_translator);
 		translator_translate(by_translator, &elsewhere, pc, w[i].indirect);
 		made += w[i].fit;
 	}
@@ -235,15 +246,15 @@ static void compare_together(const struct wanted *w, size_t count, struct progra
 {
 	struct template_maker *maker = template_maker_new(&processor, ticks);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
-	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks);
+	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks), *before = used_cache(ticks);
 	struct template_wish *wishes = calloc(count, sizeof *wishes);
 	struct buf bytes = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t pc = other->at + w[i].offset;
 
-		wishes[i] = (struct template_wish){.pc = one->at + w[i].offset, .indirect = w[i].indirect, .demand = code_cache_demand(by_translator, pc)};
-		translator_translate(by_translator, &elsewhere, pc, w[i].indirect);
+		wishes[i] = (struct template_wish){.pc = one->at + w[i].offset, .indirect = w[i].indirect, .demand = code_cache_demand(before, pc)};
+		translator_translate(before, &elsewhere, pc, w[i].indirect);
 	}
 	for (size_t i = 0, done; i < count; i += done) {
 		size_t n = size < count - i ? size : count - i, which;
@@ -254,10 +265,14 @@ static void compare_together(const struct wanted *w, size_t count, struct progra
 		assert_true(done && done <= n && (done == n || done == TEMPLATE_CHAINS || bytes.len > TEMPLATE_BYTES / 2));
 		which = i + (i * 7 + 3) % done;
 		assert_int_not_equal(template_add(by_template, &elsewhere, other->at + w[which].offset, w[which].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+		begin_line(by_translator);
+		for (size_t k = i; k < i + done; k++)
+			translator_translate(by_translator, &elsewhere, other->at + w[k].offset, w[k].indirect);
 	}
 	for (size_t i = 0; i < count; i++)
 		assert_true(wishes[i].kept);
 	assert_same_cache(by_template, by_translator);
+	code_cache_put(before);
 	free(wishes);
 	buf_release(&bytes);
 	template_maker_free(maker);
