@@ -348,6 +348,7 @@ void chain_place_checkpoint(struct translation *t, bool indirect)
 	t->loops = closes_silent_cycle(t);
 	t->check_at = -1;
 	/* Where only ticks are counted, who comes by an indirect branch is to look: here, where that costs least, or in the entry. */
+	t->chain.head = needed;
 	t->chain.checked = ((needed || (indirect && t->cache->ticks)) && place_where_flags_are_free(t)) || needed;
 	if (!t->chain.checked)
 		return;

@@ -48,6 +48,7 @@ struct chain {
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
 	bool passes;  /* what leads on from it leads back, for that has no conditional where it leads to */
 	uint8_t last_len; /* of its last instruction */
+	bool head;	  /* of a loop, most likely: it needs its checkpoint */
 };
 
 /* What those that wait for a chain want of it. Along links between chains without a checkpoint the debt grows with each conditional, up to
@@ -180,8 +181,8 @@ static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { 
  * made. What is linked to it stays. Returns whether. */
 bool code_cache_supersede(struct code_cache *c, uint64_t pc);
 
-/* Where chains with a checkpoint begin, and not others. */
-static inline size_t chain_align(bool checked) { return checked ? CODE_ALIGN_LOOP : CODE_ALIGN; }
+/* Where it begins. */
+static inline size_t chain_align(const struct chain *ch) { return ch->head ? CODE_ALIGN_LOOP : CODE_ALIGN; }
 
 /* Room for a chain of at most n bytes of code, which begins at a multiple of `align` (chain_align()): *offset, and *bytes to write it to. False when the cache is full. */
 bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes, uint32_t *offset);

@@ -82,7 +82,7 @@ enum {
 	/* Chains begin at multiples of these: what a loop costs depends on where its branches lie in a cache line in some processors, and is not to
 	 * depend on what was translated before it. All of them so far apart would cost large programs room in the processor's caches. */
 	CODE_ALIGN = 32,
-	CODE_ALIGN_LOOP = 64, /* of chains with a checkpoint: heads of loops */
+	CODE_ALIGN_LOOP = 64, /* of heads of loops */
 	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 

@@ -478,7 +478,7 @@ static bool draft_take(struct draft *d, const struct template_maker *m, struct m
 	if (draft_size(d) + size + CODE_ALIGN_LOOP > TEMPLATE_BYTES - 64)
 		return false;
 	d->ranges = ranges;
-	fill_up(&d->code, chain_align(a->chain->checked), 0xcc);
+	fill_up(&d->code, chain_align(a->chain), 0xcc);
 	start = (uint16_t)d->code.len;
 	d->made[d->head.chains] = (uint32_t)(a->chain - a->cache->chains);
 	put_segments(d, a, refs);

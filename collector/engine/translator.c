@@ -137,7 +137,7 @@ static uint32_t build(struct translation *t, bool indirect)
 	uint8_t *bytes;
 	uint32_t number;
 
-	if (!code_cache_room(c, CHAIN_BYTES, chain_align(t->chain.checked), &bytes, &t->chain.start))
+	if (!code_cache_room(c, CHAIN_BYTES, chain_align(&t->chain), &bytes, &t->chain.start))
 		return CHAIN_NONE;
 	t->out = (struct emitter){.bytes = bytes, .room = CHAIN_BYTES, .base = region_address(CODE_AT + t->chain.start)};
 	t->chain.pc = t->pc;
