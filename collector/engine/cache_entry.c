@@ -25,6 +25,22 @@ enum {
 
 #define HINT_UNKNOWN (HINT_NONE - 1) /* whether there is one */
 
+/* Some templates (hints_template_key()), the last ones. */
+struct template_keys {
+	uint64_t keys[TEMPLATES_KNOWN];
+	size_t count;
+};
+
+static bool keys_have(const struct template_keys *t, uint64_t key)
+{
+	for (size_t i = 0; key && i < TEMPLATES_KNOWN; i++)
+		if (t->keys[i] == key)
+			return true;
+	return false;
+}
+
+static void keys_note(struct template_keys *t, uint64_t key) { t->keys[t->count++ % TEMPLATES_KNOWN] = key; }
+
 struct source {
 	const struct backend *b;
 	struct task *task;
@@ -34,6 +50,7 @@ struct source {
 	bool alone; /* nobody else is in the cache */
 	bool stays; /* the task stands in the middle of the cache: no call may be made in it, and no page be watched */
 	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
+	struct template_keys loaded, refused; /* of them there is nothing more to have */
 	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
 };
 
@@ -140,15 +157,18 @@ static uint32_t chain_kept(struct code_cache *c, const struct code_source *sourc
 {
 	struct source *s = source->arg;
 	size_t i = hint == HINT_UNKNOWN ? cache_hints_find(s->es, s->task->process->space, pc) : hint;
-	struct slice bytes = i == HINT_NONE ? slice_of(NULL, 0) : hints_template(s->es->hints, i);
+	uint64_t key = i == HINT_NONE ? 0 : hints_template_key(s->es->hints, i);
+	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : hints_template(s->es->hints, i);
 	enum template_fault fault;
 	uint32_t chain;
 
 	if (!bytes.len)
 		return CHAIN_NONE;
 	chain = template_add(c, source, pc, hints_get(s->es->hints, i).offset, bytes, &fault);
-	if (chain == CHAIN_NONE && fault == TEMPLATE_HALF)
-		code_cache_clear(c);
+	if (chain == CHAIN_NONE && fault == TEMPLATE_REFUSED)
+		keys_note(&s->refused, key);
+	if (chain != CHAIN_NONE)
+		keys_note(&s->loaded, key);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_UNCHECKED)
 		hints_drop_template(s->es->hints, i);
 	return chain;
@@ -193,7 +213,7 @@ static uint64_t address_in(struct source *s, uint64_t slot)
 	return s->slots[(slot - start) / sizeof s->slots[0]];
 }
 
-/* Chains that execution is likely to come to from the chain `first`, the newest. */
+/* Chains that execution is likely to come to from the chain `first`, which is new. */
 static void translate_ahead(struct code_cache *c, const struct code_source *source, uint32_t first)
 {
 	struct source *s = source->arg;
@@ -203,54 +223,48 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 
 	leads_begin(&leads, LIKELY);
 	leads_add(&leads, c, first, LEADS_CERTAIN);
-	while (c->chain_count < first + AHEAD && leads_take(&leads, &lead)) {
+	for (int made = 1; made < AHEAD && leads_take(&leads, &lead);) {
 		if (lead.slot)
 			lead.pc = address_in(s, lead.slot);
 		before = c->chain_count;
 		chain = lead.pc ? chain_at(c, source, lead.pc, lead.indirect) : CHAIN_NONE;
 		if (c->clears != clears || s->interrupted)
 			return;
-		if (chain != CHAIN_NONE && chain >= before)
-			leads_add(&leads, c, chain, lead.likelihood);
+		if (chain == CHAIN_NONE || chain < before)
+			continue;
+		leads_add(&leads, c, chain, lead.likelihood);
+		made++;
 	}
 }
 
-/* Templates that have just been put in: of them there is nothing more to have. */
-struct templates_done {
-	uint64_t keys[TEMPLATES_KNOWN]; /* hints_template_key() */
-	size_t count;
-};
-
-static bool is_done(const struct templates_done *t, uint64_t key)
+/* Reads the pages of the hints of [i, end) that have no template; those of a template it names itself. */
+static void read_pages(const struct source *s, size_t i, size_t end)
 {
-	for (size_t i = 0; key && i < TEMPLATES_KNOWN; i++)
-		if (t->keys[i] == key)
-			return true;
-	return false;
+	struct engine_space *es = s->es;
+	struct address_space *space = s->task->process->space;
+	uint64_t pcs[HINTS_MOST];
+	size_t n = 0;
+
+	for (; i < end && n < HINTS_MOST; i++)
+		if (!hints_template_key(es->hints, i))
+			pcs[n++] = cache_hints_address(es, space, i);
+	address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, n);
 }
 
-/* Chains have been made for a hint: several, where it has a template of several. */
-static void note_done(struct templates_done *t, uint64_t key, uint32_t chains)
-{
-	if (chains > 1)
-		t->keys[t->count++ % TEMPLATES_KNOWN] = key;
-}
-
-/* Execution has come to hint `first` and needed a chain there, for which so many were made: it is likely to come to those behind it, too. Read
- * ahead as files are: the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
-static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first, uint32_t chains)
+/* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are:
+ * the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
+static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first)
 {
 	const struct source *s = source->arg;
 	struct address_space *space = s->task->process->space;
 	bool exact = hints_are_exact(es->hints), goes_on = first >= es->hints_end && first - es->hints_end < HINTS_GAP;
 	uint32_t clears = es->cache->clears, chain, before;
-	struct templates_done done = {.count = 0};
 
-	note_done(&done, hints_template_key(es->hints, first), chains);
 	es->hints_ahead = !goes_on || !es->hints_ahead ? HINTS_FIRST : es->hints_ahead < HINTS_MOST ? 2 * es->hints_ahead : HINTS_MOST;
 	es->hints_end = hints_count(es->hints) - first > es->hints_ahead ? first + es->hints_ahead : hints_count(es->hints);
-	for (size_t i = first + 1; i < es->hints_end; i++) {
-		uint64_t key = hints_template_key(es->hints, i), pc = is_done(&done, key) ? 0 : cache_hints_address(es, space, i);
+	read_pages(s, first + 1, es->hints_end);
+	for (size_t i = first + 1; i < es->hints_end && !es->cache->full; i++) {
+		uint64_t pc = keys_have(&s->loaded, hints_template_key(es->hints, i)) ? 0 : cache_hints_address(es, space, i);
 
 		if (!pc)
 			continue;
@@ -258,7 +272,6 @@ static void follow_hints(const struct code_source *source, struct engine_space *
 		chain = chain_of_hint(es->cache, source, pc, hints_get(es->hints, i).indirect, i);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
-		note_done(&done, key, es->cache->chain_count - before);
 		if (!exact && chain != CHAIN_NONE && chain >= before)
 			translate_ahead(es->cache, source, chain);
 		if (es->cache->clears != clears || s->interrupted)
@@ -284,7 +297,7 @@ static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .ahead = read_ahead, .is_mutable = is_mutable, .is_marked = is_marked, .arg = src,
 				     .threads = src->es->parallel};
 	struct code_cache *c = src->es->cache;
-	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears, made = c->chain_count - before;
+	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 	size_t hint = HINT_NONE;
 
 	if (chain != CHAIN_NONE && chain >= before) {
@@ -294,7 +307,7 @@ static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 		if (hint == HINT_NONE || !hints_are_exact(src->es->hints))
 			translate_ahead(c, &source, chain);
 		if (hint != HINT_NONE && c->clears == clears)
-			follow_hints(&source, src->es, hint, made);
+			follow_hints(&source, src->es, hint);
 	}
 	/* What lies ahead may have been found to have changed, and the chain to reach into it. */
 	if (c->clears == clears && (chain == CHAIN_NONE || code_cache_find(c, pc) == chain))

@@ -3,7 +3,6 @@
 #include "collector/engine/translation.h"
 
 enum {
-	SEGMENT_INSNS = 100000,	 /* without a branch; more is cut */
 	PAGE = 4096,
 	DECODED_AT_ONCE = 32, /* bytes with which the decoder needs no copy */
 	LOOK_AHEAD = 64,	 /* instructions, in search of a cycle */
@@ -358,14 +357,12 @@ void chain_place_checkpoint(struct translation *t, bool indirect)
 	t->chain.passes = false;
 }
 /* From the last instruction of a chain that its size limit ended to the branch behind it: segments are the same whatever chains
- * they were found in. Without one, *s is the last instruction before what is not for the cache. */
-static void read_on(struct translation *t, struct step *s)
+ * they were found in. Without one, *s is the last instruction before what is not for the cache, or of what a span can be. */
+static void read_on(struct translation *t, uint64_t start, struct step *s)
 {
 	struct step next = *s;
 
-	for (int i = 0; i < SEGMENT_INSNS; i++) {
-		if (!fetch(t, behind(s), &next))
-			return;
+	while (fetch(t, behind(s), &next) && behind(&next) - start <= SPAN_LEN_MAX) {
 		*s = next;
 		if (s->insn.class != BT_INSN_PLAIN)
 			return;
@@ -437,7 +434,7 @@ bool chain_add_segments(struct translation *t)
 		if (s.insn.class == BT_INSN_PLAIN && !last)
 			continue;
 		if (s.insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->ticks)
-			read_on(t, &s);
+			read_on(t, start, &s);
 		seg = segment_from(t, start, &s);
 		t->last_segment = add_segment(t, &seg);
 		if (t->last_segment == SEGMENT_NONE)

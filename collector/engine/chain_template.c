@@ -34,7 +34,7 @@ struct parts {
 struct adding {
 	struct code_cache *cache;
 	const struct parts *parts;
-	uint64_t base; /* where the application code of its first chain lies */
+	uint64_t base; /* of its addresses */
 	uint32_t offset; /* of its code */
 	bool taken[TEMPLATE_CHAINS];
 	uint32_t chains[TEMPLATE_CHAINS]; /* the numbers of those that are taken */
@@ -81,29 +81,54 @@ static bool all_below(const uint16_t *numbers, size_t n, uint16_t limit)
 	return true;
 }
 
-static bool exits_make_sense(const struct parts *p)
+static bool segments_make_sense(const struct parts *p)
 {
-	for (size_t i = 0; i < p->head.exits; i++) {
-		const struct template_exit *t = &p->exits[i];
+	for (size_t i = 0; i < p->head.segments; i++) {
+		const struct segment *s = &p->segments[i];
 
-		if (t->site + 4u > p->head.code || (t->linked != TEMPLATE_NONE && (t->linked >= p->head.chains || !t->site)))
+		if (s->end - s->pc > SPAN_LEN_MAX || (!p->head.ticks && s->from - s->pc >= s->end - s->pc)) /* of spans only the last one's is known */
 			return false;
+	}
+	return p->head.segments <= SEGMENTS_MOST;
+}
+
+/* Its int3s ascend, in its code; and so do chains. */
+static bool exits_make_sense(const struct parts *p, const struct template_chain *t, const struct template_exit *exits)
+{
+	uint32_t after = t->start;
+
+	for (size_t i = 0; i < t->exits; i++) {
+		const struct template_exit *x = &exits[i];
+		bool links = x->kind == EXIT_LINK && x->site;
+
+		if (x->trap < after || x->trap >= t->end || (links && (x->site < t->start || x->site + 4u > t->end || x->site % 8 > 4)) ||
+		    (x->linked != TEMPLATE_NONE && (!links || x->linked >= p->head.chains || x->target != p->chains[x->linked].pc)))
+			return false;
+		after = x->trap + 1u;
 	}
 	return true;
 }
 
-/* Nothing in it leads out of it. */
+static bool is_in(const struct template_chain *t, uint16_t at) { return at >= t->start && at < t->end; }
+
+static bool chain_makes_sense(const struct parts *p, const struct template_chain *t, uint32_t after)
+{
+	return t->start >= after && t->end > t->start && t->end <= p->head.code && !(t->start % CODE_ALIGN) && is_in(t, t->body) && (!t->has_fresh || is_in(t, t->fresh)) &&
+	       (!t->has_indirect || is_in(t, t->indirect)) && t->segments && t->segments <= TEMPLATE_SEGMENTS;
+}
+
+/* Nothing in it leads out of it, and it is in the order that a cache keeps. */
 static bool makes_sense(const struct parts *p)
 {
 	size_t exits = 0, places = 0, refs = 0;
 
-	if (p->head.segments > SEGMENTS_MOST || !all_below(p->refs, p->head.refs, p->head.segments) ||
-	    !all_below(p->which, p->head.numbers[NUMBER_SEGMENT], p->head.segments) || !exits_make_sense(p))
+	if (!p->head.ranges || !segments_make_sense(p) || !all_below(p->refs, p->head.refs, p->head.segments) ||
+	    !all_below(p->which, p->head.numbers[NUMBER_SEGMENT], p->head.segments))
 		return false;
 	for (size_t i = 0; i < p->head.chains; i++) {
 		const struct template_chain *t = &p->chains[i];
 
-		if (t->end > p->head.code || t->start >= t->end || !t->segments || t->segments > TEMPLATE_SEGMENTS)
+		if (!chain_makes_sense(p, t, i ? p->chains[i - 1].end : 0) || exits + t->exits > p->head.exits || !exits_make_sense(p, t, p->exits + exits))
 			return false;
 		exits += t->exits;
 		places += t->places;
@@ -223,6 +248,23 @@ static void add_to_each(const struct parts *p, enum number_kind kind, uint8_t *c
 	}
 }
 
+/* Whether the exit's jump leads to a chain that is put in, too. */
+static bool is_linked(const struct adding *a, const struct template_exit *t) { return t->linked != TEMPLATE_NONE && a->taken[t->linked]; }
+
+/* Where a jump leads to a chain that is not put in, it leads to its own int3. */
+static void unlink_exits(const struct adding *a, uint8_t *code)
+{
+	const struct parts *p = a->parts;
+
+	for (size_t i = 0; i < p->head.exits; i++) {
+		const struct template_exit *t = &p->exits[i];
+		uint32_t to_trap = t->trap - (t->site + 4u);
+
+		if (t->linked != TEMPLATE_NONE && !is_linked(a, t))
+			memcpy(code + t->site, &to_trap, sizeof to_trap);
+	}
+}
+
 /* The code as it is at its place. */
 static void put_code(const struct adding *a, uint8_t *code, const uint32_t *segments)
 {
@@ -234,9 +276,23 @@ static void put_code(const struct adding *a, uint8_t *code, const uint32_t *segm
 	add_to_each(p, NUMBER_CODE, code, a->offset);
 	for (size_t i = 0; i < p->head.numbers[NUMBER_SEGMENT]; i++)
 		memcpy(code + p->numbers[NUMBER_SEGMENT][i], &segments[p->which[i]], sizeof segments[0]);
+	unlink_exits(a, code);
 }
 
-/* Those of the chains that are taken. */
+static uint64_t address_or_none(const struct adding *a, uint64_t relative) { return relative == TEMPLATE_NOWHERE ? 0 : a->base + relative; }
+
+static struct segment segment_here(const struct adding *a, uint16_t i)
+{
+	struct segment s = a->parts->segments[i];
+
+	s.pc += a->base;
+	s.from += a->base;
+	s.end += a->base;
+	s.to = address_or_none(a, s.to);
+	return s;
+}
+
+/* Those of the chains that are taken. False where one cannot be: those before it then do no harm. */
 static bool add_segments(const struct adding *a, uint32_t *numbers)
 {
 	const struct parts *p = a->parts;
@@ -246,65 +302,50 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 		numbers[i] = SEGMENT_NONE;
 	for (size_t i = 0; i < p->head.chains; refs += p->chains[i++].segments)
 		for (size_t k = 0; a->taken[i] && k < p->chains[i].segments; k++) {
-			struct segment s = p->segments[refs[k]];
+			struct segment s = segment_here(a, refs[k]);
 
 			if (numbers[refs[k]] != SEGMENT_NONE)
 				continue;
-			s.pc += a->base;
-			s.from += a->base;
-			s.end += a->base;
-			s.to = s.to == TEMPLATE_NOWHERE ? 0 : s.to + a->base;
 			numbers[refs[k]] = a->cache->ticks ? 0 : segment_add(a->cache->segments, &s);
-			if (numbers[refs[k]] > INT32_MAX)
+			if (numbers[refs[k]] > INT32_MAX || s.pc > SPAN_START_MAX)
 				return false;
 		}
 	return true;
 }
 
-static uint64_t address_or_none(const struct adding *a, uint64_t relative) { return relative == TEMPLATE_NOWHERE ? 0 : a->base + relative; }
-
-static bool add_spans(const struct adding *a, const uint16_t *refs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!code_cache_add_span(a->cache, a->base + a->parts->segments[refs[i]].pc, a->base + a->parts->segments[refs[i]].end))
-			return false;
-	return true;
-}
-
 /* Its exits are to be exit_first and those that follow. */
-static bool add_chain(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *places, uint32_t segment, uint32_t exit_first)
+static void append_chain(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *places, uint32_t segment, uint32_t exit_first)
 {
 	const struct template_chain *t = &a->parts->chains[i];
 	struct code_cache *c = a->cache;
-	struct chain chain = {.pc = a->base + t->pc,
-			      .start = a->offset + t->start,
-			      .end = a->offset + t->end,
-			      .body = a->offset + t->body,
-			      .fresh = t->has_fresh ? a->offset + t->fresh : 0,
-			      .indirect = t->has_indirect ? a->offset + t->indirect : 0,
-			      .segment = segment,
-			      .places_at = c->places_len,
-			      .places_len = t->places,
-			      .span_first = c->span_count,
-			      .span_count = t->segments,
-			      .exit_first = exit_first,
-			      .returns_to = address_or_none(a, t->returns_to),
-			      .slot = address_or_none(a, t->slot),
-			      .checked = t->checked,
-			      .debt = t->debt,
-			      .passes = t->passes};
+	const struct chain chain = {.pc = a->base + t->pc,
+				    .start = a->offset + t->start,
+				    .end = a->offset + t->end,
+				    .body = a->offset + t->body,
+				    .fresh = t->has_fresh ? a->offset + t->fresh : 0,
+				    .indirect = t->has_indirect ? a->offset + t->indirect : 0,
+				    .segment = segment,
+				    .places_at = c->places_len,
+				    .places_len = t->places,
+				    .span_first = c->span_count,
+				    .span_count = t->segments,
+				    .exit_first = exit_first,
+				    .returns_to = address_or_none(a, t->returns_to),
+				    .slot = address_or_none(a, t->slot),
+				    .checked = t->checked,
+				    .debt = t->debt,
+				    .passes = t->passes};
 
-	if (!add_spans(a, refs, t->segments) || !code_cache_add_places(c, places, t->places))
-		return false;
-	a->chains[i] = code_cache_add(c, &chain);
-	if (a->chains[i] == CHAIN_NONE)
-		return false;
-	if (chain.indirect)
-		code_cache_publish(c, a->chains[i]);
-	return true;
+	for (size_t k = 0; k < t->segments; k++) {
+		const struct segment s = segment_here(a, refs[k]);
+
+		(void)code_cache_add_span(c, s.pc, s.end);
+	}
+	(void)code_cache_add_places(c, places, t->places);
+	a->chains[i] = code_cache_append(c, &chain);
 }
 
-static bool add_chains(struct adding *a, const uint32_t *segments)
+static void append_chains(struct adding *a, const uint32_t *segments)
 {
 	const struct parts *p = a->parts;
 	const uint8_t *places = p->places;
@@ -312,40 +353,36 @@ static bool add_chains(struct adding *a, const uint32_t *segments)
 	uint32_t exit_first = a->cache->exit_count;
 
 	for (uint8_t i = 0; i < p->head.chains; i++) {
+		const struct template_chain *t = &p->chains[i];
+
 		if (a->taken[i]) {
-			if (!add_chain(a, i, refs, places, segments[refs[0]], exit_first))
-				return false;
-			exit_first += p->chains[i].exits;
+			append_chain(a, i, refs, places, segments[refs[0]], exit_first);
+			exit_first += t->exits;
 		}
-		places += p->chains[i].places;
-		refs += p->chains[i].segments;
+		places += t->places;
+		refs += t->segments;
 	}
-	return true;
 }
 
-static bool add_exit(struct adding *a, const struct template_exit *t, uint8_t *code)
+static void add_exit(struct adding *a, const struct template_exit *t)
 {
-	struct cache_exit x = {.trap = a->offset + t->trap, .site = t->site ? a->offset + t->site : 0, .target = a->base + t->target,
-			       .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
-	uint32_t to_trap = t->trap - (t->site + 4u);
+	const struct cache_exit x = {.trap = a->offset + t->trap, .site = t->site ? a->offset + t->site : 0, .target = a->base + t->target,
+				     .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
 
-	if (t->linked != TEMPLATE_NONE && a->taken[t->linked])
-		return code_cache_add_linked_exit(a->cache, &x, a->chains[t->linked]);
-	if (t->linked != TEMPLATE_NONE)
-		memcpy(code + t->site, &to_trap, sizeof to_trap); /* nobody is there yet */
-	return code_cache_add_exit(a->cache, &x);
+	if (is_linked(a, t))
+		(void)code_cache_add_linked_exit(a->cache, &x, a->chains[t->linked]);
+	else
+		(void)code_cache_add_exit(a->cache, &x);
 }
 
-static bool add_exits(struct adding *a, uint8_t *code)
+static void add_exits(struct adding *a)
 {
 	const struct parts *p = a->parts;
 	const struct template_exit *exits = p->exits;
 
 	for (size_t i = 0; i < p->head.chains; exits += p->chains[i++].exits)
 		for (size_t k = 0; a->taken[i] && k < p->chains[i].exits; k++)
-			if (!add_exit(a, &exits[k], code))
-				return false;
-	return true;
+			add_exit(a, &exits[k]);
 }
 
 static bool meets_demand(const struct adding *a, uint8_t i, uint64_t pc)
@@ -362,27 +399,28 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	struct parts p;
 	uint8_t *code, wanted;
 
-	*fault = TEMPLATE_UNFIT;
+	*fault = TEMPLATE_REFUSED;
 	if (!find_parts(bytes, &p) || !makes_sense(&p) || c->ticks != p.head.ticks)
 		return CHAIN_NONE;
 	a = (struct adding){.cache = c, .parts = &p, .base = pc - (offset - p.head.origin)};
 	if ((p.head.pc ? p.head.pc != a.base : template_is_low(a.base)) || !numbers_fit(&p, a.base))
 		return CHAIN_NONE;
 	wanted = choose(&a, pc);
-	if (wanted == TEMPLATE_NONE || !same_source(&p, source, a.base))
-		return CHAIN_NONE;
-	if (!meets_demand(&a, wanted, pc)) {
+	if (wanted == TEMPLATE_NONE)
+		*fault = TEMPLATE_UNFIT;
+	else if (!meets_demand(&a, wanted, pc))
 		*fault = TEMPLATE_UNCHECKED;
+	if (*fault != TEMPLATE_REFUSED || !same_source(&p, source, a.base))
 		return CHAIN_NONE;
-	}
-	if (!code_cache_room(c, p.head.code, CODE_ALIGN_LOOP, &code, &a.offset))
-		return CHAIN_NONE;
-	*fault = TEMPLATE_HALF;
-	if (!add_segments(&a, segments))
+	if (!code_cache_room(c, p.head.code, CODE_ALIGN_LOOP, &code, &a.offset) ||
+	    !code_cache_reserve(c, p.head.chains, p.head.exits, p.head.refs, p.head.places) || !add_segments(&a, segments))
 		return CHAIN_NONE;
 	put_code(&a, code, segments);
-	if (!add_chains(&a, segments) || !add_exits(&a, code))
-		return CHAIN_NONE;
+	append_chains(&a, segments);
+	add_exits(&a);
+	for (size_t i = 0; i < p.head.chains; i++)
+		if (a.taken[i])
+			code_cache_let_in(c, a.chains[i]);
 	return a.chains[wanted];
 }
 

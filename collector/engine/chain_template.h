@@ -14,14 +14,14 @@ enum {
 };
 
 enum template_fault {
-	TEMPLATE_UNFIT,
+	TEMPLATE_REFUSED, /* none of its chains can be put in now */
+	TEMPLATE_UNFIT,	  /* this chain cannot */
 	TEMPLATE_UNCHECKED, /* it would do but for the demands of those that wait for the chain */
-	TEMPLATE_HALF, /* half of it was put in: the cache is to be cleared */
 };
 
 /* Puts the chain at pc into the cache, as translator_translate() does, and those that the template has besides where there is none yet, when
  * all they were made from is the same (source->fixed_page). offset: of pc in its file. CHAIN_NONE, and *fault, when not, or the template
- * has no such chain or makes no sense, or there is no room. */
+ * has no such chain or makes no sense, or there is no room; then the cache has what it had. */
 uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, uint64_t offset, struct slice bytes, enum template_fault *fault);
 
 /* Whether the bytes are what template_make() made. */

@@ -36,11 +36,11 @@ static bool grow_patches(struct code_cache *c)
 	return true;
 }
 
-/* Room for one more element of a large array. False without memory. */
-static bool grow(void *array, uint32_t count, size_t *cap, size_t size)
-{
-	return count < *cap || large_array_reserve(array, cap, (size_t)count + 1, size);
-}
+/* Room for so many elements of a large array. False without memory. */
+static bool room_for(void *array, size_t needed, size_t *cap, size_t size) { return needed <= *cap || large_array_reserve(array, cap, needed, size); }
+
+/* The same of one more. */
+static bool grow(void *array, uint32_t count, size_t *cap, size_t size) { return room_for(array, (size_t)count + 1, cap, size); }
 
 /* The next piece is aligned, so that what stands in one depends on its place in the piece alone (emit_align_link()). */
 static void end_piece(struct code_cache *c, size_t end, size_t align)
@@ -342,7 +342,15 @@ bool code_cache_supersede(struct code_cache *c, uint64_t pc)
 	return true;
 }
 
-uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
+bool code_cache_reserve(struct code_cache *c, size_t chains, size_t exits, size_t spans, size_t places)
+{
+	return room_for(&c->chains, c->chain_count + chains, &c->chain_cap, sizeof *c->chains) &&
+	       room_for(&c->exits, c->exit_count + exits, &c->exit_cap, sizeof *c->exits) &&
+	       room_for(&c->spans, c->span_count + spans, &c->span_cap, sizeof *c->spans) && room_for(&c->places, c->places_len + places, &c->places_cap, 1) &&
+	       address_lists_reserve(&c->found, (uint32_t)(c->chain_count + chains)) && address_lists_reserve(&c->waiting, (uint32_t)(c->exit_count + exits));
+}
+
+uint32_t code_cache_append(struct code_cache *c, const struct chain *chain)
 {
 	uint32_t number = c->chain_count;
 
@@ -353,7 +361,22 @@ uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
 	c->chain_count++;
 	address_lists_put(&c->found, chain->pc, number);
 	end_piece(c, chain->end, CODE_ALIGN);
-	link_waiting(c, number);
+	return number;
+}
+
+void code_cache_let_in(struct code_cache *c, uint32_t chain)
+{
+	link_waiting(c, chain);
+	if (c->chains[chain].indirect)
+		code_cache_publish(c, chain);
+}
+
+uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
+{
+	uint32_t number = code_cache_append(c, chain);
+
+	if (number != CHAIN_NONE)
+		code_cache_let_in(c, number);
 	return number;
 }
 

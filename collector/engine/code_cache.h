@@ -187,9 +187,17 @@ static inline size_t chain_align(const struct chain *ch) { return ch->head ? COD
 /* Room for a chain of at most n bytes of code, which begins at a multiple of `align` (chain_align()): *offset, and *bytes to write it to. False when the cache is full. */
 bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes, uint32_t *offset);
 
-/* Takes over a chain that has been written to the room given (chain->end - chain->start bytes). places, exits and spans are those of the
- * chain and have been appended by the functions below. CHAIN_NONE without memory. */
+/* Takes over a chain that has been written to the room given (chain->end - chain->start bytes), behind those that were written to it before. places,
+ * exits and spans are those of the chain and have been appended by the functions below. CHAIN_NONE without memory. */
 uint32_t code_cache_add(struct code_cache *c, const struct chain *chain);
+
+/* The same of several at once that lead to one another: when there is memory for so many, and so many exits, spans and bytes of places, nothing
+ * that is added fails; chains are appended, then their exits are added; and then each is let in: what waits for it leads there, and it is
+ * published. Before that nobody comes to them. */
+bool code_cache_reserve(struct code_cache *c, size_t chains, size_t exits, size_t spans, size_t places);
+uint32_t code_cache_append(struct code_cache *c, const struct chain *chain);
+void code_cache_let_in(struct code_cache *c, uint32_t chain);
+
 /* Takes over n bytes of code written to the room given that belong to no chain. */
 void code_cache_add_glue(struct code_cache *c, size_t n);
 bool code_cache_add_places(struct code_cache *c, const uint8_t *list, uint32_t len);

@@ -35,11 +35,20 @@ size_t places_encode(const struct place *places, size_t n, uint8_t *out)
 	return (size_t)(end - out);
 }
 
-/* The place behind *p, whose list goes on at `list`; returns where that goes on then. */
-static const uint8_t *next(const uint8_t *list, struct place *p)
+/* How long the place is that begins at `list`, but for its register. */
+static size_t length(const uint8_t *list)
 {
-	uint8_t both = *list++;
+	return 2 + ((*list & FAR) == FAR ? sizeof((struct place *)0)->at : 0) + (*list >> 4 == FAR ? sizeof((struct place *)0)->pc : 0);
+}
 
+/* The place behind *p, whose list goes on at `list`; returns where that goes on then: NULL where it is cut off. */
+static const uint8_t *next(const uint8_t *list, const uint8_t *end, struct place *p)
+{
+	uint8_t both = *list;
+
+	if ((size_t)(end - list) < length(list))
+		return NULL;
+	list++;
 	if ((both & FAR) < FAR) {
 		p->at = (uint16_t)(p->at + (both & FAR));
 	} else {
@@ -53,7 +62,12 @@ static const uint8_t *next(const uint8_t *list, struct place *p)
 		list += sizeof p->pc;
 	}
 	p->state = *list++;
-	p->reg = has_register(p->state) ? *list++ : 0;
+	p->reg = 0;
+	if (!has_register(p->state))
+		return list;
+	if (list == end)
+		return NULL;
+	p->reg = *list++;
 	return list;
 }
 
@@ -63,8 +77,7 @@ bool places_find(const uint8_t *list, size_t len, uint32_t at, struct place *fou
 	struct place p = {.at = 0};
 	bool any = false;
 
-	while (list < end) {
-		list = next(list, &p);
+	while (list < end && (list = next(list, end, &p))) {
 		if (p.at > at)
 			break;
 		*found = p;

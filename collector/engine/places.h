@@ -33,7 +33,7 @@ enum {
 /* Writes a list of n places, in the order of their code, to `out`, which has room for n * PLACE_BYTES_MAX. Returns its bytes. */
 size_t places_encode(const struct place *places, size_t n, uint8_t *out);
 
-/* The last place of such a list that is not behind `at`: false when there is none. Lists that nothing has damaged are whole. */
+/* The last place of such a list that is not behind `at`: false when there is none. */
 bool places_find(const uint8_t *list, size_t len, uint32_t at, struct place *found);
 
 #endif

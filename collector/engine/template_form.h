@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a template consists of, for who makes and who reads it. Addresses are relative to where the application code of its first chain
- * lies, places in the code to where the code begins, but for what a struct of the cache's says otherwise. */
+/* What a template consists of, for who makes and who reads it. Addresses are relative to its origin, an address in the file that its chains are
+ * of; places in the code to where the code begins, but for what a struct of the cache's says otherwise. */
 #ifndef BT_TEMPLATE_FORM_H
 #define BT_TEMPLATE_FORM_H
 
@@ -29,7 +29,7 @@ enum number_kind {
 /* The parts stand behind one another in the order of these counts, and then the application's bytes, range by range. */
 struct template_head {
 	uint64_t check; /* of all that follows */
-	uint64_t origin; /* of the first chain: offset in its file */
+	uint64_t origin; /* as an offset in the file */
 	uint64_t pc;	 /* where that must be, 0: anywhere high */
 	uint32_t size;
 	uint16_t chains, ranges, segments, exits;
@@ -62,9 +62,10 @@ struct template_exit {
 	struct chain_demand demand;
 };
 
-/* What templates must have all of. */
+/* What templates must have all of, but chain.last_len and chain.head, which are for who makes them. */
 _Static_assert(sizeof(struct chain) == 80 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
 	       "a template has all of a chain");
+_Static_assert((int)TEMPLATE_CHAINS <= (int)TEMPLATE_NONE, "chains have numbers");
 
 static inline uint32_t template_get32(const uint8_t *p)
 {

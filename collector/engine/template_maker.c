@@ -36,6 +36,15 @@ struct number {
 	uint8_t kind, segment; /* which of the chain's own */
 };
 
+struct made {
+	const struct code_cache *cache;
+	const struct chain *chain;
+	uint8_t code[CODE_MAX];
+	uint32_t len, exits;
+	uint64_t moved;
+	uint32_t segments[TEMPLATE_SEGMENTS];
+};
+
 struct template_maker {
 	struct code_cache *caches[2];
 	const struct code_source *source;
@@ -43,6 +52,11 @@ struct template_maker {
 	struct code_ranges ranges; /* that it was made from */
 	bool recording;
 	bool unfit; /* too many ranges, or the end of a mapping */
+	/* The chain at ready, in both caches; 0: none. It has not been taken yet. */
+	uint64_t ready;
+	struct made made[2];
+	struct number numbers[NUMBERS];
+	size_t number_count;
 };
 
 /* ---- The source of the two translations ---- */
@@ -164,15 +178,6 @@ static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect,
 }
 
 /* ---- What is the same in both but for the move ---- */
-
-struct made {
-	const struct code_cache *cache;
-	const struct chain *chain;
-	uint8_t code[CODE_MAX];
-	uint32_t len, exits;
-	uint64_t moved;
-	uint32_t segments[TEMPLATE_SEGMENTS];
-};
 
 /* The number of the living segment that the span is. */
 static uint32_t segment_of(const struct code_cache *c, const struct span *span)
@@ -336,6 +341,15 @@ static void draft_release(struct draft *d)
 	free(d);
 }
 
+static size_t bytes_of(const struct code_ranges *ranges)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < ranges->count; i++)
+		sum += sizeof(struct template_range) + (ranges->list[i].end - ranges->list[i].start);
+	return sum;
+}
+
 /* Bytes of the template, nearly. */
 static size_t draft_size(const struct draft *d)
 {
@@ -343,9 +357,7 @@ static size_t draft_size(const struct draft *d)
 
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		size += d->numbers[i].len;
-	for (size_t i = 0; i < d->ranges.count; i++)
-		size += sizeof(struct template_range) + (d->ranges.list[i].end - d->ranges.list[i].start);
-	return size;
+	return size + bytes_of(&d->ranges);
 }
 
 static uint64_t relative(const struct draft *d, uint64_t addr) { return addr ? addr - d->base : TEMPLATE_NOWHERE; }
@@ -428,14 +440,20 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 	}
 }
 
-/* The code as if the first chain's pc and the place of the code were 0, and where it depends on them. */
-static void put_code(struct draft *d, struct made *a, uint16_t start, const struct number *numbers, size_t count, const uint16_t refs[TEMPLATE_SEGMENTS])
+/* The code as if the origin and the place of the code were 0, and where it depends on them. */
+static void put_code(struct draft *d, const struct template_maker *m, uint16_t start, const uint16_t refs[TEMPLATE_SEGMENTS])
 {
+	const struct made *a = &m->made[0];
 	uint32_t moved = a->chain->start - start;
+	uint8_t *own;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct number *n = &numbers[i];
-		uint8_t *code = a->code + n->at;
+	if (!buf_reserve(&d->code, a->len))
+		return;
+	own = d->code.data + d->code.len;
+	buf_put(&d->code, a->code, a->len);
+	for (size_t i = 0; i < m->number_count; i++) {
+		const struct number *n = &m->numbers[i];
+		uint8_t *code = own + n->at;
 		uint16_t at = (uint16_t)(start + n->at);
 		uint64_t v64;
 		uint32_t v32;
@@ -452,7 +470,6 @@ static void put_code(struct draft *d, struct made *a, uint16_t start, const stru
 		v32 = n->kind == NUMBER_SEGMENT ? 0 : template_get32(code) + (n->kind == NUMBER_GLUE ? moved : -moved);
 		memcpy(code, &v32, sizeof v32);
 	}
-	buf_put(&d->code, a->code, a->len);
 }
 
 /* Between two chains. */
@@ -462,20 +479,28 @@ static void fill_up(struct buf *code, size_t unit, uint8_t with)
 		buf_u8(code, with);
 }
 
-/* The chain that has just been made, if there is room for it. */
-static bool draft_take(struct draft *d, const struct template_maker *m, struct made *a, const struct number *numbers, size_t count)
+static bool has_failed(const struct draft *d)
 {
+	bool failed = d->chains.failed || d->segments.failed || d->exits.failed || d->places.failed || d->refs.failed || d->which.failed || d->code.failed;
+
+	for (size_t i = 0; i < NUMBER_KINDS; i++)
+		failed |= d->numbers[i].failed;
+	return failed;
+}
+
+/* Takes the chain that is ready, if there is room for it. */
+static bool draft_take(struct draft *d, const struct template_maker *m)
+{
+	const struct made *a = &m->made[0];
 	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->chain->places_len +
-		      a->chain->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + count * 2 * sizeof(uint16_t) + sizeof(struct template_chain);
+		      a->chain->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + m->number_count * 2 * sizeof(uint16_t) + sizeof(struct template_chain);
 	struct code_ranges ranges = d->ranges;
 	uint16_t refs[TEMPLATE_SEGMENTS], start;
 
-	for (size_t i = 0; i < m->ranges.count; i++) {
-		size += sizeof(struct template_range) + (m->ranges.list[i].end - m->ranges.list[i].start) + RANGE_GAP;
+	for (size_t i = 0; i < m->ranges.count; i++)
 		if (!note_range(&ranges, ALL_RANGES, m->ranges.list[i].start, m->ranges.list[i].end))
 			return false;
-	}
-	if (draft_size(d) + size + CODE_ALIGN_LOOP > TEMPLATE_BYTES - 64)
+	if (draft_size(d) + size + CODE_ALIGN_LOOP + bytes_of(&ranges) - bytes_of(&d->ranges) > TEMPLATE_BYTES - 64)
 		return false;
 	d->ranges = ranges;
 	fill_up(&d->code, chain_align(a->chain), 0xcc);
@@ -485,7 +510,7 @@ static bool draft_take(struct draft *d, const struct template_maker *m, struct m
 	put_chain(d, a, start);
 	put_exits(d, a, start);
 	buf_put(&d->places, code_cache_places(a->cache, a->chain), a->chain->places_len);
-	put_code(d, a, start, numbers, count, refs);
+	put_code(d, m, start, refs);
 	return true;
 }
 
@@ -578,16 +603,41 @@ static bool draft_write(struct draft *d, const struct code_source *source, struc
 	return true;
 }
 
-/* One more chain in the draft, if it can be kept. made: room for two. */
-static bool take_wish(struct template_maker *m, struct draft *d, const struct template_wish *w, struct made *made)
+/* Makes the wish's chain, if it can be kept. */
+static bool make_ready(struct template_maker *m, const struct template_wish *w)
 {
 	const struct chain *chains[2];
-	struct number numbers[NUMBERS];
-	size_t count;
 
-	return template_is_low(w->pc) == (d->head.pc != 0) && translate_both(m, w->pc, w->indirect, w->demand, chains) &&
-	       take_made(&made[0], m->caches[0], chains[0], 0) && take_made(&made[1], m->caches[1], chains[1], m->moved) &&
-	       same_but_moved(&made[0], &made[1]) && find_numbers(&made[0], &made[1], numbers, &count) && draft_take(d, m, &made[0], numbers, count);
+	m->ready = 0;
+	if (!translate_both(m, w->pc, w->indirect, w->demand, chains) || !take_made(&m->made[0], m->caches[0], chains[0], 0) ||
+	    !take_made(&m->made[1], m->caches[1], chains[1], m->moved) || !same_but_moved(&m->made[0], &m->made[1]) ||
+	    !find_numbers(&m->made[0], &m->made[1], m->numbers, &m->number_count))
+		return false;
+	m->ready = w->pc;
+	return true;
+}
+
+/* Whether there may be room for another chain. */
+static bool has_room(const struct draft *d)
+{
+	return d->head.chains < TEMPLATE_CHAINS && d->ranges.count <= ALL_RANGES - RANGES && draft_size(d) < BYTES_ENOUGH;
+}
+
+/* The chains of the first wishes, as many as there is room for; what is ready then was the first one too many. Returns how many were
+ * looked at. */
+static size_t take_wishes(struct template_maker *m, struct draft *d, struct template_wish *wishes, size_t n)
+{
+	size_t done = 0;
+
+	for (; done < n && has_room(d); done++) {
+		struct template_wish *w = &wishes[done];
+
+		w->kept = template_is_low(w->pc) == (d->head.pc != 0) && (m->ready == w->pc || make_ready(m, w)) && draft_take(d, m);
+		if (m->ready && !w->kept && d->head.chains)
+			break;
+		m->ready = 0;
+	}
+	return done;
 }
 
 static struct draft *draft_new(const struct template_maker *m, uint64_t pc, uint64_t offset)
@@ -607,14 +657,14 @@ static struct draft *draft_new(const struct template_maker *m, uint64_t pc, uint
 size_t template_make(struct template_maker *m, const struct code_source *source, struct template_wish *wishes, size_t n, uint64_t offset, struct buf *out)
 {
 	struct draft *d = n ? draft_new(m, wishes[0].pc, offset) : NULL;
-	struct made *made = malloc(2 * sizeof *made);
-	size_t done = 0, start = out->len;
+	size_t done, start = out->len;
 	bool written = false;
 
+	if (!d)
+		return n;
 	m->source = source;
-	for (; d && made && done < n && d->head.chains < TEMPLATE_CHAINS && draft_size(d) < BYTES_ENOUGH; done++)
-		wishes[done].kept = take_wish(m, d, &wishes[done], made);
-	if (d && d->head.chains) {
+	done = take_wishes(m, d, wishes, n);
+	if (d->head.chains && !has_failed(d)) {
 		if (m->caches[0]->clears == d->clears)
 			link_chains(d, m->caches[0]);
 		written = draft_write(d, source, out);
@@ -623,8 +673,6 @@ size_t template_make(struct template_maker *m, const struct code_source *source,
 		out->len = start;
 	for (size_t i = 0; i < done; i++)
 		wishes[i].kept &= written;
-	if (d)
-		draft_release(d);
-	free(made);
-	return d && made ? done : n;
+	draft_release(d);
+	return done;
 }

@@ -135,7 +135,6 @@ static uint32_t build(struct translation *t, bool indirect)
 {
 	struct code_cache *c = t->cache;
 	uint8_t *bytes;
-	uint32_t number;
 
 	if (!code_cache_room(c, CHAIN_BYTES, chain_align(&t->chain), &bytes, &t->chain.start))
 		return CHAIN_NONE;
@@ -152,10 +151,7 @@ static uint32_t build(struct translation *t, bool indirect)
 	if (t->out.overflow || !add_places(t))
 		return CHAIN_NONE;
 	t->chain.end = t->chain.start + (uint32_t)t->out.len;
-	number = code_cache_add(c, &t->chain);
-	if (number != CHAIN_NONE && indirect)
-		code_cache_publish(c, number);
-	return number;
+	return code_cache_add(c, &t->chain);
 }
 
 static struct translation *new_translation(struct code_cache *c, uint64_t pc)

@@ -314,7 +314,7 @@ static void assert_refused(struct code_cache *c, const struct code_source *sourc
 	enum template_fault fault;
 
 	assert_int_equal(template_add(c, source, pc, OFFSET, bytes, &fault), CHAIN_NONE);
-	assert_int_equal(fault, TEMPLATE_UNFIT);
+	assert_int_equal(fault, TEMPLATE_REFUSED);
 	assert_int_equal(c->chain_count, 0);
 }
 
@@ -428,6 +428,71 @@ static void chains_that_are_there_stay(void **state)
 	free(p.bytes);
 }
 
+/* Nothing but nops, up to a return: a chain each so many bytes on. Segments are cut where spans end; each chain has its place in some template. */
+static void long_lines_have_templates(void **state)
+{
+	struct program p = {.len = 300 * 1024, .at = HERE};
+	struct template_wish wishes[300];
+	struct template_maker *maker = template_maker_new(&processor, false);
+	struct code_cache *c = used_cache(false);
+	struct code_source source = program_source(&p);
+	struct buf bytes = {0};
+	size_t n = sizeof wishes / sizeof wishes[0], kept = 0, done;
+
+	(void)state;
+	p.bytes = malloc(p.len);
+	memset(p.bytes, 0x90, p.len);
+	p.bytes[p.len - 65] = 0xc3;
+	assert_int_not_equal(translator_translate(c, &source, p.at, true), CHAIN_NONE);
+	assert_int_equal(c->clears, 0);
+	assert_int_equal(segment_at(c->segments, p.at, segment_generation(c->segments))->end, p.at + SPAN_LEN_MAX);
+	for (size_t i = 0; i < n; i++)
+		wishes[i] = (struct template_wish){.pc = p.at + p.len - 64 - 48 * (i + 1)};
+	for (size_t i = 0; i < n; i += done) {
+		enum template_fault fault;
+
+		buf_reset(&bytes);
+		done = template_make(maker, &source, wishes + i, n - i, wishes[i].pc - p.at, &bytes);
+		assert_true(done && bytes.len <= TEMPLATE_BYTES);
+		assert_int_not_equal(template_add(c, &source, wishes[i].pc, wishes[i].pc - p.at, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+		for (size_t k = i; k < i + done; k++)
+			kept += wishes[k].kept;
+	}
+	assert_int_equal(kept, n);
+	assert_int_equal(c->clears, 0);
+	buf_release(&bytes);
+	template_maker_free(maker);
+	code_cache_put(c);
+	free(p.bytes);
+}
+
+/* What cannot be kept leaves the others alone, also where it is the first. */
+static void a_template_is_without_what_cannot_be_kept(void **state)
+{
+	struct program p = program_at(HERE);
+	struct template_wish wishes[] = {{.pc = HERE + p.len - 2}, {.pc = HERE + 0x100}, {.pc = HERE + p.len + 0x1000}, {.pc = HERE + 0x140}};
+	struct template_maker *maker = template_maker_new(&processor, false);
+	struct code_cache *c = used_cache(false);
+	struct code_source source = program_source(&p);
+	struct buf bytes = {0};
+	enum template_fault fault;
+
+	(void)state;
+	memset(p.bytes + 0x100, 0x90, 0x80);
+	p.bytes[0x13f] = p.bytes[0x17f] = 0xc3;
+	p.bytes[p.len - 2] = 0x90;
+	assert_int_equal(template_make(maker, &source, wishes, 4, p.len - 2, &bytes), 4);
+	assert_false(wishes[0].kept || wishes[2].kept);
+	assert_true(wishes[1].kept && wishes[3].kept);
+	assert_int_not_equal(template_add(c, &source, wishes[3].pc, 0x140, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+	assert_int_equal(c->chain_count, 2);
+	assert_int_not_equal(code_cache_find(c, wishes[1].pc), CHAIN_NONE);
+	buf_release(&bytes);
+	template_maker_free(maker);
+	code_cache_put(c);
+	free(p.bytes);
+}
+
 static void the_stamp_knows_the_processor(void **state)
 {
 	const struct processor other = {.fast_pext = false, .lzcnt = true}, slow_loop = {.fast_pext = true, .lzcnt = true};
@@ -445,6 +510,8 @@ int main(void)
 		cmocka_unit_test(a_template_makes_what_the_translator_makes),
 		cmocka_unit_test(what_is_damaged_or_was_made_of_something_else_is_refused),
 		cmocka_unit_test(chains_that_are_there_stay),
+		cmocka_unit_test(long_lines_have_templates),
+		cmocka_unit_test(a_template_is_without_what_cannot_be_kept),
 		cmocka_unit_test(the_stamp_knows_the_processor),
 	};
 

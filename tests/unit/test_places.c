@@ -67,6 +67,27 @@ static void each_place_holds_until_the_next(void **state)
 	}
 }
 
+/* Read from memory that ends where they do. */
+static void lists_that_are_cut_off_end(void **state)
+{
+	const struct place places[] = {{.at = 3}, {.at = 7, .pc = 4, .state = PLACE_SPILLED, .reg = 2}, {.at = 900, .pc = -4}};
+	uint8_t list[sizeof places / sizeof places[0] * PLACE_BYTES_MAX];
+	size_t len = places_encode(places, sizeof places / sizeof places[0], list);
+
+	(void)state;
+	for (size_t i = 0; i <= len; i++) {
+		uint8_t *cut = malloc(i ? i : 1);
+		struct place found;
+
+		for (size_t k = 0; k < i; k++)
+			cut[k] = list[k];
+		if (places_find(cut, i, 5000, &found))
+			assert_true(found.at == 3 || found.at == 7 || (i == len && found.at == 900));
+		assert_int_equal(places_find(cut, i, 5000, &found), i >= 2);
+		free(cut);
+	}
+}
+
 static void an_ordinary_place_has_two_bytes(void **state)
 {
 	const struct place places[] = {{.at = 3}, {.at = 7, .pc = 4}, {.at = 9, .pc = 4, .state = PLACE_BETWEEN}};
@@ -80,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_place_holds_until_the_next),
+		cmocka_unit_test(lists_that_are_cut_off_end),
 		cmocka_unit_test(an_ordinary_place_has_two_bytes),
 	};
 
