@@ -26,7 +26,9 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/engine_space.c \
 	collector/engine/glue.c collector/engine/glue.h \
 	collector/engine/guesses.c collector/engine/guesses.h \
-	collector/engine/hints.c collector/engine/hints.h \
+	collector/engine/hint_list.c \
+	collector/engine/hints.c collector/engine/hints.h collector/engine/hints_private.h \
+	collector/engine/hints_kept.c \
 	collector/engine/kept_file.c collector/engine/kept_file.h \
 	collector/engine/layout.h collector/engine/leads.c collector/engine/leads.h \
 	collector/engine/left_caches.c collector/engine/left_caches.h \

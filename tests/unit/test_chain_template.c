@@ -493,6 +493,42 @@ static void a_template_is_without_what_cannot_be_kept(void **state)
 	free(p.bytes);
 }
 
+/* Others may be running in the cache. */
+static void nobody_comes_to_a_chain_before_it_is_let_in(void **state)
+{
+	struct program p = program_at(HERE);
+	struct wanted *w = calloc(CHAINS, sizeof *w);
+	size_t count = collect(w, &p, false);
+	struct code_source source = program_source(&p);
+	struct code_cache *c = used_cache(false);
+	struct chain chain = {.checked = true};
+	uint32_t waits = 0, number;
+	uint8_t *bytes;
+
+	(void)state;
+	for (size_t i = 0; i < count && i < 20; i++)
+		translator_translate(c, &source, p.at + w[i].offset, w[i].indirect);
+	while (c->exits[waits].kind != EXIT_LINK || c->exits[waits].linked != CHAIN_NONE)
+		waits++;
+	chain.pc = c->exits[waits].target;
+	assert_true(code_cache_room(c, 32, CODE_ALIGN, &bytes, &chain.start));
+	memset(bytes, 0xcc, 32);
+	chain.body = chain.indirect = chain.start;
+	chain.fresh = chain.start + 8;
+	chain.end = chain.start + 32;
+	chain.exit_first = c->exit_count;
+	assert_true(code_cache_reserve(c, 1, 0, 0, 0));
+	number = code_cache_append(c, &chain);
+	assert_int_equal(c->exits[waits].linked, CHAIN_NONE);
+	assert_int_equal(c->chains[number].incoming, EXIT_NONE);
+	code_cache_let_in(c, number);
+	assert_int_equal(c->exits[waits].linked, number);
+	assert_incoming(c, number);
+	code_cache_put(c);
+	free(w);
+	free(p.bytes);
+}
+
 static void the_stamp_knows_the_processor(void **state)
 {
 	const struct processor other = {.fast_pext = false, .lzcnt = true}, slow_loop = {.fast_pext = true, .lzcnt = true};
@@ -512,6 +548,7 @@ int main(void)
 		cmocka_unit_test(chains_that_are_there_stay),
 		cmocka_unit_test(long_lines_have_templates),
 		cmocka_unit_test(a_template_is_without_what_cannot_be_kept),
+		cmocka_unit_test(nobody_comes_to_a_chain_before_it_is_let_in),
 		cmocka_unit_test(the_stamp_knows_the_processor),
 	};
 

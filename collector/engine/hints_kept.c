@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* Hints as they are kept in a file: a head (the files, the hints, where their templates are, the index); the templates. As it is in memory, so that it
+ * need not be decoded to be used: the stamp says for whom. The head is read as a whole, a template when it is wanted, as a program may want
+ * few. What is new or different since is kept in a second file of the same form, by which little that is new costs little to keep. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/engine/hints_private.h"
+#include "collector/place.h"
+#include "lib/content_hash.h"
+
+enum {
+	STORES_MAX = 512, /* programs */
+	PLACES_SEEN = 128, /* hints that have a template in common are not far from one another */
+	FILE_SIZE_MAX = 2 * HINT_TEMPLATES_MAX,
+	STORED_MAX = 384 << 20, /* of all programs */
+	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
+};
+
+static const char magic[8] = "btrhint6";
+static const char counted[] = ".ticks", second[] = ".more"; /* suffixes of files: where no history is kept; the second one */
+
+/* Places that were met last, and what has become of them. */
+struct places_seen {
+	struct {
+		struct place_of_template place, now;
+	} list[PLACES_SEEN];
+	size_t count;
+};
+
+/* What has become of the place; NULL: it is not known. */
+static const struct place_of_template *place_seen(const struct places_seen *s, const struct place_of_template *t)
+{
+	for (size_t i = s->count; i-- && s->count - i <= PLACES_SEEN;) {
+		const struct place_of_template *o = &s->list[i % PLACES_SEEN].place;
+
+		if (o->at == t->at && o->made == t->made && o->more == t->more)
+			return &s->list[i % PLACES_SEEN].now;
+	}
+	return NULL;
+}
+
+static void see_place(struct places_seen *s, struct place_of_template place, struct place_of_template now)
+{
+	s->list[s->count % PLACES_SEEN].place = place;
+	s->list[s->count++ % PLACES_SEEN].now = now;
+}
+
+struct stored {
+	char magic[8];
+	uint64_t check; /* of all that follows but the templates */
+	uint64_t stamp;
+	uint64_t base; /* of a second file: the first one's check; else 0 */
+	uint32_t files, hints, cap, templates_at;
+	uint64_t exact;
+};
+
+static size_t up(size_t n) { return (n + 7) & ~(size_t)7; }
+
+/* Where the parts begin; the last one is the end. */
+static void lay_out(const struct stored *st, size_t at[5])
+{
+	at[0] = sizeof *st;
+	at[1] = at[0] + st->files * sizeof(struct hint_file);
+	at[2] = at[1] + st->hints * sizeof(struct hint);
+	at[3] = at[2] + st->hints * sizeof(struct place_of_template);
+	at[4] = up(at[3] + 2 * (size_t)st->cap * sizeof(uint32_t));
+}
+
+struct file_name {
+	char text[sizeof((struct hint_program *)0)->name + 64];
+};
+
+static struct file_name name_of(const struct hint_program *p, const char *suffix)
+{
+	struct file_name n;
+
+	snprintf(n.text, sizeof n.text, "%s%s%s", p->name, p->all->ticks ? counted : "", suffix);
+	return n;
+}
+
+/* Whether name_of() can have given that name: other files are the user's. */
+static bool is_file_name(const char *name)
+{
+	size_t digits = strspn(name, "0123456789abcdef");
+	const char *suffix = name + digits;
+
+	if (digits < 2 * HINT_NAME_MIN || digits > 2 * BT_BUILD_ID_MAX || digits % 2)
+		return false;
+	if (!strncmp(suffix, counted, strlen(counted)))
+		suffix += strlen(counted);
+	return !*suffix || !strcmp(suffix, second) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
+}
+
+/* Whether that can be the beginning of a file of so many bytes. */
+static bool makes_sense(const struct stored *st, size_t size)
+{
+	size_t at[5];
+
+	if (memcmp(st->magic, magic, sizeof magic) || st->files > HINT_FILES_MAX || st->hints > st->cap || st->cap > HINTS_MAX || (st->cap & (st->cap - 1)))
+		return false;
+	lay_out(st, at);
+	return at[4] == st->templates_at && at[4] <= size;
+}
+
+/* The head of what has been read. */
+static const struct stored *head_at(const uint8_t *bytes) { return (const void *)bytes; }
+
+/* Behind all templates. */
+static size_t end_of_templates(const uint8_t *head)
+{
+	const struct stored *st = head_at(head);
+	const struct place_of_template *templates;
+	size_t at[5], end = st->templates_at;
+
+	lay_out(st, at);
+	templates = (const void *)(head + at[2]);
+	for (size_t i = 0; i < st->hints; i++)
+		if (templates[i].size && templates[i].at + (size_t)templates[i].size > end)
+			end = templates[i].at + (size_t)templates[i].size;
+	return end;
+}
+
+/* Whether it is what encode() made, in a file that has all of the templates. */
+static bool is_whole(const uint8_t *head, size_t len, size_t size)
+{
+	const struct stored *st = head_at(head);
+
+	return makes_sense(st, size) && st->templates_at == len && st->check == content_hash(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)).first &&
+	       end_of_templates(head) <= size;
+}
+
+/* All but the templates of a file, the caller's to free; NULL: there is none, or it is damaged. */
+static uint8_t *read_head(const struct kept_file *f)
+{
+	struct stored st;
+	uint8_t *head;
+
+	if (!kept_file_read(f, 0, &st, sizeof st) || !makes_sense(&st, f->size))
+		return NULL;
+	head = malloc(st.templates_at);
+	if (!head || (kept_file_read(f, 0, head, st.templates_at) && is_whole(head, st.templates_at, f->size)))
+		return head;
+	free(head);
+	return NULL;
+}
+
+static bool copy_files(struct hint_program *p, const struct hint_file *files, size_t n)
+{
+	struct hint_file *copy = malloc((n + 1) * sizeof *files);
+
+	if (!copy)
+		return false;
+	memcpy(copy, files, n * sizeof *files);
+	free(p->files);
+	p->files = copy;
+	p->file_count = n;
+	return true;
+}
+
+/* What stands in the head is used where it stands. */
+static bool use_first(struct hints *h, struct hint_program *p, uint8_t *head)
+{
+	const struct stored *st = head_at(head);
+	size_t at[5];
+
+	if (st->stamp != h->stamp || st->base)
+		return false;
+	lay_out(st, at);
+	if (!copy_files(p, (const void *)(head + at[0]), st->files))
+		return false;
+	p->list = (struct hint_list){.hints = (void *)(head + at[1]), .templates = (void *)(head + at[2]), .index = (void *)(head + at[3]), .count = st->hints,
+				     .cap = st->cap, .borrowed = true};
+	p->exact = st->exact;
+	p->head = head;
+	return true;
+}
+
+static bool learn_of(struct hint_program *p, const struct hint *h, struct place_of_template t)
+{
+	size_t i;
+
+	t.more = t.size != 0;
+	if (h->file >= p->file_count || !hint_list_own(&p->list) || (!hint_list_enter(&p->list, h, &t) && hint_list_find(&p->list, h->file, h->offset) == HINT_NONE))
+		return false;
+	i = hint_list_find(&p->list, h->file, h->offset);
+	p->list.templates[i] = t; /* a hint of the first file may have got one */
+	return true;
+}
+
+/* What the second file says, if it is the first one's. */
+static bool use_more(struct hint_program *p, const uint8_t *head)
+{
+	const struct stored *st = head_at(head), *first = head_at(p->head);
+	const struct hint *hints;
+	const struct place_of_template *templates;
+	size_t at[5];
+
+	if (st->stamp != first->stamp || st->base != first->check || st->files < first->files)
+		return false;
+	lay_out(st, at);
+	if (!copy_files(p, (const void *)(head + at[0]), st->files))
+		return false;
+	hints = (const void *)(head + at[1]);
+	templates = (const void *)(head + at[2]);
+	for (size_t i = 0; i < st->hints; i++)
+		if (!learn_of(p, &hints[i], templates[i]))
+			break;
+	return true;
+}
+
+static void load_first(struct hints *h, struct hint_program *p, int dir)
+{
+	struct file_name name = name_of(p, "");
+	uint8_t *head;
+
+	if (!kept_file_open(&p->first, dir, name.text, FILE_SIZE_MAX))
+		return;
+	head = read_head(&p->first);
+	if (head && use_first(h, p, head))
+		return;
+	free(head);
+	kept_file_close(&p->first);
+	p->changed = true; /* another takes its place */
+}
+
+static void load_more(struct hint_program *p, int dir)
+{
+	struct file_name name = name_of(p, second);
+	uint8_t *head;
+
+	if (!kept_file_open(&p->more, dir, name.text, FILE_SIZE_MAX))
+		return;
+	head = read_head(&p->more);
+	if (!head || !use_more(p, head))
+		kept_file_close(&p->more);
+	free(head);
+}
+
+void hints_load(struct hints *h, struct hint_program *p)
+{
+	int dir = h->dir && *p->name ? place_open_cache(h->dir, false) : -1;
+
+	p->first.fd = p->more.fd = -1;
+	if (dir < 0)
+		return;
+	load_first(h, p, dir);
+	if (p->head)
+		load_more(p, dir);
+	close(dir);
+}
+
+/* Whether the first file says the same of hint i: nothing has come before it since, as then it is written anew. */
+static bool is_in_first(const struct hint_program *p, size_t i)
+{
+	size_t at[5];
+
+	if (i >= head_at(p->head)->hints)
+		return false;
+	lay_out(head_at(p->head), at);
+	return !memcmp(p->head + at[1] + i * sizeof(struct hint), &p->list.hints[i], sizeof(struct hint)) &&
+	       !memcmp(p->head + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
+}
+
+/* Those of files that will be known again. more: that the first file has not got. */
+static bool keep_list(const struct hint_program *p, bool more, struct hint_list *kept)
+{
+	for (size_t i = 0; i < p->list.count; i++)
+		if (p->files[p->list.hints[i].file].id.len && !(more && is_in_first(p, i)) &&
+		    !hint_list_enter(kept, &p->list.hints[i], &p->list.templates[i]))
+			return false;
+	return kept->count;
+}
+
+/* Whether a second file is enough. */
+static bool is_little_more(const struct hint_program *p)
+{
+	struct places_seen seen = {.count = 0};
+	size_t bytes = 0;
+
+	if (!p->head || p->changed)
+		return false;
+	for (size_t i = 0; i < p->list.count; i++) {
+		const struct place_of_template *t = &p->list.templates[i];
+
+		if (is_in_first(p, i))
+			continue;
+		bytes += sizeof(struct hint) + sizeof(struct place_of_template);
+		if (t->size && !place_seen(&seen, t)) {
+			bytes += t->size;
+			see_place(&seen, *t, *t);
+		}
+	}
+	return bytes < p->first.size / MORE_SHARE;
+}
+
+/* The templates of the kept hints behind one another, from `at` of the file on; where they are is entered. One that is not in its file any
+ * more is to be made anew. */
+static void put_templates(struct hint_program *p, struct hint_list *kept, uint32_t at, struct buf *out)
+{
+	struct places_seen seen = {.count = 0};
+
+	for (size_t i = 0; i < kept->count; i++) {
+		struct place_of_template *t = &kept->templates[i], now = {.at = (uint32_t)(at + out->len), .tried = t->tried};
+		const struct place_of_template *before = t->size ? place_seen(&seen, t) : NULL;
+		struct slice bytes = before ? slice_of(NULL, 0) : hints_template_at(p, t);
+
+		if (before) {
+			now = *before;
+		} else if (t->size && !t->made && !template_is_whole(bytes)) {
+			now.tried = false;
+		} else if (out->len + bytes.len <= HINT_TEMPLATES_MAX) {
+			now.size = (uint32_t)bytes.len & 0xffffff;
+			buf_put(out, bytes.at, bytes.len);
+		}
+		if (t->size && !before)
+			see_place(&seen, *t, now);
+		now.weak = t->weak;
+		*t = now;
+	}
+}
+
+static void put_aligned(struct buf *b, const void *bytes, size_t n)
+{
+	const char zeros[8] = {0};
+
+	buf_put(b, bytes, n);
+	buf_put(b, zeros, up(b->len) - b->len);
+}
+
+/* The head; and in `templates` what stands behind it. */
+static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf *head, struct buf *templates)
+{
+	struct hint_list kept = {0};
+	struct stored st;
+	size_t at[5];
+	bool ok = keep_list(p, more, &kept);
+
+	memset(&st, 0, sizeof st);
+	memcpy(st.magic, magic, sizeof magic);
+	st.stamp = stamp;
+	st.base = more ? head_at(p->head)->check : 0;
+	st.files = (uint32_t)p->file_count;
+	st.hints = (uint32_t)kept.count;
+	st.cap = (uint32_t)kept.cap;
+	st.exact = p->exact;
+	lay_out(&st, at);
+	st.templates_at = (uint32_t)at[4];
+	if (ok) {
+		put_templates(p, &kept, st.templates_at, templates);
+		buf_put(head, &st, sizeof st);
+		buf_put(head, p->files, p->file_count * sizeof *p->files);
+		buf_put(head, kept.hints, kept.count * sizeof *kept.hints);
+		buf_put(head, kept.templates, kept.count * sizeof *kept.templates);
+		put_aligned(head, kept.index, 2 * kept.cap * sizeof *kept.index);
+	}
+	ok = ok && !head->failed && !templates->failed;
+	if (ok) {
+		st.check = content_hash(head->data + offsetof(struct stored, stamp), head->len - offsetof(struct stored, stamp)).first;
+		memcpy(head->data + offsetof(struct stored, check), &st.check, sizeof st.check);
+	}
+	hint_list_release(&kept);
+	return ok;
+}
+
+static bool write_all(int fd, const void *bytes, size_t n)
+{
+	const char *at = bytes;
+
+	while (n) {
+		ssize_t k = write(fd, at, n);
+
+		if (k <= 0)
+			return false;
+		at += k;
+		n -= (size_t)k;
+	}
+	return true;
+}
+
+static bool write_file(struct hint_program *p, uint64_t stamp, bool more, int fd)
+{
+	struct buf head = {0}, templates = {0};
+	bool ok = encode(p, stamp, more, &head, &templates) && write_all(fd, head.data, head.len) && write_all(fd, templates.data, templates.len);
+
+	buf_release(&head);
+	buf_release(&templates);
+	return ok;
+}
+
+/* Whether there are too many files, or too much in them; then the oldest gives way. */
+static bool shrink(int dir)
+{
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	char oldest[NAME_MAX + 1] = "";
+	uint64_t bytes = 0;
+	time_t time = 0;
+	struct stat st;
+	struct dirent *e;
+	size_t n = 0;
+
+	while (d && (e = readdir(d))) {
+		if (!is_file_name(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		bytes += (uint64_t)st.st_size;
+		if (!n++ || st.st_mtime < time) {
+			time = st.st_mtime;
+			snprintf(oldest, sizeof oldest, "%s", e->d_name);
+		}
+	}
+	if (d)
+		closedir(d);
+	else if (again >= 0)
+		close(again);
+	return (n > STORES_MAX || bytes > STORED_MAX) && !unlinkat(dir, oldest, 0);
+}
+
+static void save_in(struct hint_program *p, int dir)
+{
+	bool more = is_little_more(p), written;
+	char suffix[32];
+	struct file_name name = name_of(p, more ? second : ""), fresh;
+	int fd;
+
+	snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
+	fresh = name_of(p, suffix);
+	unlinkat(dir, fresh.text, 0); /* of a recorder that was killed */
+	fd = openat(dir, fresh.text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	written = write_file(p, p->all->stamp, more, fd);
+	close(fd);
+	if (!written || renameat(dir, fresh.text, dir, name.text)) {
+		unlinkat(dir, fresh.text, 0);
+	} else if (!more) { /* the second one was another's */
+		name = name_of(p, second);
+		unlinkat(dir, name.text, 0);
+	}
+}
+
+static bool is_worth_keeping(const struct hint_program *p) { return p->changed || hints_are_worth(p, p->added); }
+
+void hints_save(const struct hints *h, struct hint_program *p)
+{
+	int dir;
+
+	if (!h->dir || !*p->name || !is_worth_keeping(p) || !p->list.count)
+		return;
+	dir = place_open_cache(h->dir, true);
+	if (dir < 0)
+		return;
+	save_in(p, dir);
+	for (int i = 0; i < STORES_MAX && shrink(dir); i++)
+		;
+	close(dir);
+}
