@@ -372,7 +372,7 @@ static uint16_t draft_segment(struct draft *d, struct segment s)
 	s.end -= d->base;
 	s.to = relative(d, s.to);
 	s.born = s.died = 0;
-	for (i = 0; i < d->head.segments; i++) {
+	for (i = 0; i < d->segments.len / sizeof s; i++) {
 		struct segment o;
 
 		memcpy(&o, d->segments.data + i * sizeof o, sizeof o);
@@ -497,6 +497,8 @@ static bool draft_take(struct draft *d, const struct template_maker *m)
 	struct code_ranges ranges = d->ranges;
 	uint16_t refs[TEMPLATE_SEGMENTS], start;
 
+	if (has_failed(d))
+		return false;
 	for (size_t i = 0; i < m->ranges.count; i++)
 		if (!note_range(&ranges, ALL_RANGES, m->ranges.list[i].start, m->ranges.list[i].end))
 			return false;
