@@ -159,7 +159,7 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 			return -BT_E_GONE;
 		call.tick = task_tick(task);
 		if (call.tick != BT_TICKS_UNKNOWN)
-			call.tick += et->ticks ? (uint32_t)note->bits - (uint32_t)et->ticks_start : conditionals(branch_log_bits(note->bits));
+			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start) : conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		task_call(task, &call);
 	}

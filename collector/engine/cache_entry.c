@@ -324,10 +324,9 @@ static bool has_failed_to_exec(const struct bt_regs *r)
 /* Where only ticks are counted, from `start` on: no conditional yet, no transfer. */
 static void prepare_ticks(struct context *ctx, uint64_t start)
 {
-	ctx->limit = TICKS_LIMIT;
 	ctx->mask = TICKS_MASK;
 	for (int i = 0; i < CTX_SLOT_COUNT; i++)
-		ctx->slots[i] = i ? UINT32_MAX : start; /* a number of conditionals that there never is */
+		ctx->slots[i] = i ? TICKS_NONE : start;
 }
 
 /* How far the task may run in the cache: not to its goal, which is so many ticks ahead, STOP_NEAR or more. */
@@ -420,8 +419,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return step_first(b, task, true);
 	if (es && et->opens)
 		return open_and_step(&src, b);
-	if (es && es->cache->ticks != b->ticks) {
-		es->cache->ticks = b->ticks;
+	if (es && es->cache->kind.ticks != b->ticks) {
+		es->cache->kind.ticks = b->ticks;
 		code_cache_clear(es->cache);
 	}
 	if (es) {

@@ -161,9 +161,9 @@ bool cache_guesses_now(const struct backend *b, const struct task *task, const s
 
 	if (tick == BT_TICKS_UNKNOWN || es->cache->users != 1 || es->cache->busy || engine_space_is_busy(es, task))
 		return false;
-	if (es->cache->ticks && es->sample.wanted)
+	if (es->cache->kind.ticks && es->sample.wanted)
 		return cache_sample_is_full(&es->sample);
-	return (es->cache->ticks || task->log) && tick - et->guessed_tick >= (es->cache->guess_wait ? es->cache->guess_wait : caution_of(b)->ticks);
+	return (es->cache->kind.ticks || task->log) && tick - et->guessed_tick >= (es->cache->guess_wait ? es->cache->guess_wait : caution_of(b)->ticks);
 }
 
 /* Makes guesses of it, and takes some back. */
@@ -192,10 +192,10 @@ void cache_guess(const struct backend *b, struct task *task, struct engine_space
 	const struct caution *caution = caution_of(b);
 	struct sample s = {.caution = caution, .ticks = task_tick(task)};
 
-	if (es->cache->ticks && !es->sample.wanted) {
+	if (es->cache->kind.ticks && !es->sample.wanted) {
 		cache_sample_begin(es, caution->entries);
 		((struct engine_task *)task->backend)->guessed_tick = s.ticks;
-	} else if (es->cache->ticks) {
+	} else if (es->cache->kind.ticks) {
 		s.list = es->sample.list;
 		s.count = es->sample.count;
 		s.seen = es->sample.ticks + s.count;

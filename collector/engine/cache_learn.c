@@ -171,7 +171,7 @@ static void make_templates(const struct backend *b, struct engine_space *es, str
 
 	for (size_t i = 0; i < hints_count(es->hints); i++)
 		n += wanted_at(es, &kept, i) != 0;
-	if (!hints_are_worth(es->hints, n) || !(making.maker = template_maker_new(&b->processor, hints_are_of_ticks(es->hints))))
+	if (!hints_are_worth(es->hints, n) || !(making.maker = template_maker_new(&b->processor, hints_kind(es->hints))))
 		return;
 	for (size_t i = 0; i < hints_count(es->hints); i++) {
 		pc = wanted_at(es, &kept, i);

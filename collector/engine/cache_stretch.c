@@ -50,7 +50,7 @@ static uint64_t *register_at(struct bt_regs *r, unsigned reg)
 /* What the cache's code has as its bits, or as what it has counted. */
 static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
 {
-	return c->ticks ? kept : branch_log_bits(kept);
+	return c->kind.ticks ? kept : branch_log_bits(kept);
 }
 
 /* The application's state at a stop in the middle of the code. False: in the middle of a sequence. */
@@ -106,7 +106,7 @@ static void state_at_miss(struct task *task, const struct engine_space *es, stru
 {
 	struct branch_log_record made = {0};
 
-	if (es->cache->ticks) {
+	if (es->cache->kind.ticks) {
 		s->bits = s->ctx.bits;
 	} else {
 		s->bits = read_record(task, es, s->ctx.next - RECORD_SIZE, &made) && made.to == s->regs.r11 ? made.bits : 0;
@@ -134,7 +134,7 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 			return false;
 		s->regs.rip = x->target;
 		s->kind = (enum exit_kind)x->kind;
-		if (x->fresh && !c->ticks)
+		if (x->fresh && !c->kind.ticks)
 			s->bits <<= 1; /* taken */
 		s->flags_lost = x->flags_lost;
 		if (x->rcx)
@@ -171,7 +171,7 @@ static bool state_before_bit(struct task *task, const struct engine_space *es, s
 	struct emitter ways[3];
 	uint8_t bytes[3][8];
 
-	if (es->cache->ticks)
+	if (es->cache->kind.ticks)
 		return false;
 	for (int i = 0; i < 3; i++)
 		ways[i] = (struct emitter){.bytes = bytes[i], .room = sizeof bytes[i]};
@@ -212,7 +212,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	const struct place *p = code_cache_place(c, at, &chain, &room);
 	bool searching = !chain && at < c->checkpoint, entering = !p && (chain || at >= GLUE_SIZE);
 
-	if (c->ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
+	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
 	    !branch_log_is_indirect(&made) || made.to >= USER_END)
 		return false;
 	/* An entry may be one that sends it on to the search; before that it has r11. */
@@ -234,8 +234,8 @@ static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, 
 	uint64_t bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
 
 	if (arriving || (p && p->state & PLACE_NOTED)) /* r11 says where an indirect branch leads */
-		return c->ticks ? s->ctx.bits : 1;
-	return c->ticks || !branch_log_bits_are_wrong(bits) ? bits : 1; /* behind an indirect entry */
+		return c->kind.ticks ? s->ctx.bits : 1;
+	return c->kind.ticks || !branch_log_bits_are_wrong(bits) ? bits : 1; /* behind an indirect entry */
 }
 
 /* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10, behind CPUID rbx
@@ -395,13 +395,12 @@ static void undo_noted_branch(struct task *task, struct engine_space *es, struct
 static void count_stretch(struct task *task, const struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
-	uint32_t ticks = (uint32_t)s->bits, room = (uint32_t)(s->bits >> 32);
 	uint64_t transfers = 0;
 
 	for (uint32_t i = 0; i < CTX_SLOT_COUNT; i++)
-		if ((uint32_t)s->ctx.slots[i] == ticks)
-			transfers = i + (uint64_t)((uint32_t)(s->ctx.slots[i] >> 32) - room);
-	task_count(task, ticks - (uint32_t)et->ticks_start, transfers - s->undone + s->called);
+		if (ticks_of(s->ctx.slots[i]) == ticks_of(s->bits))
+			transfers = i + (uint64_t)(uint32_t)((s->ctx.slots[i] >> TICKS_SHIFT) - (s->bits >> TICKS_SHIFT));
+	task_count(task, ticks_of(s->bits) - ticks_of(et->ticks_start), transfers - s->undone + s->called);
 }
 
 static void log_end(struct branch_log *log, const struct stretch *s)
@@ -427,7 +426,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		count_stretch(task, s);
 	else
 		log_end(task->log, s);
-	if (et->ticks && cache_sample_take(task, es, s, (uint32_t)s->bits - (uint32_t)et->ticks_start))
+	if (et->ticks && cache_sample_take(task, es, s, ticks_of(s->bits) - ticks_of(et->ticks_start)))
 		return -BT_E_GONE;
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);

@@ -20,7 +20,7 @@ static void emit_probe(struct translation *t, const struct step *s)
 /* What is in rcx is all ones unless there is something to do: then it is not 0 behind this. Ticks are counted the other way round. */
 static void emit_complement(struct translation *t, uint32_t ones)
 {
-	if (t->cache->ticks)
+	if (t->cache->kind.ticks)
 		return;
 	EMIT(&t->out, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-ones] */
 	emit_u32(&t->out, -ones);
@@ -33,8 +33,7 @@ static void emit_test_by_pext(struct translation *t, const struct step *s)
 
 	emit_store(e, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_BETWEEN, 0);
-	EMIT(e, 0x65, 0xc4, 0xe2, 0xa2, 0xf5, 0x0c, 0x25); /* pext rcx, r11, gs:[mask] */
-	emit_u32(e, CTX_MASK);
+	EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2, 0xf5); /* pext rcx, r11, [mask] */
 	emit_complement(t, BITS_FULL >> BITS_CAPACITY);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
@@ -58,48 +57,33 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_store(e, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_BETWEEN, 0);
-	EMIT(e, 0x65, 0x0f, t->cache->ticks ? 0xb6 : 0xb7, 0x0c, 0x25); /* movzx ecx, word gs:[bits+6] (byte gs:[bits+3]) */
-	emit_u32(e, CTX_BITS + (t->cache->ticks ? 3 : 6));
+	/* movzx ecx, word [bits+6] (byte [bits+3]) */
+	EMIT_CONTEXT(e, X86_RCX, CTX_BITS + (t->cache->kind.ticks ? 3 : 6), 0, 0x0f, t->cache->kind.ticks ? 0xb6 : 0xb7);
+	if (t->cache->kind.ticks)
+		chain_emit_conditionals(e);
 	emit_complement(t, 0xffff);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
-	if (t->cache->ticks) {
-		EMIT(e, 0x65, 0x0f, 0xb6, 0x0c, 0x25); /* movzx ecx, byte gs:[bits+7]: transfers */
-		emit_u32(e, CTX_BITS + 7);
+	if (t->cache->kind.ticks) {
+		EMIT_CONTEXT(e, X86_RCX, CTX_BITS + 7, 0, 0x0f, 0xb6); /* movzx ecx, byte [bits+7]: transfers */
 		emit_to_site_unless_zero(t);
 	}
-	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
-	emit_u32(e, CTX_STOP);
+	EMIT_CONTEXT(e, X86_RCX, CTX_STOP, 0, 0x8b); /* mov ecx, [stop] */
 	emit_to_site_unless_zero(t);
 }
 
-static bool has_conditional(const struct translation *t)
-{
-	for (int i = 0; i < t->count; i++)
-		if (is_conditional(&t->steps[i]))
-			return true;
-	return false;
-}
-
-/* Flags are free. What of a cycle through the chain never counts a conditional counts transfers, which have but 32 bits. */
+/* Flags are free. */
 static void emit_test_by_flags(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	bool ticks = t->cache->ticks;
-	size_t over = 0;
+	bool ticks = t->cache->kind.ticks;
 
-	if (ticks && !has_conditional(t)) {
-		EMIT(e, 0x4d, 0x85, 0xdb); /* test r11, r11, which clears CF */
-		chain_place(t, s, PLACE_BETWEEN, 0);
-		EMIT(e, 0x78, 0); /* js to the jae */
-		over = e->len;
-	}
-	EMIT(e, 0x65, ticks ? 0x44 : 0x4c, 0x3b, 0x1c, 0x25); /* cmp r11 (r11d), gs:[limit] */
-	emit_u32(e, CTX_LIMIT);
+	if (ticks)
+		EMIT_CONTEXT(e, X86_R11, CTX_MASK, 0, 0x4c, 0x85); /* test [mask], r11 */
+	else
+		EMIT_CONTEXT(e, X86_R11, CTX_LIMIT, 0, 0x4c, 0x3b); /* cmp r11, [limit] */
 	chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
-	if (over)
-		emit_short(e, over, e->len);
-	t->check_site = emit_jcc(e, ticks ? 3 : 2); /* jae, jb */
+	t->check_site = emit_jcc(e, ticks ? 5 : 2); /* jne, jb */
 	t->check_back = e->len;
 }
 
@@ -129,7 +113,7 @@ uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_
 	struct emitter *e = &t->out;
 
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
-	emit_u32(e, 9 + 10 + 5);
+	emit_u32(e, emit_move_len(e) + 10 + 5);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_constant(e, X86_RCX, (uint64_t)kind << 32 | segment);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + glue);
@@ -144,7 +128,7 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 	size_t back_site;
 
 	emit_patch(e, t->check_site, e->base + e->len);
-	if (t->cache->ticks) { /* nothing to write: the tracer counts */
+	if (t->cache->kind.ticks) { /* nothing to write: the tracer counts */
 		if (!t->check_flags)
 			emit_load(e, X86_RCX, CTX_RCX);
 		*trap = (uint32_t)e->len;
@@ -162,7 +146,7 @@ void chain_emit_loop_record(struct translation *t, const struct step *s)
 {
 	if (!t->loops)
 		return;
-	if (t->cache->ticks) {
+	if (t->cache->kind.ticks) {
 		chain_emit_loop_test(t, s);
 		return;
 	}
@@ -177,8 +161,7 @@ void chain_emit_mark(struct translation *t)
 	struct emitter *e = &t->out;
 
 	chain_place(t, &t->steps[0], 0, 0);
-	EMIT(e, 0x65, 0xc6, 0x04, 0x25); /* mov byte gs:[...], */
-	emit_u32(e, MARKS_AT + t->cache->chain_count);
+	EMIT_CONTEXT(e, 0, MARKS_AT + t->cache->chain_count, 1, 0xc6); /* mov byte [...], */
 	emit_u8(e, code_cache_mark(t->cache));
 }
 
@@ -222,7 +205,7 @@ void chain_emit_comparison(struct translation *t)
 		EMIT(e, 0x48, 0x8d, 0x0c, 0x11, 0xe3, 5); /* lea rcx, [rcx+rdx]; jrcxz over the jump */
 		sites[pieces++] = emit_jump(e);
 	}
-	EMIT(e, 0xeb, 3 * 9 + 5); /* jmp over what follows */
+	EMIT(e, 0xeb, (uint8_t)(3 * emit_move_len(e) + 5)); /* jmp over what follows */
 	for (size_t i = 0; i < pieces; i++)
 		emit_patch(e, sites[i], e->base + e->len);
 	emit_load(e, X86_RAX, CTX_RAX);

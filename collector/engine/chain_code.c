@@ -30,7 +30,7 @@ void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t
 
 	if (t->cold_count < COLD_MAX)
 		t->cold[t->cold_count++] = (struct cold){.site = site, .target = target, .kind = kind, .demand = demand,
-							    .fresh = t->cache->ticks && kind == EXIT_LINK && t->known && !t->transfers};
+							    .fresh = t->cache->kind.ticks && kind == EXIT_LINK && t->known && !t->transfers};
 	else
 		t->out.overflow = true;
 }
@@ -159,7 +159,7 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 	emit_store(e, X86_RDX, CTX_RDX);
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	EMIT(e, 0x48, 0x8d, 0x15); /* lea rdx, [rip+back] */
-	emit_u32(e, 9 + 5);
+	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RDX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->cpuid);
 	chain_place(t, s, 0, 0);
@@ -220,7 +220,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	size_t site;
 
 	chain_bring_bits(t, s);
-	if (t->cache->ticks && !t->shifted) {
+	if (t->cache->kind.ticks && !t->shifted) {
 		chain_place(t, s, 0, 0);
 		count_tick(t);
 	}
@@ -243,7 +243,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	chain_add_cold(t, site, target_of(s), EXIT_LINK);
 	t->cold[t->cold_count - 1].conditional = true;
 	t->shifted = false;
-	if (!t->cache->ticks) {
+	if (!t->cache->kind.ticks) {
 		t->cold[t->cold_count - 1].fresh = true; /* its bit comes in there */
 		chain_place(t, s, PLACE_BETWEEN, 0);
 		emit_bit_not_taken(e);
@@ -277,7 +277,7 @@ static void emit_record_begin(struct translation *t, const struct step *s)
 	chain_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	chain_place(t, s, PLACE_RCX, 0);
-	if (t->cache->ticks)
+	if (t->cache->kind.ticks)
 		return;
 	emit_load_next(e);
 	EMIT(e, 0xe3, 0); /* jrcxz full */
@@ -290,7 +290,7 @@ static void emit_record_end(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	if (t->cache->ticks) {
+	if (t->cache->kind.ticks) {
 		chain_count_transfer(t, s);
 		emit_store(e, X86_R11, CTX_BITS);
 		EMIT(e, 0x49, 0x89, 0xcb); /* mov r11, rcx */
@@ -307,7 +307,7 @@ static void emit_full(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	if (t->cache->ticks)
+	if (t->cache->kind.ticks)
 		return;
 	emit_short(e, t->full_site, e->len);
 	chain_place(t, s, PLACE_RCX, 0);
@@ -327,11 +327,11 @@ static void emit_return(struct translation *t, const struct step *s)
 	uint32_t more = popped_more(s);
 
 	emit_record_begin(t, s);
-	if (t->cache->ticks)
+	if (t->cache->kind.ticks)
 		emit_u8(e, 0x59); /* pop rcx */
 	else
 		EMIT(e, 0x41, 0x5b); /* pop r11 */
-	chain_place(t, s, PLACE_BETWEEN | (t->cache->ticks ? 0 : PLACE_NOTED), 0);
+	chain_place(t, s, PLACE_BETWEEN | (t->cache->kind.ticks ? 0 : PLACE_NOTED), 0);
 	if (more) {
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+more] */
 		emit_u32(e, more);
@@ -390,7 +390,7 @@ static void emit_target(struct translation *t, const struct step *s, unsigned re
 static void emit_indirect(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	bool ticks = t->cache->ticks;
+	bool ticks = t->cache->kind.ticks;
 	size_t literal = 0;
 
 	emit_record_begin(t, s);
@@ -506,7 +506,7 @@ uint32_t chain_emit_miss(struct translation *t)
 	uint32_t trap = 0;
 
 	emit_patch(&t->out, t->miss_site, t->out.base + t->out.len);
-	if (t->cache->ticks) {
+	if (t->cache->kind.ticks) {
 		chain_place(t, s, PLACE_RCX, 0);
 		emit_load(&t->out, X86_RCX, CTX_RCX);
 	} else {
@@ -569,7 +569,7 @@ size_t chain_emit_indirect_entry(struct translation *t, bool before_fresh, bool 
 	struct emitter *e = &t->out;
 	size_t entry = emit_address_test(t);
 
-	if (t->cache->ticks)
+	if (t->cache->kind.ticks)
 		emit_load(e, X86_R11, CTX_BITS);
 	else if (before_fresh)
 		emit_constant(e, X86_R11, BITS_EMPTY >> 1 | BITS_EMPTY << 63);
@@ -590,7 +590,7 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	chain_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+outside] */
-	emit_u32(e, 9 + 5);
+	emit_u32(e, emit_move_len(e) + 5);
 	chain_place(t, s, PLACE_BETWEEN, 0);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->call);
@@ -602,7 +602,7 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	t->at_pc = behind(s);
 	chain_place(t, NULL, PLACE_CALLED, 0);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+back] */
-	emit_u32(e, 9 + 5);
+	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->called);
 	chain_place(t, NULL, PLACE_BETWEEN, 0);
@@ -639,13 +639,13 @@ void chain_emit_step(struct translation *t, int i)
 	if (i == 0 && t->mutable)
 		chain_emit_comparison(t);
 	/* The tick is counted before the instruction that sets the flags, not between it and its branch: those two then fuse. */
-	if (t->cache->ticks && s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
+	if (t->cache->kind.ticks && s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
 	    !(s->insn.regs & X86_BIT(X86_R11)) && !(i + 1 == t->check_at)) {
 		chain_place(t, s, i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0, 0);
 		count_tick(t);
 	}
 	if (s->insn.class == BT_INSN_JMP) {
-		if (t->cache->ticks)
+		if (t->cache->kind.ticks)
 			chain_bring_bits(t, s);
 		chain_place(t, s, 0, 0);
 		if (s->inlined_jump)

@@ -176,7 +176,7 @@ static void read_steps(struct translation *t)
 				return;
 			jumps = 0;
 		} else if (s->insn.class == BT_INSN_JMP) {
-			s->inlined_jump = follow_jump(t, s) && (!t->cache->ticks || ++jumps <= JUMPS_KNOWN);
+			s->inlined_jump = follow_jump(t, s) && (!t->cache->kind.ticks || ++jumps <= JUMPS_KNOWN);
 			if (!s->inlined_jump)
 				return;
 			pc = t->next = target_of(s);
@@ -304,9 +304,9 @@ static bool leads_nowhere(const struct translation *t)
  * made, or some more, that others need not have one of their own. It has n itself. */
 static int debt_for(const struct translation *t, int wanted, int n)
 {
-	int least = t->cache->ticks ? TICKS_CHAIN_DEBT : CHAIN_DEBT, debt = wanted < least ? least : wanted;
+	int least = t->cache->kind.ticks ? TICKS_CHAIN_DEBT : CHAIN_DEBT, debt = wanted < least ? least : wanted;
 
-	if (t->cache->ticks)
+	if (t->cache->kind.ticks)
 		debt = (debt + TICKS_DEBT_STEP - 1) / TICKS_DEBT_STEP * TICKS_DEBT_STEP;
 	return debt + n <= code_cache_most_debt(t->cache) ? debt : wanted;
 }
@@ -348,7 +348,7 @@ void chain_place_checkpoint(struct translation *t, bool indirect)
 	t->check_at = -1;
 	/* Where only ticks are counted, who comes by an indirect branch is to look: here, where that costs least, or in the entry. */
 	t->chain.head = needed;
-	t->chain.checked = ((needed || (indirect && t->cache->ticks)) && place_where_flags_are_free(t)) || needed;
+	t->chain.checked = ((needed || (indirect && t->cache->kind.ticks)) && place_where_flags_are_free(t)) || needed;
 	if (!t->chain.checked)
 		return;
 	if (t->check_at < 0)
@@ -416,7 +416,7 @@ bool chain_may_guess(struct translation *t, uint64_t from, uint64_t to, struct g
 static uint32_t add_segment(struct translation *t, const struct segment *seg)
 {
 	/* Where no history is kept nobody asks for segments. */
-	uint32_t n = t->cache->ticks ? 0 : segment_add(t->cache->segments, seg);
+	uint32_t n = t->cache->kind.ticks ? 0 : segment_add(t->cache->segments, seg);
 
 	return n <= INT32_MAX && code_cache_add_span(t->cache, seg->pc, seg->end) ? n : SEGMENT_NONE;
 }
@@ -433,7 +433,7 @@ bool chain_add_segments(struct translation *t)
 
 		if (s.insn.class == BT_INSN_PLAIN && !last)
 			continue;
-		if (s.insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->ticks)
+		if (s.insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->kind.ticks)
 			read_on(t, start, &s);
 		seg = segment_from(t, start, &s);
 		t->last_segment = add_segment(t, &seg);

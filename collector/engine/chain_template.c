@@ -86,7 +86,7 @@ static bool segments_make_sense(const struct parts *p)
 	for (size_t i = 0; i < p->head.segments; i++) {
 		const struct segment *s = &p->segments[i];
 
-		if (s->end - s->pc > SPAN_LEN_MAX || (!p->head.ticks && s->from - s->pc >= s->end - s->pc)) /* of spans only the last one's is known */
+		if (s->end - s->pc > SPAN_LEN_MAX || (!p->head.kind.ticks && s->from - s->pc >= s->end - s->pc)) /* of spans only the last one's is known */
 			return false;
 	}
 	return p->head.segments <= SEGMENTS_MOST;
@@ -306,7 +306,7 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 
 			if (numbers[refs[k]] != SEGMENT_NONE)
 				continue;
-			numbers[refs[k]] = a->cache->ticks ? 0 : segment_add(a->cache->segments, &s);
+			numbers[refs[k]] = a->cache->kind.ticks ? 0 : segment_add(a->cache->segments, &s);
 			if (numbers[refs[k]] > INT32_MAX || s.pc > SPAN_START_MAX)
 				return false;
 		}
@@ -400,7 +400,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	uint8_t *code, wanted;
 
 	*fault = TEMPLATE_REFUSED;
-	if (!find_parts(bytes, &p) || !makes_sense(&p) || c->ticks != p.head.ticks)
+	if (!find_parts(bytes, &p) || !makes_sense(&p) || !chain_kind_is(c->kind, p.head.kind))
 		return CHAIN_NONE;
 	a = (struct adding){.cache = c, .parts = &p, .base = pc - (offset - p.head.origin)};
 	if ((p.head.pc ? p.head.pc != a.base : template_is_low(a.base)) || !numbers_fit(&p, a.base))
@@ -428,7 +428,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 
 uint64_t template_stamp(const struct processor *processor)
 {
-	struct code_cache *c = code_cache_new(processor);
+	struct code_cache *c = code_cache_new(processor, false);
 	struct {
 		uint64_t glue, dev, ino, size, seconds, nanoseconds, fast_pext, rorx, fast_loop;
 		uint8_t build_id[BT_BUILD_ID_MAX];

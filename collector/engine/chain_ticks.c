@@ -1,44 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* What a chain does where no history is kept: ticks and transfers are counted, and nothing else.
  *
- * r11 is a pair then. Its low half counts conditionals. Its high half goes down by one for each transfer whose number since the last
+ * r11 is a pair then (TICKS_SHIFT). Its lower part counts conditionals. Its upper part goes down by one for each transfer whose number since the last
  * conditional the chain does not know, because no conditional precedes it there. Where it knows that number, it puts r11 into the context's
  * slot of that number instead. So the transfers since the last conditional are: the highest number whose slot has the conditionals of now,
- * and those that the high half has counted since that slot was written (0 where no slot has). A chain that begins with a transfer has an
+ * and those that the upper part has counted since that slot was written (0 where no slot has). A chain that begins with a transfer has an
  * entry for those that come from a conditional, which writes slot 0. */
 #include "collector/engine/translation.h"
-
-/* lea r11, [r11-2^31]: half a transfer; there is no wider displacement. */
-static void emit_half(struct emitter *e)
-{
-	EMIT(e, 0x4d, 0x8d, 0x9b, 0x00, 0x00, 0x00, 0x80);
-}
 
 void chain_count_transfer(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	if (!t->cache->ticks)
+	if (!t->cache->kind.ticks)
 		return;
-	if (t->known) {
+	if (t->known)
 		emit_store(e, X86_R11, CTX_SLOTS + 8 * (uint32_t)++t->transfers);
-		chain_place(t, s, PLACE_BETWEEN, 0);
-	} else {
-		emit_half(e);
-		chain_place(t, s, PLACE_BETWEEN, 0);
-		emit_half(e);
-	}
+	else
+		EMIT(e, 0x4d, 0x8d, 0x9b, 0x00, 0x00, 0x00, 0x80); /* lea r11, [r11-2^TICKS_SHIFT]: there is no wider displacement */
+	chain_place(t, s, PLACE_BETWEEN, 0);
 }
 
 void chain_note_origin(struct translation *t)
 {
 	struct emitter *e = &t->out;
+	uint32_t here = t->chain.start + (uint32_t)e->len;
 
-	if (!t->cache->ticks)
+	if (!t->cache->kind.ticks)
 		return;
-	EMIT(e, 0x65, 0xc7, 0x04, 0x25); /* mov dword gs:[from], where we are */
-	emit_u32(e, CTX_FROM);
-	emit_u32(e, t->chain.start + (uint32_t)e->len - 8);
+	EMIT_CONTEXT(e, 0, CTX_FROM, 4, 0xc7); /* mov dword [from], where we are */
+	emit_u32(e, here);
 }
 
 bool chain_needs_slot(const struct translation *t)
@@ -49,6 +40,8 @@ bool chain_needs_slot(const struct translation *t)
 	return true;
 }
 
+void chain_emit_conditionals(struct emitter *e) { EMIT(e, 0x8d, 0x0c, 0x09, 0x0f, 0xb6, 0xc9); /* lea ecx, [rcx+rcx]; movzx ecx, cl */ }
+
 /* Jumps, to be patched by the caller, when rcx is not 0. */
 static size_t emit_jump_unless_zero(struct emitter *e)
 {
@@ -58,21 +51,21 @@ static size_t emit_jump_unless_zero(struct emitter *e)
 
 void chain_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS])
 {
-	/* The conditionals and the transfers counted, the wish to stop. */
-	static const uint32_t at[STOP_TESTS] = {CTX_BITS + 3, CTX_BITS + 7, CTX_STOP};
+	/* The transfers and the conditionals counted, the wish to stop. */
+	static const uint32_t at[STOP_TESTS] = {CTX_BITS + 7, CTX_BITS + 3, CTX_STOP};
 	struct emitter *e = &t->out;
 
 	sites[1] = sites[2] = 0;
 	if (t->cache->fast_pext) {
-		EMIT(e, 0x65, 0xc4, 0xe2, 0xa2, 0xf5, 0x0c, 0x25); /* pext rcx, r11, gs:[mask] */
-		emit_u32(e, CTX_MASK);
+		EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2, 0xf5); /* pext rcx, r11, [mask] */
 		sites[0] = emit_jump_unless_zero(e);
 		return;
 	}
 	emit_store(e, X86_R11, CTX_BITS);
 	for (int i = 0; i < STOP_TESTS; i++) {
-		EMIT(e, 0x65, 0x0f, 0xb6, 0x0c, 0x25); /* movzx ecx, byte gs:[at] */
-		emit_u32(e, at[i]);
+		EMIT_CONTEXT(e, X86_RCX, at[i], 0, 0x0f, 0xb6); /* movzx ecx, byte [at] */
+		if (at[i] == CTX_BITS + 3)
+			chain_emit_conditionals(e);
 		sites[i] = emit_jump_unless_zero(e);
 	}
 }

@@ -80,7 +80,7 @@ static void patch(struct code_cache *c, uint32_t site, uint32_t value)
 
 static void set_mask(struct code_cache *c) { patch(c, c->mask_site, tables_mask(&c->tables)); }
 
-struct code_cache *code_cache_new(const struct processor *processor)
+struct code_cache *code_cache_new(const struct processor *processor, bool apart)
 {
 	struct code_cache *c = calloc(1, sizeof *c);
 
@@ -88,6 +88,7 @@ struct code_cache *code_cache_new(const struct processor *processor)
 		return NULL;
 	c->users = 1;
 	c->mem = c->file = -1;
+	c->kind.apart = apart;
 	c->fast_pext = processor->fast_pext;
 	c->rorx = processor->rorx;
 	c->fast_loop = processor->fast_loop;

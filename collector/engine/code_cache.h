@@ -17,6 +17,7 @@
 
 #include "collector/engine/address_lists.h"
 #include "collector/engine/chain_index.h"
+#include "collector/engine/chain_kind.h"
 #include "collector/engine/guesses.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/places.h"
@@ -133,7 +134,7 @@ struct code_cache {
 	uint32_t mask_site; /* of the mask of table 2's hash in the glue */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
-	bool ticks;	/* its code counts ticks and keeps no history (chain_ticks.c) */
+	struct chain_kind kind;
 	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */
 	uint32_t call, called; /* of the glue that decides whether a system call is made in the cache, and that notes it */
 	uint32_t cpuid; /* of the glue that answers CPUID, or leaves that to the processor */
@@ -141,8 +142,8 @@ struct code_cache {
 	uint32_t clears; /* how often everything has been forgotten */
 };
 
-/* An empty cache with its glue, for such a processor. NULL without memory. The tracee's region is prepared by code_cache_map(). */
-struct code_cache *code_cache_new(const struct processor *processor);
+/* An empty cache with its glue, for such a processor, of the kind that keeps history. NULL without memory. The tracee's region is prepared by code_cache_map(). */
+struct code_cache *code_cache_new(const struct processor *processor, bool apart);
 /* A copy with one user. Where the code is private, it is for a fork's child: the kernel has copied the region. NULL without memory. */
 struct code_cache *code_cache_copy(const struct code_cache *c);
 
@@ -173,7 +174,7 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
 struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
 
 /* What the debt may come to. */
-static inline int code_cache_most_debt(const struct code_cache *c) { return c->ticks ? TICKS_DEBT : BITS_DEBT; }
+static inline int code_cache_most_debt(const struct code_cache *c) { return c->kind.ticks ? TICKS_DEBT : BITS_DEBT; }
 
 static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { return ch->checked || d.debt <= ch->debt; }
 

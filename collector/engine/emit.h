@@ -16,6 +16,7 @@ struct emitter {
 	uint8_t *bytes;
 	size_t len, room;
 	uint64_t base; /* address at which bytes[0] will run */
+	bool near; /* the context is at the beginning of the region, and not where gs says: that takes two bytes and a cycle less */
 	bool overflow;
 };
 
@@ -39,14 +40,39 @@ static inline void emit_u64(struct emitter *e, uint64_t v) { emit_bytes(e, &v, 8
 		emit_bytes((e), emit_list_, sizeof emit_list_); \
 	} while (0)
 
-/* gs:[at] with a 64-bit register: opcode 89 stores, 8b loads. */
-static inline void emit_gs(struct emitter *e, uint8_t opcode, unsigned reg, uint32_t at)
+/* An instruction with an operand in the context: what comes before its other prefixes, its opcode, and from the operand on; reg is the other
+ * operand's number, and so many bytes of the instruction follow. */
+static inline void emit_context_prefix(struct emitter *e)
 {
-	EMIT(e, 0x65, (uint8_t)(0x48 | (reg >> 3) << 2), opcode, (uint8_t)(0x04 | (reg & 7) << 3), 0x25);
-	emit_u32(e, at);
+	if (!e->near)
+		emit_u8(e, 0x65); /* gs */
 }
-static inline void emit_store(struct emitter *e, unsigned reg, uint32_t at) { emit_gs(e, 0x89, reg, at); }
-static inline void emit_load(struct emitter *e, unsigned reg, uint32_t at) { emit_gs(e, 0x8b, reg, at); }
+static inline void emit_context_operand(struct emitter *e, unsigned reg, uint32_t at, unsigned follow)
+{
+	if (e->near) {
+		emit_u8(e, (uint8_t)(0x05 | (reg & 7) << 3)); /* [rip+...] */
+		emit_u32(e, (uint32_t)(region_address(at) - (e->base + e->len + 4 + follow)));
+	} else {
+		EMIT(e, (uint8_t)(0x04 | (reg & 7) << 3), 0x25);
+		emit_u32(e, at);
+	}
+}
+#define EMIT_CONTEXT(e, reg, at, follow, ...)                     \
+	do {                                                      \
+		emit_context_prefix(e);                           \
+		EMIT(e, __VA_ARGS__);                             \
+		emit_context_operand((e), (reg), (at), (follow)); \
+	} while (0)
+
+/* [at] with a 64-bit register: opcode 89 stores, 8b loads. */
+static inline void emit_move(struct emitter *e, uint8_t opcode, unsigned reg, uint32_t at)
+{
+	EMIT_CONTEXT(e, reg, at, 0, (uint8_t)(0x48 | (reg >> 3) << 2), opcode);
+}
+static inline void emit_store(struct emitter *e, unsigned reg, uint32_t at) { emit_move(e, 0x89, reg, at); }
+static inline void emit_load(struct emitter *e, unsigned reg, uint32_t at) { emit_move(e, 0x8b, reg, at); }
+/* Bytes of one of these. */
+static inline uint32_t emit_move_len(const struct emitter *e) { return e->near ? 7 : 9; }
 
 static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value)
 {

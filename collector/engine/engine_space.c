@@ -142,7 +142,7 @@ struct engine_shared *engine_shared_of(struct backend *b)
 	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
 	if (shared && !b->shared) {
-		shared->hints = hints_new(b->cache, b->ticks, b->cache ? template_stamp(&b->processor) : 0);
+		shared->hints = hints_new(b->cache, (struct chain_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? template_stamp(&b->processor) : 0);
 		shared->left = left_caches_new();
 	}
 	b->shared = shared;
@@ -173,7 +173,7 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 	if (es->program.ino)
 		es->cache = left_caches_take(es->left, &es->program, b->ticks, s, b->writer, tid);
 	if (!es->cache)
-		es->cache = code_cache_new(&b->processor);
+		es->cache = code_cache_new(&b->processor, b->parallel);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(CALL_NOTES_BYTES);
 	if (!es->cache || !es->records || !es->notes) {
@@ -314,7 +314,7 @@ bool engine_space_wants_change(const struct backend *b, const struct engine_spac
 {
 	const struct code_cache *c = es->cache;
 
-	return es->leaves || c->full || c->ticks != b->ticks || code_cache_is_stale(c) || !has_region(es);
+	return es->leaves || c->full || c->kind.ticks != b->ticks || code_cache_is_stale(c) || !has_region(es);
 }
 
 /* The new cache's region is made anew: with other windows, where tasks are to run side by side in it. */
@@ -340,7 +340,7 @@ static void forget_chains(struct engine_space *es, const struct task *task)
  * too much that is forgotten, is emptied. False when that cannot be now. */
 static bool own_cache(const struct backend *b, struct engine_space *es, const struct task *task)
 {
-	bool empty = es->cache->full || es->cache->ticks != b->ticks;
+	bool empty = es->cache->full || es->cache->kind.ticks != b->ticks;
 	struct code_cache *own;
 
 	if (es->parallel && engine_space_is_busy(es, task)) {
@@ -358,7 +358,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	}
 	if (engine_space_is_busy(es, task)) /* stopped there: its records are of the old one */
 		return false;
-	own = empty ? code_cache_new(&b->processor) : code_cache_copy(es->cache);
+	own = empty ? code_cache_new(&b->processor, b->parallel) : code_cache_copy(es->cache);
 	if (!own)
 		return false;
 	if (empty) {

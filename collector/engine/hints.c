@@ -11,14 +11,14 @@ enum {
 	WORTH_MIN = 16, /* hints that are worth writing the smallest file */
 };
 
-struct hints *hints_new(const char *dir, bool ticks, uint64_t stamp)
+struct hints *hints_new(const char *dir, struct chain_kind kind, uint64_t stamp)
 {
 	struct hints *h = calloc(1, sizeof *h);
 
 	if (!h)
 		return NULL;
 	h->dir = dir;
-	h->ticks = ticks;
+	h->kind = kind;
 	h->stamp = stamp;
 	return h;
 }
@@ -165,7 +165,7 @@ bool hints_wants_template(const struct hint_program *p, size_t i)
 	return *p->name && p->all->dir && !p->list.templates[i].size && !p->list.templates[i].tried;
 }
 
-bool hints_are_of_ticks(const struct hint_program *p) { return p->all->ticks; }
+struct chain_kind hints_kind(const struct hint_program *p) { return p->all->kind; }
 
 bool hints_template_was_weak(const struct hint_program *p, size_t i) { return p->list.templates[i].weak; }
 

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "collector/address_space.h"
+#include "collector/engine/chain_kind.h"
 #include "lib/slice.h"
 
 struct hints;	      /* of all programs; opaque */
@@ -22,9 +23,9 @@ struct hint_program;  /* opaque */
 
 #define HINT_NONE SIZE_MAX
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. ticks: their templates are of chains as they are where no history
- * is kept. stamp: files that have another are not used. NULL without memory. */
-struct hints *hints_new(const char *dir, bool ticks, uint64_t stamp);
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the chains that their templates are of. stamp: files that
+ * have another are not used. NULL without memory. */
+struct hints *hints_new(const char *dir, struct chain_kind kind, uint64_t stamp);
 /* Keeps what is new, where that will spare more than it costs; whether it succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
@@ -62,7 +63,7 @@ uint64_t hints_template_key(const struct hint_program *p, size_t i);
 /* It does not do, for want of a checkpoint: another is to be made. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* What hints_new() was told. */
-bool hints_are_of_ticks(const struct hint_program *p);
+struct chain_kind hints_kind(const struct hint_program *p);
 /* Whether so many new hints or templates will spare more than keeping them costs. */
 bool hints_are_worth(const struct hint_program *p, size_t n);
 /* Whether one was dropped. */

@@ -23,8 +23,10 @@ enum {
 	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
 };
 
-static const char magic[8] = "btrhint6";
-static const char counted[] = ".ticks", second[] = ".more"; /* suffixes of files: where no history is kept; the second one */
+static const char magic[8] = "btrhint7";
+/* Suffixes of files: by kind of chain (chain_kind.h); and of the second one. */
+static const char *const kinds[2][2] = {{"", ".apart"}, {".ticks", ".ticks.apart"}}; /* [ticks][apart] */
+static const char second[] = ".more";
 
 /* Places that were met last, and what has become of them. */
 struct places_seen {
@@ -81,8 +83,13 @@ static struct file_name name_of(const struct hint_program *p, const char *suffix
 {
 	struct file_name n;
 
-	snprintf(n.text, sizeof n.text, "%s%s%s", p->name, p->all->ticks ? counted : "", suffix);
+	snprintf(n.text, sizeof n.text, "%s%s%s", p->name, kinds[p->all->kind.ticks][p->all->kind.apart], suffix);
 	return n;
+}
+
+static bool is_last_suffix(const char *suffix)
+{
+	return !*suffix || !strcmp(suffix, second) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
 }
 
 /* Whether name_of() can have given that name: other files are the user's. */
@@ -93,9 +100,14 @@ static bool is_file_name(const char *name)
 
 	if (digits < 2 * HINT_NAME_MIN || digits > 2 * BT_BUILD_ID_MAX || digits % 2)
 		return false;
-	if (!strncmp(suffix, counted, strlen(counted)))
-		suffix += strlen(counted);
-	return !*suffix || !strcmp(suffix, second) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
+	for (int ticks = 1; ticks >= 0; ticks--)
+		for (int apart = 1; apart >= 0; apart--) {
+			size_t n = strlen(kinds[ticks][apart]);
+
+			if (!strncmp(suffix, kinds[ticks][apart], n))
+				return is_last_suffix(suffix + n);
+		}
+	return false;
 }
 
 /* Whether that can be the beginning of a file of so many bytes. */

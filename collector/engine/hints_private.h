@@ -67,7 +67,7 @@ struct hint_program {
 
 struct hints {
 	const char *dir;
-	bool ticks;
+	struct chain_kind kind;
 	uint64_t stamp;
 	struct hint_program *programs;
 	struct kept_window window;

@@ -4,7 +4,7 @@
  * One region per address space, at a fixed place (world.h): data, readable and writable; then code, readable and executable. While a
  * task runs in the cache its gs base is the region's start, and r11 (the stolen register: compilers use it least) holds the history
  * bits, as the records do: the complement of a sentinel 1 and one bit per conditional branch since the last record (branch_log.h). One task of a unit runs at a time, so the
- * context belongs to whichever runs; or (--parallel) each has a data area of its own, in which gs points. */
+ * context belongs to whichever runs, and code may reach it relative to rip; or (--parallel) each has a data area of its own, in which gs points. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
 
@@ -13,7 +13,7 @@
 #include "collector/world.h"
 
 enum {
-	/* The context: 8 bytes each, at gs:[offset]. */
+	/* The context: 8 bytes each, at gs:[offset], the area's beginning. */
 	CTX_SPILL = 0x00,  /* a register lent to a rip-relative operand */
 	CTX_RAX = 0x08,	   /* the application's, where rax is used */
 	CTX_RCX = 0x10,	   /* likewise */
@@ -22,7 +22,7 @@ enum {
 	CTX_NEXT = 0x28,   /* where the next record goes: a negative offset from the records' end */
 	CTX_LIMIT = 0x30,  /* history bits below this make a checkpoint write a record; where it is the highest number, that asks for a stop */
 	CTX_STOP = 0x38,   /* nonzero: stop at the next checkpoint */
-	CTX_MASK = 0x40,   /* the same as bits of r11, all of which are 1 until then; where there are none, that asks for a stop */
+	CTX_MASK = 0x40,   /* the same as bits of r11, all of which are 1 until then; where there are none, that asks for a stop. Where only ticks are counted: TICKS_MASK */
 	CTX_BACK = 0x48,   /* where the checkpoint's common part goes back to */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
@@ -104,11 +104,15 @@ enum {
 enum { BITS_CAPACITY = 46, BITS_DEBT = 15 };
 #define BITS_FULL (~0ull << BITS_CAPACITY)
 
-/* The same where only ticks are counted: conditionals in the low half, room for transfers in the high one. From this number of
- * conditionals on, or when bits of the mask are 1, either is used up. */
+/* The same where only ticks are counted: conditionals below, room for transfers from bit TICKS_SHIFT on, which is as far as an LEA reaches. From
+ * this number of conditionals on, or when bits of the mask are 1, either is used up. */
+enum { TICKS_SHIFT = 31 };
 #define TICKS_LIMIT (1ull << 24)
-#define TICKS_START 0x00ffffff00000000ull
-#define TICKS_MASK 0xff000000ff000000ull
+#define TICKS_START 0x00ffffff80000000ull
+#define TICKS_MASK 0xff0000007f000000ull
+#define TICKS_NONE 0x7fffffffull /* a number of conditionals that there never is */
+
+static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 
 /* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task might not get on: a checkpoint, a guess
  * that missed, an indirect branch, and what stays free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks

@@ -14,7 +14,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/calls.c collector/engine/calls.h \
 	collector/engine/chain_check.c \
 	collector/engine/chain_code.c \
-	collector/engine/chain_index.c collector/engine/chain_index.h \
+	collector/engine/chain_index.c collector/engine/chain_index.h collector/engine/chain_kind.h \
 	collector/engine/chain_template.c collector/engine/chain_template.h \
 	collector/engine/chain_read.c \
 	collector/engine/chain_ticks.c \

@@ -36,7 +36,7 @@ struct template_head {
 	uint16_t refs; /* segments of the chains */
 	uint16_t numbers[NUMBER_KINDS];
 	uint16_t places, code; /* bytes */
-	bool ticks;
+	struct chain_kind kind;
 };
 
 struct template_chain {

@@ -135,17 +135,17 @@ void template_maker_free(struct template_maker *m)
 	free(m);
 }
 
-struct template_maker *template_maker_new(const struct processor *processor, bool ticks)
+struct template_maker *template_maker_new(const struct processor *processor, struct chain_kind kind)
 {
 	struct template_maker *m = calloc(1, sizeof *m);
 
 	if (!m)
 		return NULL;
-	m->caches[0] = code_cache_new(processor);
-	m->caches[1] = code_cache_new(processor);
+	m->caches[0] = code_cache_new(processor, kind.apart);
+	m->caches[1] = code_cache_new(processor, kind.apart);
 	for (int i = 0; i < 2; i++)
 		if (m->caches[i])
-			m->caches[i]->ticks = ticks;
+			m->caches[i]->kind = kind;
 	if (m->caches[0] && m->caches[1] && move_segments(m->caches[1]) && move_code(m->caches[1]))
 		return m;
 	template_maker_free(m);
@@ -208,7 +208,7 @@ static bool take_made(struct made *made, const struct code_cache *c, const struc
 			memcpy(made->code + (x->site - chain->start), &d, sizeof d);
 	}
 	for (uint32_t i = 0; i < chain->span_count; i++) {
-		made->segments[i] = c->ticks ? 0 : segment_of(c, &c->spans[chain->span_first + i]);
+		made->segments[i] = c->kind.ticks ? 0 : segment_of(c, &c->spans[chain->span_first + i]);
 		if (made->segments[i] == SEGMENT_NONE)
 			return false;
 	}
@@ -220,7 +220,7 @@ static struct segment made_segment(const struct made *made, uint32_t i)
 {
 	const struct span *span = &made->cache->spans[made->chain->span_first + i];
 
-	if (made->cache->ticks)
+	if (made->cache->kind.ticks)
 		return (struct segment){.pc = span->start, .from = span_end(span) - made->chain->last_len, .end = span_end(span)};
 	return *segment_get(made->cache->segments, made->segments[i]);
 }
@@ -300,7 +300,7 @@ static bool same_segments(const struct made *a, const struct made *b)
 	for (uint32_t i = 0; i < a->chain->span_count; i++) {
 		struct segment s = made_segment(a, i), t = made_segment(b, i);
 
-		if (a->segments[i] + (a->cache->ticks ? 0 : MOVE_SEGMENT) != b->segments[i] || s.pc + b->moved != t.pc || s.from + b->moved != t.from ||
+		if (a->segments[i] + (a->cache->kind.ticks ? 0 : MOVE_SEGMENT) != b->segments[i] || s.pc + b->moved != t.pc || s.from + b->moved != t.from ||
 		    s.end + b->moved != t.end || !same_moved(s.to, t.to, b->moved) || s.kind != t.kind || s.tick != t.tick)
 			return false;
 	}
@@ -652,7 +652,7 @@ static struct draft *draft_new(const struct template_maker *m, uint64_t pc, uint
 	d->clears = m->caches[0]->clears;
 	d->head.origin = offset;
 	d->head.pc = template_is_low(pc) ? pc : 0;
-	d->head.ticks = m->caches[0]->ticks;
+	d->head.kind = m->caches[0]->kind;
 	return d;
 }
 

@@ -17,8 +17,8 @@ struct template_wish {
 	bool kept; /* by template_make(): it is in the template */
 };
 
-/* ticks: of chains as they are where no history is kept; a cache of the other kind refuses them. NULL without memory. */
-struct template_maker *template_maker_new(const struct processor *processor, bool ticks);
+/* Of chains of that kind; a cache of another kind refuses them. NULL without memory. */
+struct template_maker *template_maker_new(const struct processor *processor, struct chain_kind kind);
 void template_maker_free(struct template_maker *m);
 
 /* Appends the template of as many chains, all of one file, as it has room for: of the first wishes, whose number is returned (1 at least, where n is not

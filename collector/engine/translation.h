@@ -158,6 +158,9 @@ uint32_t chain_emit_entry_stop(struct translation *t);
 /* Counts the transfer s, with the bits in r11; the place behind its first instruction is BETWEEN. */
 void chain_count_transfer(struct translation *t, const struct step *s);
 
+/* ecx is r11's bits from 24 to 31: makes those of the conditionals of it, which are not 0 when so many have been counted that it is to stop. */
+void chain_emit_conditionals(struct emitter *e);
+
 /* Notes which indirect branch is about to be made. */
 void chain_note_origin(struct translation *t);
 

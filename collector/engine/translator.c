@@ -35,7 +35,7 @@ static void emit_exits(struct translation *t)
 		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc};
 
 		x.trap = chain_emit_miss(t) + t->chain.start;
-		if (!t->out.overflow && !t->cache->ticks)
+		if (!t->out.overflow && !t->cache->kind.ticks)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
 	if (t->full_trap) {
@@ -70,14 +70,14 @@ static void emit_chain(struct translation *t, bool indirect)
 {
 	struct emitter *e = &t->out;
 	size_t behind_jump = 0;
-	bool has_fresh = !t->cache->ticks || chain_needs_slot(t);
+	bool has_fresh = !t->cache->kind.ticks || chain_needs_slot(t);
 	/* A checkpoint: the branch that has led here has just written a record, or the entry looks instead, which has rcx free. */
-	bool skips = t->check_at == 0 && !t->marked && !(t->cache->ticks && t->check_flags);
+	bool skips = t->check_at == 0 && !t->marked && !(t->cache->kind.ticks && t->check_flags);
 
 	if (indirect) {
-		bool before_fresh = t->cache->rorx && !t->cache->ticks && !skips;
+		bool before_fresh = t->cache->rorx && !t->cache->kind.ticks && !skips;
 
-		t->chain.indirect = t->chain.start + (uint32_t)chain_emit_indirect_entry(t, before_fresh, t->cache->ticks && (!t->chain.checked || skips));
+		t->chain.indirect = t->chain.start + (uint32_t)chain_emit_indirect_entry(t, before_fresh, t->cache->kind.ticks && (!t->chain.checked || skips));
 		if (skips || (has_fresh && !before_fresh)) {
 			EMIT(e, 0xeb, 0); /* jmp to the body */
 			behind_jump = e->len;
@@ -86,7 +86,7 @@ static void emit_chain(struct translation *t, bool indirect)
 	if (has_fresh) {
 		t->chain.fresh = t->chain.start + (uint32_t)e->len;
 		chain_place(t, &t->steps[0], PLACE_BETWEEN, 0);
-		if (t->cache->ticks)
+		if (t->cache->kind.ticks)
 			emit_store(e, X86_R11, CTX_SLOTS);
 		else
 			emit_bit_taken(e, t->cache->rorx);
@@ -138,7 +138,7 @@ static uint32_t build(struct translation *t, bool indirect)
 
 	if (!code_cache_room(c, CHAIN_BYTES, chain_align(&t->chain), &bytes, &t->chain.start))
 		return CHAIN_NONE;
-	t->out = (struct emitter){.bytes = bytes, .room = CHAIN_BYTES, .base = region_address(CODE_AT + t->chain.start)};
+	t->out = (struct emitter){.bytes = bytes, .room = CHAIN_BYTES, .base = region_address(CODE_AT + t->chain.start), .near = !c->kind.apart};
 	t->chain.pc = t->pc;
 	t->chain.last_len = t->steps[t->count - 1].insn.len;
 	t->chain.span_first = c->span_count;
@@ -210,8 +210,9 @@ bool translator_add_entry(struct code_cache *c, uint32_t chain)
 		goto out;
 	t->out.room = ENTRY_BYTES;
 	t->out.base = region_address(CODE_AT + start);
+	t->out.near = !c->kind.apart;
 	t->chain.start = start;
-	entry = chain_emit_indirect_entry(t, false, c->ticks && !c->chains[chain].checked);
+	entry = chain_emit_indirect_entry(t, false, c->kind.ticks && !c->chains[chain].checked);
 	emit_patch(&t->out, emit_jump(&t->out), region_address(CODE_AT + c->chains[chain].body));
 	if (entry_looks(t))
 		emit_entry_exit(t);

@@ -101,7 +101,7 @@ def learned():
     for name, (options, arguments) in ways.items():
         shutil.rmtree(PLACE, ignore_errors=True)
         record([path, *arguments], options)
-        counts[name] = hints_in(os.path.join(PLACE, build_id + (".ticks" if name == "ticks" else "")))
+        counts[name] = hints_in(os.path.join(PLACE, build_id + {"ticks": ".ticks", "parallel": ".apart"}.get(name, "")))
     check(counts["plain"] > 1000, "hardly a hint: %s" % counts)
     for name, count in counts.items():
         # Where branches are counted alone, chains end elsewhere.
@@ -230,7 +230,7 @@ def together():
             equal(process.returncode, 0, "status")
     equal(record(argv).out, expected, "output afterwards")
     names = os.listdir(PLACE)
-    check(not [name for name in names if not re.fullmatch(r"[0-9a-f]+(\.ticks)?(\.more)?", name)], "unfinished files: %s" % names)
+    check(not [name for name in names if not re.fullmatch(r"[0-9a-f]+(\.ticks)?(\.apart)?(\.more)?", name)], "unfinished files: %s" % names)
 
 
 MORE = """
@@ -393,9 +393,9 @@ def shrunk():
     place = os.path.join(base, "btrec")
     os.mkdir(place, 0o700)
     old = lambda n: (1000000000 + n,) * 2
-    others = ["letter", "abcdef", "0" * 15, "0" * 17, "0" * 40 + ".c", "0" * 40 + ".ticks.", "0" * 40 + ".more.ticks", "0" * 40 + ".12a", "0" * 200, "A" * 40]
+    others = ["letter", "abcdef", "0" * 15, "0" * 17, "0" * 40 + ".c", "0" * 40 + ".ticks.", "0" * 40 + ".more.ticks", "0" * 40 + ".apart.ticks", "0" * 40 + ".apartment", "0" * 40 + ".12a", "0" * 200, "A" * 40]
     others += ["letter%d" % n for n in range(520)]
-    ours = ["%040x%s" % (n, suffix) for n in range(140) for suffix in ("", ".more", ".ticks", ".ticks.more")] + ["0" * 40 + ".123", "0" * 40 + ".ticks.4567"]
+    ours = ["%040x%s" % (n, suffix) for n in range(70) for suffix in ("", ".more", ".ticks", ".ticks.more", ".apart", ".apart.more", ".ticks.apart", ".ticks.apart.more")] + ["0" * 40 + ".123", "0" * 40 + ".ticks.4567", "0" * 40 + ".ticks.apart.89"]
     for n, name in enumerate(others + ours):
         with open(os.path.join(place, name), "w") as file:
             file.write("x")

@@ -39,6 +39,8 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static const struct chain_kind history, ticks = {.ticks = true}, apart = {.apart = true};
+
 static struct slice own_text(void)
 {
 	struct slice text = {0};
@@ -73,15 +75,15 @@ static void want(struct wanted *w, size_t *count, const struct program *p, uint6
 }
 
 /* Places that lead to one another, from some functions on. */
-static size_t collect(struct wanted *w, struct program *p, bool ticks)
+static size_t collect(struct wanted *w, struct program *p, struct chain_kind kind)
 {
 	const void *const first[] = {(const void *)translator_translate, (const void *)template_make, (const void *)code_cache_add, (const void *)segment_add,
 				     (const void *)x86_decode};
-	struct code_cache *c = code_cache_new(&processor);
+	struct code_cache *c = code_cache_new(&processor, kind.apart);
 	struct code_source source = program_source(p);
 	size_t count = 0;
 
-	c->ticks = ticks;
+	c->kind = kind;
 	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
 		want(w, &count, p, p->at + (uint64_t)((const uint8_t *)first[i] - own_text().at), i % 2);
 	for (size_t i = 0; i < count; i++) {
@@ -100,14 +102,14 @@ static size_t collect(struct wanted *w, struct program *p, bool ticks)
 }
 
 /* A cache that has something else before. */
-static struct code_cache *used_cache(bool ticks)
+static struct code_cache *used_cache(struct chain_kind kind)
 {
-	struct code_cache *c = code_cache_new(&processor);
+	struct code_cache *c = code_cache_new(&processor, kind.apart);
 	uint8_t *bytes;
 	uint32_t offset;
 
 	assert_non_null(c);
-	c->ticks = ticks;
+	c->kind = kind;
 	assert_true(code_cache_room(c, 77, CODE_ALIGN, &bytes, &offset));
 	memset(bytes, 0, 77);
 	code_cache_add_glue(c, 77);
@@ -210,11 +212,11 @@ static bool make(struct template_maker *m, const struct code_source *source, uin
 
 /* Templates are made of the program at one place, and put into a cache of it at another. Each lies where the one before it lay. Says which
  * chains had one. */
-static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other, bool ticks)
+static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other, struct chain_kind kind)
 {
-	struct template_maker *maker = template_maker_new(&processor, ticks);
+	struct template_maker *maker = template_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
-	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks);
+	struct code_cache *by_template = used_cache(kind), *by_translator = used_cache(kind);
 	struct buf bytes = {0};
 	size_t made = 0;
 
@@ -242,11 +244,11 @@ static size_t compare(struct wanted *w, size_t count, struct program *one, struc
 }
 
 /* The same of `size` chains together; any of them is what the template is added for. */
-static void compare_together(const struct wanted *w, size_t count, struct program *one, struct program *other, size_t size, bool ticks)
+static void compare_together(const struct wanted *w, size_t count, struct program *one, struct program *other, size_t size, struct chain_kind kind)
 {
-	struct template_maker *maker = template_maker_new(&processor, ticks);
+	struct template_maker *maker = template_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
-	struct code_cache *by_template = used_cache(ticks), *by_translator = used_cache(ticks), *before = used_cache(ticks);
+	struct code_cache *by_template = used_cache(kind), *by_translator = used_cache(kind), *before = used_cache(kind);
 	struct template_wish *wishes = calloc(count, sizeof *wishes);
 	struct buf bytes = {0};
 
@@ -280,20 +282,20 @@ static void compare_together(const struct wanted *w, size_t count, struct progra
 	code_cache_put(by_translator);
 }
 
-static void compare_at(uint64_t from, uint64_t to, bool ticks)
+static void compare_at(uint64_t from, uint64_t to, struct chain_kind kind)
 {
 	static const size_t sizes[] = {1, 2, 7, TEMPLATE_CHAINS, 4 * TEMPLATE_CHAINS};
 	struct program one = program_at(from), other = program_at(to);
 	struct wanted *w = calloc(CHAINS, sizeof *w);
-	size_t count = collect(w, &one, ticks), fit = 0;
+	size_t count = collect(w, &one, kind), fit = 0;
 
 	assert_true(count > 300);
-	assert_true(compare(w, count, &one, &other, ticks) > count / 10 * 9);
+	assert_true(compare(w, count, &one, &other, kind) > count / 10 * 9);
 	for (size_t i = 0; i < count; i++)
 		if (w[i].fit)
 			w[fit++] = w[i];
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-		compare_together(w, fit, &one, &other, sizes[i], ticks);
+		compare_together(w, fit, &one, &other, sizes[i], kind);
 	free(w);
 	free(one.bytes);
 	free(other.bytes);
@@ -301,11 +303,13 @@ static void compare_at(uint64_t from, uint64_t to, bool ticks)
 
 static void a_template_makes_what_the_translator_makes(void **state)
 {
+	const struct chain_kind kinds[] = {history, ticks, apart, {.ticks = true, .apart = true}};
+
 	(void)state;
-	for (int ticks = 0; ticks < 2; ticks++) {
-		compare_at(HERE, HERE, ticks);
-		compare_at(HERE, THERE, ticks);
-		compare_at(LOW, LOW, ticks);
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		compare_at(HERE, HERE, kinds[i]);
+		compare_at(HERE, THERE, kinds[i]);
+		compare_at(LOW, LOW, kinds[i]);
 	}
 }
 
@@ -321,7 +325,7 @@ static void assert_refused(struct code_cache *c, const struct code_source *sourc
 /* Each byte of what the chain at pc was made of, and of its template, is another one once. */
 static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 {
-	struct code_cache *c = used_cache(false), *again = used_cache(false), *other = used_cache(true);
+	struct code_cache *c = used_cache(history), *again = used_cache(history), *others[] = {used_cache(ticks), used_cache(apart)};
 	struct code_source source = program_source(p);
 	enum template_fault fault;
 
@@ -336,21 +340,23 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 	assert_refused(c, &source, pc, slice_of(bytes->data, bytes->len));
 	p->bytes[pc - p->at] ^= 1;
 	assert_refused(c, &source, pc + p->len, slice_of(bytes->data, bytes->len)); /* nothing is there */
-	assert_refused(other, &source, pc, slice_of(bytes->data, bytes->len));
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+		assert_refused(others[i], &source, pc, slice_of(bytes->data, bytes->len));
+		code_cache_put(others[i]);
+	}
 	assert_int_not_equal(template_add(again, &source, pc, OFFSET, slice_of(bytes->data, bytes->len), &fault), CHAIN_NONE);
 	code_cache_put(c);
 	code_cache_put(again);
-	code_cache_put(other);
 }
 
 static void what_is_damaged_or_was_made_of_something_else_is_refused(void **state)
 {
 	struct program p = program_at(HERE), low = program_at(LOW);
 	struct wanted *w = calloc(CHAINS, sizeof *w);
-	size_t count = collect(w, &p, false);
-	struct template_maker *maker = template_maker_new(&processor, false), *low_maker = template_maker_new(&processor, false);
+	size_t count = collect(w, &p, history);
+	struct template_maker *maker = template_maker_new(&processor, history), *low_maker = template_maker_new(&processor, history);
 	struct code_source source = program_source(&p), low_source = program_source(&low);
-	struct code_cache *c = used_cache(false);
+	struct code_cache *c = used_cache(history);
 
 	(void)state;
 	for (size_t i = 0; i < DAMAGED && i < count; i++) {
@@ -378,8 +384,8 @@ static void chains_that_are_there_stay(void **state)
 {
 	struct program p = program_at(HERE);
 	struct wanted *w = calloc(CHAINS, sizeof *w);
-	size_t count = collect(w, &p, false), there = 0, n = 0;
-	struct template_maker *maker = template_maker_new(&processor, false);
+	size_t count = collect(w, &p, history), there = 0, n = 0;
+	struct template_maker *maker = template_maker_new(&processor, history);
 	struct code_source source = program_source(&p);
 	struct template_wish wishes[TEMPLATE_CHAINS];
 	struct buf bytes = {0};
@@ -391,7 +397,7 @@ static void chains_that_are_there_stay(void **state)
 		wishes[i] = (struct template_wish){.pc = HERE + w[i].offset, .indirect = w[i].indirect};
 	n = template_make(maker, &source, wishes, TEMPLATE_CHAINS, w[0].offset, &bytes);
 	for (size_t first = 0; first < n; first++) {
-		struct code_cache *c = used_cache(false);
+		struct code_cache *c = used_cache(history);
 		uint32_t made = translator_translate(c, &source, wishes[first].pc, wishes[first].indirect);
 		size_t wanted = (first + 1) % n;
 
@@ -433,8 +439,8 @@ static void long_lines_have_templates(void **state)
 {
 	struct program p = {.len = 300 * 1024, .at = HERE};
 	struct template_wish wishes[300];
-	struct template_maker *maker = template_maker_new(&processor, false);
-	struct code_cache *c = used_cache(false);
+	struct template_maker *maker = template_maker_new(&processor, history);
+	struct code_cache *c = used_cache(history);
 	struct code_source source = program_source(&p);
 	struct buf bytes = {0};
 	size_t n = sizeof wishes / sizeof wishes[0], kept = 0, done;
@@ -471,8 +477,8 @@ static void a_template_is_without_what_cannot_be_kept(void **state)
 {
 	struct program p = program_at(HERE);
 	struct template_wish wishes[] = {{.pc = HERE + p.len - 2}, {.pc = HERE + 0x100}, {.pc = HERE + p.len + 0x1000}, {.pc = HERE + 0x140}};
-	struct template_maker *maker = template_maker_new(&processor, false);
-	struct code_cache *c = used_cache(false);
+	struct template_maker *maker = template_maker_new(&processor, history);
+	struct code_cache *c = used_cache(history);
 	struct code_source source = program_source(&p);
 	struct buf bytes = {0};
 	enum template_fault fault;
@@ -498,9 +504,9 @@ static void nobody_comes_to_a_chain_before_it_is_let_in(void **state)
 {
 	struct program p = program_at(HERE);
 	struct wanted *w = calloc(CHAINS, sizeof *w);
-	size_t count = collect(w, &p, false);
+	size_t count = collect(w, &p, history);
 	struct code_source source = program_source(&p);
-	struct code_cache *c = used_cache(false);
+	struct code_cache *c = used_cache(history);
 	struct chain chain = {.checked = true};
 	uint32_t waits = 0, number;
 	uint8_t *bytes;

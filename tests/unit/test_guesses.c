@@ -69,7 +69,7 @@ static struct world *world_new(void)
 	w->program = (struct program){w->bytes, sizeof w->bytes, AT};
 	write_program(&w->program);
 	w->source = (struct code_source){.read = program_read, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &w->program};
-	w->cache = code_cache_new(&processor);
+	w->cache = code_cache_new(&processor, false);
 	assert_non_null(w->cache);
 	return w;
 }
@@ -227,7 +227,7 @@ static void segments_and_chains_have_them_from_then_on(void **state)
 
 static void templates_have_none(void **state)
 {
-	struct template_maker *maker = template_maker_new(&processor, false);
+	struct template_maker *maker = template_maker_new(&processor, (struct chain_kind){0});
 	struct world *w = world_new();
 	struct template_wish wishes[] = {{.pc = AT + 0x8, .indirect = true}, {.pc = AT + 0x38}};
 	struct buf bytes = {0};

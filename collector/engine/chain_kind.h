@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What the code of chains is like: that of one kind does nothing useful in a cache of another. */
+#ifndef BT_CHAIN_KIND_H
+#define BT_CHAIN_KIND_H
+
+#include <stdbool.h>
+
+struct chain_kind {
+	bool ticks; /* it counts ticks and keeps no history (chain_ticks.c) */
+	bool apart; /* tasks run in it side by side: each has a context of its own, where gs says; else there is one, at the region's beginning */
+};
+
+static inline bool chain_kind_is(struct chain_kind a, struct chain_kind b) { return a.ticks == b.ticks && a.apart == b.apart; }
+
+#endif
