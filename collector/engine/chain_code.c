@@ -624,6 +624,31 @@ static void emit_last_jump(struct translation *t, const struct step *s)
 	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 }
 
+/* Whether nothing is to come between the instruction and the conditional behind it: the processor makes one operation of many such pairs. */
+static bool is_paired(const struct translation *t, int i)
+{
+	const struct step *s = &t->steps[i];
+
+	return s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && i + 1 != t->check_at && !t->r11_in &&
+	       !(s->insn.regs & X86_BIT(X86_R11));
+}
+
+/* What the conditional needs of a tick and of alignment comes before the pair. */
+static void emit_before_pair(struct translation *t, int i)
+{
+	const struct step *s = &t->steps[i];
+	unsigned state = i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0;
+
+	if (t->cache->kind.ticks) {
+		chain_place(t, s, state, 0);
+		count_tick(t);
+	}
+	if (!(s->insn.traits & X86_RIP_RELATIVE)) {
+		chain_place(t, s, state, 0);
+		emit_align_link(&t->out, s->insn.len + 2u);
+	}
+}
+
 void chain_emit_step(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
@@ -638,12 +663,8 @@ void chain_emit_step(struct translation *t, int i)
 		chain_emit_checkpoint(t, s);
 	if (i == 0 && t->mutable)
 		chain_emit_comparison(t);
-	/* The tick is counted before the instruction that sets the flags, not between it and its branch: those two then fuse. */
-	if (t->cache->kind.ticks && s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && !t->r11_in &&
-	    !(s->insn.regs & X86_BIT(X86_R11)) && !(i + 1 == t->check_at)) {
-		chain_place(t, s, i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0, 0);
-		count_tick(t);
-	}
+	if (is_paired(t, i))
+		emit_before_pair(t, i);
 	if (s->insn.class == BT_INSN_JMP) {
 		if (t->cache->kind.ticks)
 			chain_bring_bits(t, s);
