@@ -13,7 +13,7 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}";\
 	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW abs_top_builddir abs_top_srcdir PYTHONDONTWRITEBYTECODE CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
 
-EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h tests/unit/program.h tests/unit/hand_log.h
+EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h tests/unit/program.h tests/unit/hand_log.h tests/unit/trace_fixture.h
 
 # Unit tests: one program per module, against the real objects.
 UNIT_FORMAT_LIBS = $(FORMAT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
@@ -28,7 +28,9 @@ UNIT_TESTS = \
 	tests/unit/test_record \
 	tests/unit/test_block \
 	tests/unit/test_reserve \
-	tests/unit/test_trace
+	tests/unit/test_trace \
+	tests/unit/test_trace_writer \
+	tests/unit/test_trace_disk
 tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
@@ -40,7 +42,9 @@ tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_reserve_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_reserve_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
-tests_unit_test_trace_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
+tests_unit_test_trace_writer_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_trace_disk_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_trace_disk_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 
 UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
 	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict
