@@ -235,6 +235,8 @@ static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, 
 
 	if (arriving || (p && p->state & PLACE_NOTED)) /* r11 says where an indirect branch leads */
 		return c->kind.ticks ? s->ctx.bits : 1;
+	if (p && p->state & PLACE_SHIFTED) /* it counts a conditional that is still to come */
+		return bits - 1;
 	return c->kind.ticks || !branch_log_bits_are_wrong(bits) ? bits : 1; /* behind an indirect entry */
 }
 

@@ -101,7 +101,7 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 		PATIENCE = 4, /* mostly a checkpoint, or the end of the room for records, comes within a millisecond */
 	};
 	struct engine_task *et = task->backend;
-	const uint64_t now[3] = {et->ticks ? 0 : UINT64_MAX, 1, et->ticks ? UINT64_MAX : 0}; /* limit, stop, mask */
+	const uint64_t now[3] = {UINT64_MAX, 1, et->ticks ? UINT64_MAX : 0}; /* limit (where history is kept), stop, mask */
 	struct engine_space *es = task->process ? task->process->space->extension : NULL;
 	uint64_t calling = 0;
 
