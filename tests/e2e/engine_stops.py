@@ -120,7 +120,13 @@ for bare in engine_compare.BARE_PROGRAMS:
 
 @case("stops, as stepped: glibc's start, static")
 def static():
-    check(same_stops([build("world.c", *STATIC), "status", "3"], count=2 * STOPS) > STOPS, "few points")
+    # What CPUID says there of the processor it runs on is in a register: it is to be the same one each time.
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        check(same_stops([build("world.c", *STATIC), "status", "3"], count=2 * STOPS) > STOPS, "few points")
+    finally:
+        os.sched_setaffinity(0, processors)
 
 
 @case("stops, as stepped: glibc's start, dynamic")
