@@ -639,14 +639,13 @@ static void emit_before_pair(struct translation *t, int i)
 	const struct step *s = &t->steps[i];
 	unsigned state = i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0;
 
+	chain_place(t, s, state, 0);
 	if (t->cache->kind.ticks) {
-		chain_place(t, s, state, 0);
 		count_tick(t);
-	}
-	if (!(s->insn.traits & X86_RIP_RELATIVE)) {
 		chain_place(t, s, state, 0);
-		emit_align_link(&t->out, s->insn.len + 2u);
 	}
+	if (!(s->insn.traits & X86_RIP_RELATIVE)) /* else it gets longer */
+		emit_align_link(&t->out, s->insn.len + 2u);
 }
 
 void chain_emit_step(struct translation *t, int i)
