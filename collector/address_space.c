@@ -583,6 +583,41 @@ void address_space_update(struct address_space *s, struct trace_writer *w, pid_t
 		address_space_refresh(s, w, pid);
 }
 
+/* Into the range that it touches, if there is one. False when there is no room. */
+static bool join_range(struct map_change *c, const struct map_range *r)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		struct map_range *known = &c->ranges[i];
+
+		if (known->start > r->end || r->start > known->end)
+			continue;
+		known->start = r->start < known->start ? r->start : known->start;
+		known->end = r->end > known->end ? r->end : known->end;
+		return true;
+	}
+	if (c->count == MAP_RANGES)
+		return false;
+	c->ranges[c->count++] = *r;
+	return true;
+}
+
+void address_space_change_later(struct address_space *s, const struct map_change *c)
+{
+	s->later.all |= c->all;
+	for (unsigned i = 0; i < c->count && !s->later.all; i++)
+		s->later.all = !join_range(&s->later, &c->ranges[i]);
+}
+
+void address_space_catch_up(struct address_space *s, struct trace_writer *w, pid_t pid)
+{
+	const struct map_change c = s->later;
+
+	if (!c.all && !c.count)
+		return;
+	s->later = (struct map_change){0};
+	address_space_update(s, w, pid, &c);
+}
+
 void address_space_look_at_files(struct address_space *s, pid_t pid, void (*written)(void *arg, const struct mapping *m), void *arg)
 {
 	for (size_t i = 0; i < s->mappings.count; i++) {

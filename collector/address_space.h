@@ -16,6 +16,10 @@
  * in one of them is no more what it was at the fork. */
 struct code_pages;
 
+enum {
+	MAP_RANGES = 8,
+};
+
 /* What a backend keeps for a space, copied and released with it. */
 struct space_extension_ops {
 	/* For a fork's child; NULL: it gets none. same: what is executable is the same in both, and changes only with a word of apart(). */
@@ -29,6 +33,15 @@ struct space_extension_ops {
 	/* Of a private mapping that is executable and not writable, from addr on: the end (at most `end`) of a run of pages that all
 	 * are, or are not, *watched: writable as the program has it, and write-protected by the backend. */
 	uint64_t (*watched)(void *extension, uint64_t addr, uint64_t end, bool *watched);
+};
+
+/* Where mappings may have changed. */
+struct map_change {
+	bool all; /* anywhere */
+	unsigned count;
+	struct map_range {
+		uint64_t start, end;
+	} ranges[MAP_RANGES];
 };
 
 struct address_space {
@@ -45,6 +58,7 @@ struct address_space {
 	uint32_t code_epoch; /* changes with the mappings that code can run in */
 	bool unsure; /* its mappings may have changed elsewhere than system calls said: all are to be read next */
 	bool leaves_out; /* a fork's child does not get all of it as it is (MADV_DONTFORK, MADV_WIPEONFORK) */
+	struct map_change later; /* what address_space_catch_up() is to look at */
 	bool grows;  /* it has mappings that grow downward by themselves, beside the initial stack */
 	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
 	uint64_t from_reached; /* where it stood, once it was reached */
@@ -68,17 +82,13 @@ void address_space_put(struct address_space *s);
 /* Reads /proc/PID/maps; writes what changed as MAP and UNMAP records of a new epoch. */
 void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid);
 
-/* Where a system call may have changed mappings. */
-struct map_change {
-	bool all; /* anywhere */
-	unsigned count;
-	struct map_range {
-		uint64_t start, end;
-	} ranges[2];
-};
-
 /* The same where nothing has changed but in c's ranges, and the initial stack has grown: asks for what is there only. */
 void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c);
+
+/* Has changed there, or may have: to be looked at by address_space_catch_up(). Nothing in c's ranges is executable, or was. */
+void address_space_change_later(struct address_space *s, const struct map_change *c);
+/* As address_space_update(), of all such changes since the last time. */
+void address_space_catch_up(struct address_space *s, struct trace_writer *w, pid_t pid);
 
 /* Reads and decodes (as 32-bit code, or 64-bit) the instruction at addr, and makes sure that the trace holds the code pages it is on as they are now
  * (a changed page begins a new epoch). bytes[BT_INSN_MAX] gets the instruction. Returns 0; -BT_E_TRUNCATED when the bytes

@@ -24,6 +24,7 @@
 #include "collector/program.h"
 #include "collector/say.h"
 #include "config.h"
+#include "lib/large_heap.h"
 
 enum {
 	END_PATIENCE = 500, /* hundredths of a second in which the front takes note of the end */
@@ -629,6 +630,7 @@ static int record(struct run *run)
 	drop_descriptors(run, 2);
 	if (place_cache(run->cache))
 		run->recorder.cache = run->cache;
+	large_heap_begin();
 	recorder_init(&r, w, &run->backend, &run->recorder);
 	if (run->pmu.lacking[0])
 		recorder_note(&r, NULL, "%s", run->pmu.lacking);

@@ -100,6 +100,8 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 
 	if (stop != BACKEND_RUNS || task->calls.count >= CALLS_PER_RECORD)
 		recorder_write_calls(r, task);
+	if (stop != BACKEND_RUNS)
+		recorder_follow_mappings(r, task);
 	/* Not before a signal: what it comes from was made of what is known. */
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE && stop != BACKEND_SIGNAL)
 		recorder_reread_files(r, task);

@@ -92,6 +92,9 @@ void recorder_call_again(struct task *task);
 /* Writes the system calls that the task made without a stop. To be called before any other event of it is written. */
 void recorder_write_calls(struct recorder *r, struct task *task);
 
+/* The task is at a stop: what calls that were made without one have changed of its mappings goes into the trace. */
+void recorder_follow_mappings(struct recorder *r, struct task *task);
+
 /* ---- recorder_signals.c ---- */
 
 /* A signal waits to be delivered to a stopped task: records it, keeps the moment, and lets it be delivered at the task's turn. */

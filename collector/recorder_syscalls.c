@@ -25,18 +25,23 @@ static bool is_call(const struct task *task, long nr)
 	return task->call.nr == (uint64_t)nr && !task->call.compat;
 }
 
-static void follow_mappings(struct recorder *r, struct task *task)
+void recorder_follow_mappings(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
+
+	/* With --from there may be threads whose calls are not seen. */
+	space->later.all |= space->later.count && (r->options.whole_maps || r->options.from);
+	address_space_catch_up(space, r->writer, task->tid);
+}
+
+static void follow_call(struct recorder *r, struct task *task)
+{
 	struct map_change change;
 
-	if (!map_call_changes(space, &task->call, task->regs.rax, &change))
+	if (!map_call_changes(task->process->space, &task->call, task->regs.rax, &change))
 		return;
-	/* With --from there may be threads whose calls are not seen. */
-	if (r->options.whole_maps || r->options.from)
-		address_space_refresh(space, r->writer, task->tid);
-	else
-		address_space_update(space, r->writer, task->tid, &change);
+	address_space_change_later(task->process->space, &change);
+	recorder_follow_mappings(r, task);
 }
 
 /* Before a system call that ends the process: the last moment at which its threads and memory are whole. */
@@ -256,6 +261,6 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		recorder_from_arm(r, task);
 	if (is_call(task, SYS_execve) || (is_call(task, SYS_rt_sigaction) && task->regs.rdi == SIGTRAP))
 		note_trap_disposition(task);
-	follow_mappings(r, task);
+	follow_call(r, task);
 	recorder_make_ready(r, task);
 }

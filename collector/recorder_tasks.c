@@ -311,6 +311,7 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 		else
 			r->backend.ops->exiting(&r->backend, task, &regs);
 		recorder_write_calls(r, task);
+		recorder_follow_mappings(r, task);
 		by_signal = WIFSIGNALED((int)status);
 		/* Killed by a signal that was never delivered (SIGKILL, or a filter's): this is the last look. */
 		if (by_signal && !task->process->fatal_kept && task->process->pid == task->tid) {

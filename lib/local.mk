@@ -8,6 +8,7 @@ lib_libbt_a_SOURCES = \
 	lib/escape.c lib/escape.h \
 	lib/insn.c lib/insn.h \
 	lib/large_array.c lib/large_array.h \
+	lib/large_heap.c lib/large_heap.h \
 	lib/late_library.c lib/late_library.h \
 	lib/options.c lib/options.h \
 	lib/output.c lib/output.h \

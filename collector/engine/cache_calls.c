@@ -52,7 +52,7 @@ static void look_at_adopted(struct task *task, struct engine_space *es)
 	descriptors_adopted(&es->descriptors, es->adopted, task->tid);
 }
 
-uint64_t calls_grant(struct task *task, struct engine_space *es)
+static uint64_t granted(struct task *task, struct engine_space *es)
 {
 	struct engine_task *et = task->backend;
 	bool table;
@@ -65,7 +65,7 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 	if (es->filtered)
 		return 0;
 	if (task->unit->tasks > 1 && es->parallel && !es->turns) /* what the tracer has just learned of it may not be true any more */
-		grant &= ~(uint64_t)CALLS_CLOSE;
+		grant &= ~(uint64_t)(CALLS_CLOSE | CALLS_ACTION);
 	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system may be served by another of the unit */
 		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
 	if (stepper_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
@@ -77,6 +77,13 @@ uint64_t calls_grant(struct task *task, struct engine_space *es)
 	if (es->descriptors.closing) /* dup2() by another task may replace what a copy would be */
 		grant &= ~(uint64_t)CALLS_COPY;
 	return grant;
+}
+
+void calls_grant(struct task *task, struct engine_space *es, struct context *ctx)
+{
+	ctx->calls = granted(task, es);
+	if (ctx->calls && !cache_mappings_allow(task, es, ctx))
+		ctx->calls &= ~(uint64_t)CALLS_MAPS;
 }
 
 /* Whether the program now has something that looks at the address from which calls are made. */
@@ -148,6 +155,7 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
 	size_t n = read_notes(task, es, s);
+	const struct args_note *args = NULL;
 	uint64_t tick = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -155,6 +163,10 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 		int64_t before = (note->next + (int64_t)et->room) / RECORD_SIZE;
 		struct bt_call call = {.nr = note->nr, .result = note->result};
 
+		if (note->nr == (uint32_t)NOTE_OF_ARGS) {
+			args = (const void *)note;
+			continue;
+		}
 		if (before >= 0 && before <= (int64_t)s->records && stretch_take_records(task, es, s, (size_t)before))
 			return -BT_E_GONE;
 		call.tick = task_tick(task);
@@ -162,6 +174,9 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start) : conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		task_call(task, &call);
+		if (args)
+			cache_mappings_changed(task, note, args);
+		args = NULL;
 	}
 	return 0;
 }

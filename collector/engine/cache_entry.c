@@ -442,7 +442,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
 		return step_first(b, task, es && es->gather);
-	ctx.calls = calls_grant(task, es);
+	calls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
 	bound_stretch(et, et->ticks ? cache_sample_ahead(es, ahead) : ahead);

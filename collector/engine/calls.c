@@ -2,8 +2,10 @@
 #include "collector/engine/calls.h"
 
 #include <asm/ioctls.h>
+#include <asm/prctl.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 /* Short names for the rows. */
@@ -18,9 +20,10 @@ enum {
 	ANY_FILLS = ANY | CALLS_WRITE,
 	WAITS = CALLS_CACHE | CALLS_WAIT,
 	WAITS_FILLS = WAITS | CALLS_WRITE,
+	MAPS = CALLS_CACHE | CALLS_MAPS,
 };
 
-/* Not here: what changes mappings, tasks, signal masks or actions (SIGTRAP is ours), credentials, limits, segment bases, where the kernel
+/* Not here: what changes mappings that may hold code, tasks, signal masks or actions of signals that are ours, credentials, limits, the base of gs, where the kernel
  * writes at a task's end (set_tid_address), or installs a descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
  * are there for others: in a larger one sched_yield() gives up the turn. */
 static const uint16_t classes[CALLS_NUMBERS] = {
@@ -59,6 +62,9 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_umask] = PLAIN,
 	[SYS_set_robust_list] = PLAIN,
 	[SYS_futex] = PLAIN | CALLS_OPERATION,
+	[SYS_rt_sigaction] = FILLS | CALLS_ACTION,
+	[SYS_prlimit64] = FILLS | CALLS_OPERATION,
+	[SYS_arch_prctl] = PLAIN | CALLS_OPERATION,
 
 	[SYS_stat] = PATH_FILLS,
 	[SYS_lstat] = PATH_FILLS,
@@ -108,6 +114,13 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_ioctl] = ANY_FILLS | CALLS_OPERATION,
 	[SYS_close] = ANY | CALLS_CLOSE,
 	[SYS_dup] = ANY | CALLS_COPY,
+
+	[SYS_mmap] = MAPS,
+	[SYS_munmap] = MAPS,
+	[SYS_mprotect] = MAPS,
+	[SYS_madvise] = MAPS,
+	[SYS_mremap] = MAPS,
+	[SYS_brk] = MAPS,
 
 	[SYS_poll] = WAITS_FILLS,
 	[SYS_ppoll] = WAITS_FILLS,
@@ -184,5 +197,9 @@ const struct calls_operation calls_operations[] = {
 	{SYS_ioctl, CALLS_WAIT, TCSETS},
 	{SYS_ioctl, CALLS_WAIT, TCSETSW},
 	{SYS_ioctl, CALLS_WAIT, TIOCSPGRP},
+	/* What programs ask for when they start. Others are not what the program has set (limits.h). */
+	{SYS_prlimit64, CALLS_ASKS, RLIMIT_STACK},
+	{SYS_prlimit64, CALLS_ASKS, RLIMIT_NOFILE},
+	{SYS_arch_prctl, CALLS_FIRST, ARCH_SET_FS},
 };
 const size_t calls_operations_count = sizeof calls_operations / sizeof calls_operations[0];

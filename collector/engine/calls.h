@@ -14,16 +14,20 @@ enum calls_need {
 	CALLS_PATHS = 1 << 1,	   /* it asks a file system that may be slow: only where nobody else waits for the turn */
 	CALLS_DESCRIPTORS = 1 << 2, /* its first argument is a descriptor, and the table of descriptors (layout.h) allows that */
 	CALLS_WRITE = 1 << 3,	   /* the kernel writes to the program's memory */
-	CALLS_OPERATION = 1 << 4,  /* its second argument is one of calls_operations */
+	CALLS_OPERATION = 1 << 4,  /* it is one of calls_operations */
 	CALLS_CLOSE = 1 << 5,	   /* the descriptor is gone behind it */
 	CALLS_COPY = 1 << 6,	   /* it gives a descriptor that is what the first argument is */
 	CALLS_WAIT = 1 << 7,	   /* it may wait: only where nobody else waits for the turn. So may calls of descriptors of which the table says so */
 	CALLS_ANY = 1 << 8,	   /* with CALLS_DESCRIPTORS: where calls may wait, the descriptor may be any */
 	CALLS_GIVES = 1 << 9,	   /* it gives a descriptor whose calls may wait */
 	CALLS_OPENS = 1 << 10,	   /* it gives a descriptor of which nothing is known; only what is opened for reading alone: the other is looked at at once */
+	CALLS_MAPS = 1 << 11,	   /* it changes mappings: only such as hold no code before and after it, and are not the engine's (glue.c) */
+	CALLS_ACTION = 1 << 12,	   /* it sets what a signal does: only of signals that the engine and the stepper do not use themselves */
+	CALLS_FIRST = 1 << 13,	   /* only of calls_operations */
+	CALLS_ASKS = 1 << 14,	   /* likewise; its third argument has to be 0: it sets nothing */
 	CALLS_STOP = 1 << 15,	   /* never granted */
 	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
-		    CALLS_GIVES | CALLS_OPENS,
+		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION,
 };
 
 enum {
@@ -33,8 +37,8 @@ enum {
 /* enum calls_need of a system call; CALLS_STOP for those that are not listed. */
 uint16_t calls_class(uint64_t nr);
 
-/* A second argument with which a call may run in the cache, and what it needs then: CALLS_COPY, CALLS_WAIT or nothing more. Those of a
- * call stand together. */
+/* A second argument (CALLS_FIRST: first; for all of a call) with which a call may run in the cache, and what it needs then: CALLS_COPY, CALLS_WAIT,
+ * CALLS_ASKS or nothing more. Those of a call stand together. */
 struct calls_operation {
 	uint16_t nr, need;
 	uint32_t value;

@@ -34,6 +34,7 @@ struct context {
 	uint64_t table;
 	uint64_t cpuid;
 	int64_t sample;
+	uint64_t heap, code_bytes;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -45,6 +46,14 @@ struct call_note {
 	uint64_t bits; /* conditionals since the last of those, as in a record */
 	uint64_t result;
 };
+
+/* The first arguments of the call that is noted next. */
+struct args_note {
+	uint32_t marker; /* NOTE_OF_ARGS */
+	uint32_t pages; /* the third one */
+	uint64_t args[2];
+};
+_Static_assert(sizeof(struct call_note) == NOTE_SIZE && sizeof(struct args_note) == NOTE_SIZE, "layout.h");
 _Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note ends at their end");
 
 /* What the engine keeps for all tasks. */
@@ -70,6 +79,16 @@ struct cache_sample {
 	struct indirect_visit *list;
 	size_t count, room;
 };
+
+/* What system calls in the cache may not touch (cache_mappings.c), as it was last written to a window. */
+struct code_ranges {
+	uint32_t region, area, code_epoch; /* in which region, and area of it; of which code. region 0: never */
+	size_t count;
+	struct code_range {
+		uint64_t start, end;
+	} list[CODE_RANGES];
+};
+_Static_assert(CODE_RANGES_AT >= CTX_SIZE && CODE_RANGES_AT + CODE_RANGES * sizeof(struct code_range) <= DESCRIPTORS_AT, "layout.h");
 
 /* Code of a file that has hints, mapped here. */
 struct hint_map {
@@ -119,6 +138,7 @@ struct engine_space {
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */
 	struct branch_log_record *records; /* room to read them into */
 	struct call_note *notes; /* likewise */
+	struct code_ranges code_ranges;
 	struct watched_pages watch;
 	struct engine_task *in_calls; /* tasks that are in system calls */
 	struct engine_task *tasks;    /* whose records may refer to its segments */
@@ -298,8 +318,9 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 
 /* ---- cache_calls.c ---- */
 
-/* What is granted to system calls in the cache (enum calls_need), for a task that is about to enter it with its unit's turn. */
-uint64_t calls_grant(struct task *task, struct engine_space *es);
+/* What is granted to system calls in the cache (ctx->calls: enum calls_need), and by what they are judged there, for a task that is about to
+ * enter it with its unit's turn and this context. */
+void calls_grant(struct task *task, struct engine_space *es, struct context *ctx);
 
 /* The task is at the entry or the exit of a system call that is made at a stop. */
 void calls_entered(struct task *task);
@@ -318,6 +339,15 @@ void calls_signalled(const struct task *task, siginfo_t *info);
 /* Enters the system calls made in the cache into the task's list, and the records that stand before them into its log. Returns 0 or
  * -BT_E_GONE. */
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* ---- cache_mappings.c ---- */
+
+/* Whether calls that change mappings may be made in the cache by a task that is about to enter it with this context; sets in that, and
+ * writes to its window, by what they are judged. */
+bool cache_mappings_allow(struct task *task, struct engine_space *es, struct context *ctx);
+
+/* The task has made a call there with these arguments: notes in its space what that has changed. */
+void cache_mappings_changed(struct task *task, const struct call_note *note, const struct args_note *args);
 
 /* ---- cache_stretch.c ---- */
 

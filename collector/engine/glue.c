@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "collector/engine/calls.h"
@@ -17,6 +19,10 @@ enum {
 	CC_AE = 3,
 	CC_E = 4,
 	CC_NE = 5,
+	CC_BE = 6,
+	CC_A = 7,
+	CC_G = 15,
+	PAGE_BITS = 12,
 	CPUID_BYTES = 2,
 	CALL_BRANCHES = 64,
 };
@@ -176,23 +182,47 @@ struct call_ways {
 	struct forward yes, copy, wait, no;
 };
 
-/* The second argument of the calls that have operations. Ends at no; those that may run go to yes, or to what else they need. */
+/* Jumps when the call is not this one. */
+static size_t emit_unless_call(struct emitter *e, uint32_t nr)
+{
+	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
+	emit_u32(e, CTX_RAX);
+	emit_u32(e, nr);
+	return emit_jcc(e, CC_NE);
+}
+
+/* To where what else the operation needs is looked at. */
+static struct forward *way_of(const struct calls_operation *o, struct call_ways *to)
+{
+	return o->need & CALLS_COPY ? &to->copy : o->need & CALLS_WAIT ? &to->wait : &to->yes;
+}
+
+/* An operation in ecx. */
+static void emit_operation(struct emitter *e, const struct calls_operation *o, struct call_ways *to)
+{
+	size_t other;
+
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, operation */
+	emit_u32(e, o->value);
+	if (!(o->need & CALLS_ASKS)) {
+		jump_if(e, way_of(o, to), CC_E);
+		return;
+	}
+	other = emit_jcc(e, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xd2); /* test rdx, rdx */
+	jump_if(e, way_of(o, to), CC_E);
+	emit_patch(e, other, e->base + e->len);
+}
+
+/* The operations of the calls that have some. Ends at no; those that may run go to yes, or to what else they need. */
 static void emit_operations(struct emitter *e, struct call_ways *to)
 {
 	for (size_t i = 0, end; i < calls_operations_count; i = end) {
-		size_t other;
+		size_t other = emit_unless_call(e, calls_operations[i].nr);
 
-		EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
-		emit_u32(e, CTX_RAX);
-		emit_u32(e, calls_operations[i].nr);
-		other = emit_jcc(e, CC_NE);
-		for (end = i; end < calls_operations_count && calls_operations[end].nr == calls_operations[i].nr; end++) {
-			const struct calls_operation *o = &calls_operations[end];
-
-			EMIT(e, 0x81, 0xfe); /* cmp esi, operation */
-			emit_u32(e, o->value);
-			jump_if(e, o->need & CALLS_COPY ? &to->copy : o->need & CALLS_WAIT ? &to->wait : &to->yes, CC_E);
-		}
+		EMIT(e, 0x89, calls_operations[i].need & CALLS_FIRST ? 0xf9 : 0xf1); /* mov ecx, edi; or esi */
+		for (end = i; end < calls_operations_count && calls_operations[end].nr == calls_operations[i].nr; end++)
+			emit_operation(e, &calls_operations[end], to);
 		emit_patch(e, other, e->base + e->len);
 	}
 	to->no.sites[to->no.count++] = emit_jump(e);
@@ -278,6 +308,151 @@ static void emit_opening(struct emitter *e, struct forward *no)
 	emit_patch(e, other, e->base + e->len);
 }
 
+/* test rdx, mask: the protection that is asked for. Nothing executable, nothing that reaches further than the range. */
+static void emit_protection(struct emitter *e, struct forward *no)
+{
+	EMIT(e, 0x48, 0xf7, 0xc2);
+	emit_u32(e, (uint32_t)~(PROT_READ | PROT_WRITE));
+	jump_if(e, no, CC_NE);
+}
+
+/* test r10, mask: flags */
+static void emit_test_flags(struct emitter *e, uint32_t mask)
+{
+	EMIT(e, 0x49, 0xf7, 0xc2);
+	emit_u32(e, mask);
+}
+
+/* The heap grows, or is asked for. */
+static void emit_heap(struct emitter *e, struct call_ways *to)
+{
+	EMIT(e, 0x48, 0x85, 0xff); /* test rdi, rdi */
+	jump_if(e, &to->yes, CC_E);
+	emit_load(e, X86_RCX, CTX_HEAP);
+	EMIT(e, 0x48, 0x83, 0xe9, 1); /* sub rcx, 1 */
+	jump_if(e, &to->no, CC_B);
+	EMIT(e, 0x48, 0x39, 0xcf); /* cmp rdi, rcx */
+	jump_if(e, &to->yes, CC_A);
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* Private memory, or a file's, which may be a slow one. Where it is to take the place of what is there, that is looked at. */
+static void emit_mapping(struct emitter *e, struct call_ways *to)
+{
+	size_t anonymous;
+
+	emit_protection(e, &to->no);
+	emit_test_flags(e, (uint32_t)~(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK));
+	jump_if(e, &to->no, CC_NE);
+	emit_test_flags(e, MAP_ANONYMOUS);
+	anonymous = emit_jcc(e, CC_NE);
+	emit_test_grant(e, CALLS_WAIT);
+	jump_if(e, &to->no, CC_E);
+	emit_patch(e, anonymous, e->base + e->len);
+	emit_test_flags(e, MAP_FIXED);
+	jump_if(e, &to->yes, CC_E);
+}
+
+/* [rdi, rdi+rsi) is nothing that a call in the cache may not touch. Ends at yes or no. */
+static void emit_range(struct emitter *e, struct call_ways *to)
+{
+	size_t again;
+
+	EMIT(e, 0x48, 0x89, 0xf9, 0x48, 0x01, 0xf1); /* mov rcx, rdi; add rcx, rsi */
+	jump_if(e, &to->no, CC_B);
+	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[bytes] */
+	emit_u32(e, CTX_CODE_BYTES);
+	again = e->len;
+	EMIT(e, 0x83, 0xe8, 16); /* sub eax, 16 */
+	jump_if(e, &to->yes, CC_B);
+	EMIT(e, 0x65, 0x48, 0x3b, 0xb8); /* cmp rdi, gs:[rax+end] */
+	emit_u32(e, CODE_RANGES_AT + 8);
+	emit_patch(e, emit_jcc(e, CC_AE), e->base + again);
+	EMIT(e, 0x65, 0x48, 0x3b, 0x88); /* cmp rcx, gs:[rax+start] */
+	emit_u32(e, CODE_RANGES_AT);
+	emit_patch(e, emit_jcc(e, CC_BE), e->base + again);
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* Notes its arguments. */
+static void emit_args(struct emitter *e)
+{
+	static const uint8_t args[] = {X86_RDI, X86_RSI};
+
+	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx], marker */
+	emit_u32(e, CALL_NOTES_END);
+	emit_u32(e, (uint32_t)NOTE_OF_ARGS);
+	EMIT(e, 0x48, 0x8d, 0x82); /* lea rax, [rdx+page-1] */
+	emit_u32(e, (1u << PAGE_BITS) - 1);
+	EMIT(e, 0x48, 0xc1, 0xe8, PAGE_BITS); /* shr rax */
+	EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+pages], eax */
+	emit_u32(e, CALL_NOTES_END + NOTE_PAGES);
+	for (unsigned i = 0; i < sizeof args / sizeof args[0]; i++) {
+		EMIT(e, 0x65, 0x48, 0x89, (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
+		emit_u32(e, CALL_NOTES_END + NOTE_ARGS + 8 * i);
+	}
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+}
+
+/* A call that changes mappings. What it may not touch is in the table: all that holds code, and the region. Ends at yes or no. */
+static void emit_maps(struct emitter *e, struct call_ways *ways)
+{
+	struct call_ways way = {.no = ways->no}, *to = &way;
+	struct forward range = {.count = 0};
+	size_t other;
+
+	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[next], two notes */
+	emit_u32(e, CTX_CALL_NEXT);
+	emit_u8(e, (uint8_t)(-2 * NOTE_SIZE));
+	jump_if(e, &to->no, CC_G);
+	other = emit_unless_call(e, SYS_brk);
+	emit_heap(e, to);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_mmap);
+	emit_mapping(e, to);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_mprotect);
+	emit_protection(e, &to->no);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_madvise);
+	EMIT(e, 0x83, 0xfa, MADV_DONTNEED); /* cmp edx, advice */
+	jump_if(e, &range, CC_E);
+	EMIT(e, 0x83, 0xfa, MADV_FREE);
+	jump_if(e, &to->no, CC_NE);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_mremap);
+	emit_test_flags(e, (uint32_t)~MREMAP_MAYMOVE);
+	jump_if(e, &to->no, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
+	jump_if(e, &to->no, CC_E);
+	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8, 32 + PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
+	jump_if(e, &to->no, CC_NE);
+	emit_patch(e, other, e->base + e->len); /* munmap */
+	land_all(e, &range);
+	emit_range(e, to);
+	land_all(e, &to->yes);
+	emit_args(e);
+	ways->no = to->no;
+	ways->yes.sites[ways->yes.count++] = emit_jump(e);
+}
+
+/* A call that says what a signal does. Ends at yes or no. */
+static void emit_action(struct emitter *e, struct call_ways *to)
+{
+	static const uint8_t ours[] = {SIGTRAP, SIGSEGV};
+
+	for (size_t i = 0; i < sizeof ours; i++) {
+		EMIT(e, 0x83, 0xff, ours[i]); /* cmp edi, signal */
+		jump_if(e, &to->no, CC_E);
+	}
+	to->yes.sites[to->yes.count++] = emit_jump(e);
+}
+
 /* Notes the call, but for its result; rcx: CTX_CALL_NEXT. */
 static void emit_note(struct emitter *e)
 {
@@ -312,16 +487,44 @@ static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
 	emit_u32(e, value);
 }
 
+/* Where in the glue they are. */
+struct class_tables {
+	uint32_t of_calls, classes;
+};
+
+/* The classes of calls (calls_class()), and the number of that of each. */
+static struct class_tables emit_classes(struct emitter *e)
+{
+	enum {
+		MOST = 64,
+	};
+	struct class_tables tables = {.of_calls = (uint32_t)e->len};
+	uint16_t classes[MOST];
+	uint8_t count = 0;
+
+	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++) {
+		uint8_t i = 0;
+
+		while (i < count && classes[i] != calls_class(nr))
+			i++;
+		assert(i < MOST);
+		classes[i] = calls_class(nr);
+		count += i == count;
+		emit_u8(e, i);
+	}
+	tables.classes = (uint32_t)e->len;
+	emit_bytes(e, classes, count * sizeof classes[0]);
+	return tables;
+}
+
 /* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the
  * context and the application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
 static void emit_call(struct code_cache *c, struct emitter *e)
 {
 	struct call_ways to = {.yes = {.count = 0}};
-	uint32_t table = (uint32_t)e->len;
-	size_t plain, known;
+	struct class_tables tables = emit_classes(e);
+	size_t plain, known, other;
 
-	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++)
-		EMIT(e, (uint8_t)calls_class(nr), (uint8_t)(calls_class(nr) >> 8));
 	c->call = (uint32_t)e->len;
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
@@ -330,8 +533,10 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
 	emit_u32(e, CALLS_NUMBERS);
 	jump_if(e, &to.no, CC_AE);
-	EMIT(e, 0x65, 0x0f, 0xb7, 0x04, 0x4d); /* movzx eax, word gs:[rcx*2+table] */
-	emit_u32(e, CODE_AT + table);
+	EMIT(e, 0x65, 0x0f, 0xb6, 0x81); /* movzx eax, byte gs:[rcx+of_calls] */
+	emit_u32(e, CODE_AT + tables.of_calls);
+	EMIT(e, 0x65, 0x0f, 0xb7, 0x04, 0x45); /* movzx eax, word gs:[rax*2+classes] */
+	emit_u32(e, CODE_AT + tables.classes);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[calls] */
 	emit_u32(e, CTX_CALLS);
 	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
@@ -344,6 +549,14 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	emit_patch(e, plain, e->base + e->len);
 	emit_opening(e, &to.no);
 	emit_set(e, CTX_COPY, 0);
+	emit_test_class(e, CALLS_MAPS);
+	other = emit_jcc(e, CC_E);
+	emit_maps(e, &to);
+	emit_patch(e, other, e->base + e->len);
+	emit_test_class(e, CALLS_ACTION);
+	other = emit_jcc(e, CC_E);
+	emit_action(e, &to);
+	emit_patch(e, other, e->base + e->len);
 	emit_test_class(e, CALLS_COPY);
 	jump_if(e, &to.copy, CC_NE);
 	emit_test_class(e, CALLS_GIVES);

@@ -23,7 +23,7 @@ enum {
 	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
 };
 
-static const char magic[8] = "btrhint7";
+static const char magic[8] = "btrhint8";
 /* Suffixes of files: by kind of chain (chain_kind.h); and of the second one. */
 static const char *const kinds[2][2] = {{"", ".apart"}, {".ticks", ".ticks.apart"}}; /* [ticks][apart] */
 static const char second[] = ".more";

@@ -39,7 +39,13 @@ enum {
 	CTX_TABLE = 0xd0, /* where the table of descriptors begins: it is one of the address space, in the first data area */
 	CTX_CPUID = 0xd8, /* nonzero: what the glue knows of the processor's CPUID may be given for it */
 	CTX_SAMPLE = 0xe0, /* where the next arrival is noted that is searched for: a negative offset from the records' end; 0: none is (cache_sample.c) */
-	CTX_SIZE = 0xe8,
+	CTX_HEAP = 0xe8, /* where the program's heap ended when it was last looked at; 0: not known */
+	CTX_CODE_BYTES = 0xf0, /* how much there is of: */
+	CTX_SIZE = 0xf8,
+
+	/* Behind the context: pairs {start, end}, what system calls that change mappings have to leave alone to be made in the cache. */
+	CODE_RANGES_AT = 0x100,
+	CODE_RANGES = 64,
 
 	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h; in the first data area), system
 	 * calls made in the cache, the records, which chains have run (cache_learn.c). */
@@ -57,6 +63,10 @@ enum {
 	NOTE_BITS = 8,
 	NOTE_RESULT = 16,
 	NOTE_SIZE = 24,
+	/* Before the note of a call that changes mappings there is one of its arguments, with the third in pages. */
+	NOTE_OF_ARGS = -1, /* in the place of the number */
+	NOTE_PAGES = 4,
+	NOTE_ARGS = 8,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORD_BYTES = 16,

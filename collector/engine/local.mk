@@ -10,6 +10,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/cache_sample.c \
 	collector/engine/cache_hints.c \
 	collector/engine/cache_learn.c \
+	collector/engine/cache_mappings.c \
 	collector/engine/cache_stretch.c \
 	collector/engine/calls.c collector/engine/calls.h \
 	collector/engine/chain_check.c \

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -99,6 +100,53 @@ static void by_number(void)
 	say("futex wake", syscall(SYS_futex, words, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0));
 	say("futex wake bitset", syscall(SYS_futex, words, FUTEX_WAKE_BITSET, 1, NULL, NULL, ~0u));
 	say("futex wait", syscall(SYS_futex, words, FUTEX_WAIT, ~0u, NULL, NULL, 0));
+}
+
+/* eax = value; ret, at the beginning of some pages, and called. */
+static int call_made(uint8_t *pages, uint32_t value)
+{
+	pages[0] = 0xb8;
+	memcpy(pages + 1, &value, sizeof value);
+	pages[5] = 0xc3;
+	return ((int (*)(void))(uintptr_t)pages)();
+}
+
+/* With code and without. */
+static void of_mappings(void)
+{
+	enum { PAGE = 4096, READ_WRITE = PROT_READ | PROT_WRITE };
+	uint8_t *pages = mmap(NULL, 8 * PAGE, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *moved, *end;
+
+	worked("mmap", pages == MAP_FAILED ? -1 : 0);
+	memset(pages, 7, 8 * PAGE);
+	say("madvise", madvise(pages, PAGE, MADV_DONTNEED));
+	say("it is empty", pages[0] + pages[PAGE]);
+	say("mprotect", mprotect(pages + PAGE, PAGE, PROT_READ));
+	say("munmap", munmap(pages + 4 * PAGE, 4 * PAGE));
+	moved = mremap(pages + 2 * PAGE, 2 * PAGE, 64 * PAGE, MREMAP_MAYMOVE);
+	worked("mremap", moved == MAP_FAILED ? -1 : 0);
+	say("it was moved", moved[0] + moved[2 * PAGE]);
+	worked("mmap, fixed", mmap(pages, PAGE, READ_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0);
+	say("code", call_made(pages, 3));
+	say("munmap", munmap(pages, PAGE));
+	worked("mmap, where code was", mmap(pages, PAGE, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0);
+	say("mprotect", mprotect(pages, PAGE, READ_WRITE | PROT_EXEC));
+	say("code again", call_made(pages, 4));
+	say("madvise", madvise(pages, PAGE, MADV_DONTNEED));
+	say("code once more", call_made(pages, 5));
+	say("mmap of nothing", (long)mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	say("mmap of no file", (long)mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, -1, 0));
+	say("munmap, not aligned", munmap(pages + 1, PAGE));
+	say("munmap, too long", munmap(pages, (size_t)-PAGE));
+	say("mprotect of nothing", mprotect(moved - PAGE * 4096L, PAGE, PROT_READ));
+	say("mremap of nothing", (long)mremap(moved + 64 * PAGE, 0, PAGE, MREMAP_MAYMOVE));
+	say("madvise, later", madvise(moved, PAGE, MADV_FREE));
+	say("madvise, unknown", madvise(moved, PAGE, 4711));
+	end = sbrk(0);
+	worked("brk", brk(end + 16 * PAGE));
+	memset(end, 9, 16 * PAGE);
+	worked("brk, back", brk(end + PAGE));
+	say("what it kept", end[0]);
 }
 
 static void by_path(const char *path)
@@ -371,6 +419,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16); /* no call of its own until the end */
 	by_number();
+	of_mappings();
 	by_path(argv[0]);
 	by_descriptor(argc > 1 ? argv[1] : "calls.file");
 	of_opened(argc > 1 ? argv[1] : "calls.file");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* page_state SEED COUNT: so many random operations on a few pages, which hold small functions: mapped, mapped twice, unmapped, moved, protected,
- * written in every way, called, read, shared with children. What each gave: the same in each run of a seed. tests/e2e/engine_random.py */
+/* page_state SEED COUNT [mappings]: so many random operations on a few pages, which hold small functions: mapped, mapped twice, unmapped, moved, protected,
+ * written in every way, called, read, shared with children. What each gave: the same in each run of a seed. At last, on stderr, its
+ * mappings. tests/e2e/engine_random.py */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -267,11 +268,95 @@ static void cut_file(void)
 	say("cut", left, 0, ftruncate(files[1], left * PAGE));
 }
 
+/* What caught says, the place being anywhere. */
+static void try_at(uint8_t *at)
+{
+	int32_t value = (int32_t)next(100000);
+
+	caught = 0;
+	if (!sigsetjmp(behind, 1))
+		make_function(at, value);
+	say_tried("write elsewhere", 0, value, false);
+	say_tried("call elsewhere", 0, call_at((long)(at - pages)), false);
+}
+
+/* Pages that lie where the kernel likes, and move. */
+static void elsewhere(void)
+{
+	static uint8_t *at;
+	static size_t n;
+	size_t more = (1 + next(MOST_AT_ONCE)) * PAGE;
+	int protection = any_protection();
+	void *got;
+
+	switch (at ? next(5) : 0) {
+	case 0:
+		if (at)
+			say("unmap elsewhere", 0, (long)n, munmap(at, n));
+		n = more;
+		got = mmap(NULL, n, protection, MAP_PRIVATE | MAP_ANONYMOUS | (next(2) ? MAP_POPULATE : 0), -1, 0);
+		at = got == MAP_FAILED ? NULL : got;
+		say("map elsewhere", protection, (long)n, at ? 0 : -1);
+		return;
+	case 1:
+		say("protect elsewhere", protection, (long)n, mprotect(at, n, protection));
+		return;
+	case 2:
+		got = mremap(at, n, more, MREMAP_MAYMOVE);
+		say("move elsewhere", (long)n, (long)more, got == MAP_FAILED ? -1 : 0);
+		at = got == MAP_FAILED ? at : got;
+		n = got == MAP_FAILED ? n : more;
+		return;
+	case 3:
+		say("discard elsewhere", 0, (long)n, madvise(at, n, next(2) ? MADV_DONTNEED : MADV_RANDOM));
+		return;
+	default:
+		try_at(at);
+	}
+}
+
+/* The heap, behind what malloc has of it. */
+static void heap(void)
+{
+	static size_t n;
+	static uint8_t *start;
+	size_t now = next(MOST_AT_ONCE) * PAGE;
+	int protection = any_protection();
+
+	start = start ? start : sbrk(0);
+	switch (next(3)) {
+	case 0:
+		say("heap", (long)n, (long)now, brk(start + now));
+		n = now;
+		return;
+	case 1:
+		say("protect heap", protection, (long)n, n ? mprotect((uint8_t *)(((uintptr_t)start + PAGE - 1) / PAGE * PAGE), n - PAGE, protection) : 0);
+		return;
+	default:
+		if (n > PAGE)
+			try_at((uint8_t *)(((uintptr_t)start + PAGE - 1) / PAGE * PAGE));
+	}
+}
+
+/* What the kernel says of them, but for where the stack ends, which grows as it likes. */
+static void say_mappings(void)
+{
+	static char text[1 << 18];
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	fflush(stdout);
+	while (fd >= 0 && (n = read(fd, text, sizeof text)) > 0)
+		(void)!write(STDERR_FILENO, text, (size_t)n);
+	_exit(0);
+}
+
 static void operate(void)
 {
 	static void (*const rows[])(void) = {
 		map_memory,	map_memory,    map_file,      map_file,	     map_file,	    unmap,     protect,	 protect,  move,	discard, write_function,
 		write_function, write_function, call_function, call_function, call_function, call_function, poke_function, in_child, read_page, cut_file,
+		elsewhere, elsewhere, elsewhere, heap, heap,
 	};
 
 	rows[next(sizeof rows / sizeof rows[0])]();
@@ -305,12 +390,14 @@ int main(int argc, char **argv)
 {
 	static char text[1 << 16];
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	state = strtoull(argv[1], NULL, 0);
 	setvbuf(stdout, text, _IOFBF, sizeof text);
 	prepare();
 	for (long n = strtol(argv[2], NULL, 0); n > 0; n--)
 		operate();
+	if (argc > 3)
+		say_mappings();
 	return 0;
 }

@@ -2,8 +2,10 @@
 /* System calls in the engine's cache: their table, their records, and their branches in the log. */
 #include "tests/unit/unit.h"
 
+#include <asm/prctl.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "collector/engine/branch_log.h"
@@ -16,9 +18,8 @@
 static void calls_that_are_kept_track_of_stop(void **state)
 {
 	static const uint16_t stop[] = {
-		SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_shmat, SYS_shmdt, SYS_madvise, SYS_rt_sigaction, SYS_rt_sigprocmask,
-		SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl, SYS_arch_prctl,
-		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_prlimit64, SYS_unshare, SYS_setns, SYS_dup2, SYS_dup3,
+		SYS_pkey_mprotect, SYS_remap_file_pages, SYS_process_madvise, SYS_shmat, SYS_shmdt, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl,
+		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_personality, SYS_unshare, SYS_setns, SYS_dup2, SYS_dup3,
 		SYS_close_range, SYS_openat2, SYS_creat, SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_modify_ldt, SYS_ioperm,
 		SYS_set_tid_address,
 	};
@@ -61,15 +62,28 @@ static void calls_that_return_at_once_keep_the_turn(void **state)
 			fail_msg("system call %u would stop where others wait for the turn", at_once[i]);
 }
 
+/* What they may change is looked at where they are made. */
+static void calls_of_mappings_and_actions_are_looked_at(void **state)
+{
+	static const uint16_t maps[] = {SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_madvise};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+		assert_true(calls_class(maps[i]) & CALLS_MAPS);
+	assert_true(calls_class(SYS_rt_sigaction) & CALLS_ACTION);
+	assert_true(calls_class(SYS_rt_sigaction) & CALLS_WRITE);
+}
+
 static void what_a_call_needs_is_granted_as_one(void **state)
 {
 	(void)state;
-	assert_false(CALLS_ALL & CALLS_STOP);
+	assert_false(CALLS_ALL & (CALLS_STOP | CALLS_FIRST | CALLS_ASKS));
 	for (uint64_t nr = 0; nr < CALLS_NUMBERS; nr++) {
 		uint16_t class = calls_class(nr);
 
 		assert_true(class & (CALLS_CACHE | CALLS_STOP));
 		assert_true(!(class & CALLS_STOP) || class == CALLS_STOP);
+		assert_false(class & (CALLS_FIRST | CALLS_ASKS));
 		if (class & (CALLS_CLOSE | CALLS_COPY | CALLS_ANY))
 			assert_true(class & CALLS_DESCRIPTORS);
 	}
@@ -88,7 +102,9 @@ static void operations_belong_to_calls(void **state)
 
 		groups += !i || o[-1].nr != o->nr;
 		assert_true(calls_class(o->nr) & CALLS_OPERATION);
-		assert_true(o->need == 0 || o->need == CALLS_COPY || o->need == CALLS_WAIT);
+		assert_true(o->need == 0 || o->need == CALLS_COPY || o->need == CALLS_WAIT || o->need == CALLS_ASKS || o->need == CALLS_FIRST);
+		assert_true(o->nr != SYS_prlimit64 || (o->need == CALLS_ASKS && o->value != RLIMIT_AS && o->value != RLIMIT_DATA));
+		assert_true(o->nr != SYS_arch_prctl || (o->need == CALLS_FIRST && o->value == ARCH_SET_FS));
 		assert_true(o->nr != SYS_futex || (o->need == CALLS_WAIT) == (futex == FUTEX_WAIT || futex == FUTEX_WAIT_BITSET));
 		assert_true(o->nr != SYS_fcntl || (o->need == CALLS_COPY) == (o->value == F_DUPFD || o->value == F_DUPFD_CLOEXEC));
 		assert_true(o->nr != SYS_fcntl || o->value != F_SETLKW || o->need == CALLS_WAIT);
@@ -305,6 +321,7 @@ int main(void)
 		cmocka_unit_test(calls_that_are_kept_track_of_stop),
 		cmocka_unit_test(calls_that_may_wait_say_so),
 		cmocka_unit_test(calls_that_return_at_once_keep_the_turn),
+		cmocka_unit_test(calls_of_mappings_and_actions_are_looked_at),
 		cmocka_unit_test(what_a_call_needs_is_granted_as_one),
 		cmocka_unit_test(operations_belong_to_calls),
 		cmocka_unit_test(calls_roundtrip),

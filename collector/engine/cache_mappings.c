@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls that change mappings, made in the cache: which memory they have to leave alone there, and what they have changed. Code that
+ * execution may come to, or has, is none of it: that a mapping is new, gone or changed need not be known before the task's next stop. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "collector/engine/engine_private.h"
+#include "collector/map_calls.h"
+
+/* Where the program has asked that all that it can read can be executed (READ_IMPLIES_EXEC of personality(2)), its stack is, too. */
+static bool reading_implies_executing(const struct address_space *s)
+{
+	for (size_t i = s->mappings.count; i-- > 0;)
+		if (!strcmp(s->mappings.maps[i].path, "[stack]"))
+			return s->mappings.maps[i].prot & PROT_EXEC;
+	return true; /* who knows */
+}
+
+/* Of more than there are rows for the last row stands for all the others, and what lies between them. */
+static void add_range(struct code_ranges *r, uint64_t start, uint64_t end)
+{
+	if (r->count < CODE_RANGES)
+		r->list[r->count++] = (struct code_range){start, end};
+	else
+		r->list[CODE_RANGES - 1].end = end;
+}
+
+/* All that is executable, and the region, by address. */
+static void collect(struct code_ranges *r, const struct address_space *s)
+{
+	const uint64_t start = WORLD_RESERVED_START, end = start + WORLD_RESERVED_SIZE;
+	bool passed = false;
+
+	r->count = 0;
+	for (size_t i = 0; i < s->mappings.count; i++) {
+		const struct mapping *m = &s->mappings.maps[i];
+
+		if (!(m->prot & PROT_EXEC) || m->start - start < WORLD_RESERVED_SIZE)
+			continue;
+		if (!passed && m->start >= end)
+			add_range(r, start, end);
+		passed |= m->start >= end;
+		add_range(r, m->start, m->end);
+	}
+	if (!passed)
+		add_range(r, start, end);
+}
+
+bool cache_mappings_allow(struct task *task, struct engine_space *es, struct context *ctx)
+{
+	const struct address_space *s = task->process->space;
+	struct code_ranges *r = &es->code_ranges;
+	const struct engine_task *et = task->backend;
+
+	/* Others that run at the same time would not know of it; before --from there may be some of which nobody knows. */
+	if ((es->parallel && task->unit->tasks > 1) || es->adopted || reading_implies_executing(s))
+		return false;
+	if (r->region != es->regions || r->area != et->runs_in || r->code_epoch != s->code_epoch) {
+		collect(r, s);
+		if (!window_write(&es->window, task->tid, engine_window_at(task, CODE_RANGES_AT), r->list, r->count * sizeof r->list[0]))
+			return false;
+		r->region = es->regions;
+		r->area = et->runs_in;
+		r->code_epoch = s->code_epoch;
+	}
+	ctx->heap = s->heap_end;
+	ctx->code_bytes = r->count * sizeof r->list[0];
+	return true;
+}
+
+void cache_mappings_changed(struct task *task, const struct call_note *note, const struct args_note *args)
+{
+	struct address_space *s = task->process->space;
+	struct tracee_syscall call = {.nr = note->nr, .args = {args->args[0], args->args[1], (uint64_t)args->pages * CODE_PAGE}};
+	struct map_change change;
+
+	/* Where it failed nothing has changed that is to be known: it was to take nothing's place but data's. */
+	if (map_call_changes(s, &call, note->result, &change) && change.count)
+		address_space_change_later(s, &change);
+}

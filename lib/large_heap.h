@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* malloc's heap in large pages, where the kernel gives them: a page of 2 MiB costs as much as some twenty of 4 KiB, each of which takes a fault. */
+#ifndef BT_LARGE_HEAP_H
+#define BT_LARGE_HEAP_H
+
+/* What the process allocates from here on comes from memory that is to be in large pages: the next 16 MiB of it, in blocks of less than 1 MiB.
+ * Takes addresses at once, memory as it is written to. To be called where nothing of it is about to be copied by a fork: that would split
+ * them. Without memory nothing changes. */
+void large_heap_begin(void);
+
+#endif
