@@ -310,6 +310,8 @@ static struct filtering filtering_of(const char *path)
 	if (!f)
 		return found;
 	while (found.filters < 0 && fgets(line, sizeof line, f)) {
+		if (strncmp(line, "Seccomp", sizeof "Seccomp" - 1)) /* as are most */
+			continue;
 		if (sscanf(line, "Seccomp: %d", &mode) == 1)
 			found.strict = mode == SECCOMP_MODE_STRICT;
 		if (sscanf(line, "Seccomp_filters: %d", &found.filters) != 1)
@@ -338,7 +340,8 @@ bool tracee_is_filtered(pid_t tid)
 {
 	struct filtering theirs = filtering_of_task(tid);
 
-	return theirs.strict || theirs.filters < 0 || theirs.filters > filtering_of("/proc/self/status").filters;
+	/* Where they have none, what we have need not be asked for. */
+	return theirs.strict || theirs.filters < 0 || (theirs.filters && theirs.filters > filtering_of("/proc/self/status").filters);
 }
 
 static bool is_lost(pid_t tid)

@@ -17,6 +17,8 @@ enum packing {
 
 enum {
 	QUICK_LEVEL = 1, /* half of level 3's time, a tenth more bytes */
+	SMALL = 16384,	/* bytes: of no more than that... */
+	SMALL_LEVEL = -1, /* ... with tables of 32 KiB, not 192: the kernel's giving those would cost as much as packing does */
 	FULL_LEVEL = 3, /* branch chunks shrink 4 to 8 times at it, and it never shows in a profile beside a stop */
 };
 
@@ -94,7 +96,7 @@ int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records, 
 		return -BT_E_NO_MEMORY;
 	payload = out->data + start + BT_BLOCK_HEADER_SIZE;
 	if (effort != BT_BLOCK_PLAIN)
-		packed = ZSTD_compress(payload, bound, records.at, records.len, levels[effort]);
+		packed = ZSTD_compress(payload, bound, records.at, records.len, records.len <= SMALL ? SMALL_LEVEL : levels[effort]);
 	if (ZSTD_isError(packed) || packed >= records.len) {
 		packing = PACKING_NONE;
 		packed = records.len;

@@ -149,9 +149,17 @@ static int try_memfd(void)
 	return in_child(map_shared_code);
 }
 
+static bool has_limits(void)
+{
+	struct rlimit space, data;
+
+	return getrlimit(RLIMIT_AS, &space) || getrlimit(RLIMIT_DATA, &data) || space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
+}
+
+/* Limits are raised for it: a child's. */
 static int try_region(void)
 {
-	return in_child(map_region);
+	return has_limits() ? in_child(map_region) : map_region();
 }
 
 /* ---- perf and BPF ---- */

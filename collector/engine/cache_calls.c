@@ -82,6 +82,9 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 void calls_grant(struct task *task, struct engine_space *es, struct context *ctx)
 {
 	ctx->calls = granted(task, es);
+	/* Where nobody can close it meanwhile. */
+	if (ctx->calls & CALLS_DESCRIPTORS && ctx->calls & CALLS_COPY && !(es->parallel && task->unit->tasks > 1))
+		ctx->device = descriptors_device(&es->descriptors);
 	if (ctx->calls && !cache_mappings_allow(task, es, ctx))
 		ctx->calls &= ~(uint64_t)CALLS_MAPS;
 }

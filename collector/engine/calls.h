@@ -31,7 +31,7 @@ enum calls_need {
 };
 
 enum {
-	CALLS_NUMBERS = 512,
+	CALLS_NUMBERS = 448,
 };
 
 /* enum calls_need of a system call; CALLS_STOP for those that are not listed. */

@@ -294,6 +294,14 @@ bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const
 	return true;
 }
 
+uint64_t descriptors_device(const struct descriptors *d)
+{
+	for (unsigned i = 0; i < MOUNT_KINDS; i++)
+		if (d->mounts[i].id && d->mounts[i].kind == AT_ONCE)
+			return makedev(d->mounts[i].major, d->mounts[i].minor);
+	return 0;
+}
+
 bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w, pid_t tid, uint32_t fd)
 {
 	uint8_t kind = fd >= DESCRIPTORS || d->shared || d->split || d->stale ? UNKNOWN : look_up(w, tid, fd);

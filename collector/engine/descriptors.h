@@ -58,6 +58,9 @@ void descriptors_adopted(struct descriptors *d, pid_t first, pid_t tid);
 /* The task has the turn and is about to run in the cache: brings the table up to date. Whether it may be used. */
 bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, unsigned tasks);
 
+/* st_dev of files of a local file system, as far as one was seen: calls of what lies there return at once. 0: none. */
+uint64_t descriptors_device(const struct descriptors *d);
+
 /* Whether a descriptor of the task may be of procfs, by what is known: often it is not known. Asks nobody. */
 bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w, pid_t tid, uint32_t fd);
 

@@ -35,6 +35,7 @@ struct context {
 	uint64_t cpuid;
 	int64_t sample;
 	uint64_t heap, code_bytes;
+	uint64_t device;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "collector/engine/calls.h"
@@ -202,8 +203,12 @@ static void emit_operation(struct emitter *e, const struct calls_operation *o, s
 {
 	size_t other;
 
-	EMIT(e, 0x81, 0xf9); /* cmp ecx, operation */
-	emit_u32(e, o->value);
+	if (o->value <= INT8_MAX) { /* cmp ecx, operation */
+		EMIT(e, 0x83, 0xf9, (uint8_t)o->value);
+	} else {
+		EMIT(e, 0x81, 0xf9);
+		emit_u32(e, o->value);
+	}
 	if (!(o->need & CALLS_ASKS)) {
 		jump_if(e, way_of(o, to), CC_E);
 		return;
@@ -249,6 +254,14 @@ static void emit_is_zero(struct emitter *e, uint32_t at)
 	EMIT(e, 0x65, 0x83, 0x3c, 0x25);
 	emit_u32(e, at);
 	emit_u8(e, 0);
+}
+
+/* mov qword gs:[at], value */
+static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
+{
+	EMIT(e, 0x65, 0x48, 0xc7, 0x04, 0x25);
+	emit_u32(e, at);
+	emit_u32(e, value);
 }
 
 /* add rcx, gs:[table]: to its entry there. Changes flags. */
@@ -374,6 +387,57 @@ static void emit_range(struct emitter *e, struct call_ways *to)
 	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
+/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked at. eax: enum calls_need of the call, which
+ * stays. */
+static void emit_telling(struct emitter *e)
+{
+	struct forward no = {.count = 0};
+
+	emit_test_class(e, CALLS_PATHS);
+	jump_if(e, &no, CC_E);
+	no.sites[no.count++] = emit_unless_call(e, SYS_newfstatat);
+	EMIT(e, 0x41, 0xf7, 0xc2); /* test r10d, flag */
+	emit_u32(e, AT_EMPTY_PATH);
+	jump_if(e, &no, CC_E);
+	emit_is_zero(e, CTX_DEVICE);
+	jump_if(e, &no, CC_E);
+	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	jump_if(e, &no, CC_AE);
+	emit_entry(e);
+	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
+	jump_if(e, &no, CC_NE);
+	emit_set(e, CTX_COPY, COPY_TOLD);
+	land_all(e, &no);
+}
+
+/* Behind such a call: a file of a local file system becomes known as one. The kernel has just read and written where this reads. rax and rcx are
+ * used, and flags. */
+static void emit_told(struct emitter *e)
+{
+	struct forward no = {.count = 0};
+
+	emit_is_zero(e, CTX_RAX); /* its result */
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: no path */
+	jump_if(e, &no, CC_E);
+	EMIT(e, 0x80, 0x3e, 0); /* cmp byte [rsi], 0: an empty one */
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x8b, 0x42, offsetof(struct stat, st_mode), 0x25); /* mov eax, [rdx+mode]; and eax, type */
+	emit_u32(e, S_IFMT);
+	emit_u8(e, 0x3d); /* cmp eax, type */
+	emit_u32(e, S_IFREG);
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x48, 0x8b, 0x42, offsetof(struct stat, st_dev)); /* mov rax, [rdx+device] */
+	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25); /* cmp rax, gs:[device] */
+	emit_u32(e, CTX_DEVICE);
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_entry(e);
+	EMIT(e, 0xc6, 0x01, DESCRIPTOR_AT_ONCE); /* mov byte [rcx], kind */
+	land_all(e, &no);
+}
+
 /* Notes its arguments. */
 static void emit_args(struct emitter *e)
 {
@@ -479,14 +543,6 @@ static void emit_back_to_call(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
-/* mov qword gs:[at], value */
-static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
-{
-	EMIT(e, 0x65, 0x48, 0xc7, 0x04, 0x25);
-	emit_u32(e, at);
-	emit_u32(e, value);
-}
-
 /* Where in the glue they are. */
 struct class_tables {
 	uint32_t of_calls, classes;
@@ -549,6 +605,7 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	emit_patch(e, plain, e->base + e->len);
 	emit_opening(e, &to.no);
 	emit_set(e, CTX_COPY, 0);
+	emit_telling(e);
 	emit_test_class(e, CALLS_MAPS);
 	other = emit_jcc(e, CC_E);
 	emit_maps(e, &to);
@@ -596,11 +653,11 @@ static void emit_call(struct code_cache *c, struct emitter *e)
 	emit_back_to_call(e);
 }
 
-/* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is. Keeps all but rcx, and goes to
- * CTX_BACK. */
+/* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is, or what it has told. Keeps all but rcx,
+ * and goes to CTX_BACK. */
 static void emit_called(struct code_cache *c, struct emitter *e)
 {
-	size_t nothing, failed;
+	size_t nothing, some, failed, copied, told;
 
 	c->called = (uint32_t)e->len;
 	emit_load(e, X86_RCX, CTX_CALL_NEXT);
@@ -611,9 +668,20 @@ static void emit_called(struct code_cache *c, struct emitter *e)
 	emit_set(e, CTX_CALLING, 0);
 	emit_load(e, X86_RCX, CTX_COPY);
 	nothing = short_jump(e, JRCXZ);
+	some = emit_jump(e);
+	land(e, nothing);
+	jump_through(e, CTX_BACK);
+	emit_patch(e, some, e->base + e->len);
 	emit_store(e, X86_RAX, CTX_RAX);
-	EMIT(e, 0x48, 0x89, 0xc1, 0x9f, 0x0f, 0x90, 0xc0); /* mov rcx, rax; lahf; seto al */
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, told */
+	emit_u32(e, COPY_TOLD);
+	copied = emit_jcc(e, CC_NE);
+	emit_told(e);
+	told = emit_jump(e);
+	emit_patch(e, copied, e->base + e->len);
+	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, descriptors */
 	emit_u32(e, DESCRIPTORS);
 	failed = emit_jcc(e, CC_AE);
@@ -622,9 +690,9 @@ static void emit_called(struct code_cache *c, struct emitter *e)
 	emit_entry(e);
 	EMIT(e, 0x88, 0x01); /* mov [rcx], al */
 	emit_patch(e, failed, e->base + e->len);
+	emit_patch(e, told, e->base + e->len);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
-	land(e, nothing);
 	jump_through(e, CTX_BACK);
 }
 

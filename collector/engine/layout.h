@@ -41,7 +41,8 @@ enum {
 	CTX_SAMPLE = 0xe0, /* where the next arrival is noted that is searched for: a negative offset from the records' end; 0: none is (cache_sample.c) */
 	CTX_HEAP = 0xe8, /* where the program's heap ended when it was last looked at; 0: not known */
 	CTX_CODE_BYTES = 0xf0, /* how much there is of: */
-	CTX_SIZE = 0xf8,
+	CTX_DEVICE = 0xf8, /* of a local file system (st_dev): descriptors of its files may be entered into the table; 0: none */
+	CTX_SIZE = 0x100,
 
 	/* Behind the context: pairs {start, end}, what system calls that change mappings have to leave alone to be made in the cache. */
 	CODE_RANGES_AT = 0x100,
@@ -55,6 +56,7 @@ enum {
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
 	DESCRIPTOR_STOPS = 2,	/* calls on it are made at stops */
 	DESCRIPTOR_WAITS = 3,	/* they may wait: from here on */
+	COPY_TOLD = 0x100, /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
 	CALL_NOTES_AT = 0x4000,
 	CALL_NOTES_BYTES = 0xc000,
 	CALL_NOTES_END = CALL_NOTES_AT + CALL_NOTES_BYTES,

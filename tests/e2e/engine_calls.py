@@ -88,6 +88,28 @@ def few_stops():
     check(without >= 40000 and stops < 200, "%d calls at stops, %d without" % (stops, without))
 
 
+@case("files that the program has asked about (fstat) are read without a stop, and those of procfs are not")
+def told():
+    folder = fresh_dir("many")
+    for i in range(200):
+        with open(os.path.join(folder, "%03d" % i), "w") as file:
+            file.write("%d\n" % i)
+    names = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    stops = []
+    for argv in (["cat", *names], ["cat", *["/proc/filesystems"] * 100]):
+        _, recorded = same_as_native(argv, ENGINE)
+        stops.append(counts(recorded.trace)[0])
+    check(stops[0] < 60, "%d calls at stops of 200 files" % stops[0])
+    check(stops[1] >= 100, "%d calls at stops of 100 files of procfs" % stops[1])
+
+
+@case("a start needs few stops: mappings without code and actions of signals change in the cache")
+def few_stops_to_start():
+    _, recorded = same_as_native(["/usr/bin/python3", "-c", "import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN); print(bytes(1 << 22).count(0))"], ENGINE)
+    stops, without = counts(recorded.trace)
+    check(stops < 60 and without > 300, "%d calls at stops, %d without" % (stops, without))
+
+
 def add_compared(name, program, *arguments):
     @case("history as stepped: " + name)
     def run():
