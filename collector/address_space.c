@@ -103,6 +103,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->heap_end = parent->heap_end;
 		s->code_epoch = parent->code_epoch;
 		s->grows = parent->grows;
+		s->reads_run = parent->reads_run;
 		s->unsure = true; /* what is not inherited may have been said in a way that nobody has heard */
 		s->leaves_out = s->stale = parent->leaves_out;
 		same = !may_change_unseen(parent) && !s->leaves_out;
@@ -422,6 +423,8 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 	s->code_epoch += runs(m);
 	if (runs(m))
 		address_space_part(s);
+	if (runs(m) && code_pages_touch(s->pages, m->start, m->end)) /* of what could not be known to be gone */
+		forget(s, m->start, m->end);
 	write_map(s, w, m);
 }
 

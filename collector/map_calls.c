@@ -2,6 +2,7 @@
 #include "collector/map_calls.h"
 
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -81,6 +82,14 @@ static void advice_changes(struct address_space *s, const uint64_t *args, uint64
 	s->leaves_out |= leaves_out(args);
 }
 
+/* 0xffffffff asks what it is. An execve of a 64-bit program takes it back. */
+static void personality_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)result;
+	(void)out;
+	s->reads_run |= (uint32_t)args[0] != UINT32_MAX && args[0] & READ_IMPLIES_EXEC;
+}
+
 static void all_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
 {
 	(void)s;
@@ -106,12 +115,13 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 		{SYS_pkey_mprotect, protect_changes},
 		{SYS_prctl, prctl_changes},
 		{SYS_madvise, advice_changes},
+		{SYS_personality, personality_changes},
 	};
 
 	*out = (struct map_change){0};
 	if (call->compat) { /* of another table: look each time */
 		s->heap_end = 0;
-		s->leaves_out = true;
+		s->leaves_out = s->reads_run = true;
 		out->all = true;
 		return true;
 	}

@@ -10,7 +10,7 @@
 
 enum {
 	ROOM = 24 << 20,
-	BLOCKS_BELOW = 1 << 18, /* larger ones are mapped: some of those are written to little by little */
+	BLOCKS_BELOW = 1 << 20, /* larger ones are mapped: some of those are written to little by little */
 };
 
 void large_heap_begin(void)

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls that change mappings, made in the cache: which memory they have to leave alone there, and what they have changed. Code that
  * execution may come to, or has, is none of it: that a mapping is new, gone or changed need not be known before the task's next stop. */
-#include <string.h>
 #include <sys/mman.h>
 
 #include "collector/engine/engine_private.h"
 #include "collector/map_calls.h"
-
-/* Where the program has asked that all that it can read can be executed (READ_IMPLIES_EXEC of personality(2)), its stack is, too. */
-static bool reading_implies_executing(const struct address_space *s)
-{
-	for (size_t i = s->mappings.count; i-- > 0;)
-		if (!strcmp(s->mappings.maps[i].path, "[stack]"))
-			return s->mappings.maps[i].prot & PROT_EXEC;
-	return true; /* who knows */
-}
 
 /* Of more than there are rows for the last row stands for all the others, and what lies between them. */
 static void add_range(struct code_ranges *r, uint64_t start, uint64_t end)
@@ -52,8 +42,9 @@ bool cache_mappings_allow(struct task *task, struct engine_space *es, struct con
 	struct code_ranges *r = &es->code_ranges;
 	const struct engine_task *et = task->backend;
 
-	/* Others that run at the same time would not know of it; before --from there may be some of which nobody knows. */
-	if ((es->parallel && task->unit->tasks > 1) || es->adopted || reading_implies_executing(s))
+	/* Such a call may wait for another task that is to have the turn for that (userfaultfd(2), a lock on the mappings); tasks that run side by
+	 * side would not know of it; nor, before --from, does anybody know of others. */
+	if (task->unit->tasks > 1 || es->adopted || s->reads_run)
 		return false;
 	if (r->region != es->regions || r->area != et->runs_in || r->code_epoch != s->code_epoch) {
 		collect(r, s);
@@ -74,7 +65,9 @@ void cache_mappings_changed(struct task *task, const struct call_note *note, con
 	struct tracee_syscall call = {.nr = note->nr, .args = {args->args[0], args->args[1], (uint64_t)args->pages * CODE_PAGE}};
 	struct map_change change;
 
-	/* Where it failed nothing has changed that is to be known: it was to take nothing's place but data's. */
-	if (map_call_changes(s, &call, note->result, &change) && change.count)
-		address_space_change_later(s, &change);
+	if (!map_call_changes(s, &call, note->result, &change))
+		return;
+	if (change.all) /* it failed, and may have done a part of it, in the place that it was given */
+		change = (struct map_change){.count = call.args[0] + call.args[1] > call.args[0], .ranges = {{call.args[0], call.args[0] + call.args[1]}}};
+	address_space_change_later(s, &change);
 }

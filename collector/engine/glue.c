@@ -164,6 +164,7 @@ struct forward {
 
 static void jump_if(struct emitter *e, struct forward *f, uint8_t condition)
 {
+	assert(f->count < CALL_BRANCHES);
 	f->sites[f->count++] = emit_jcc(e, condition);
 }
 
@@ -349,21 +350,35 @@ static void emit_heap(struct emitter *e, struct call_ways *to)
 	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
-/* Private memory, or a file's, which may be a slow one. Where it is to take the place of what is there, that is looked at. */
+/* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there, that is looked at; a file's that is not known may
+ * take more (hugetlbfs). */
 static void emit_mapping(struct emitter *e, struct call_ways *to)
 {
 	size_t anonymous;
+	struct forward fixed = {.count = 0};
 
 	emit_protection(e, &to->no);
-	emit_test_flags(e, (uint32_t)~(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK));
+	emit_test_flags(e, (uint32_t)~(MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK));
 	jump_if(e, &to->no, CC_NE);
 	emit_test_flags(e, MAP_ANONYMOUS);
 	anonymous = emit_jcc(e, CC_NE);
 	emit_test_grant(e, CALLS_WAIT);
 	jump_if(e, &to->no, CC_E);
+	emit_test_flags(e, MAP_FIXED);
+	jump_if(e, &to->yes, CC_E);
+	emit_test_grant(e, CALLS_DESCRIPTORS);
+	jump_if(e, &to->no, CC_E);
+	EMIT(e, 0x44, 0x89, 0xc1, 0x81, 0xf9); /* mov ecx, r8d; cmp ecx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	jump_if(e, &to->no, CC_AE);
+	emit_entry(e);
+	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	jump_if(e, &to->no, CC_NE);
+	fixed.sites[fixed.count++] = emit_jump(e);
 	emit_patch(e, anonymous, e->base + e->len);
 	emit_test_flags(e, MAP_FIXED);
 	jump_if(e, &to->yes, CC_E);
+	land_all(e, &fixed);
 }
 
 /* [rdi, rdi+rsi) is nothing that a call in the cache may not touch. Ends at yes or no. */
@@ -421,6 +436,9 @@ static void emit_told(struct emitter *e)
 	jump_if(e, &no, CC_NE);
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: no path */
 	jump_if(e, &no, CC_E);
+	EMIT(e, 0x48, 0x89, 0xf1, 0x48, 0x29, 0xd1, 0x48, 0x81, 0xf9); /* mov rcx, rsi; sub rcx, rdx; cmp rcx, size: it has been written over */
+	emit_u32(e, sizeof(struct stat));
+	jump_if(e, &no, CC_B);
 	EMIT(e, 0x80, 0x3e, 0); /* cmp byte [rsi], 0: an empty one */
 	jump_if(e, &no, CC_NE);
 	EMIT(e, 0x8b, 0x42, offsetof(struct stat, st_mode), 0x25); /* mov eax, [rdx+mode]; and eax, type */

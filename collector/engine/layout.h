@@ -95,7 +95,7 @@ enum {
 	 * depend on what was translated before it. All of them so far apart would cost large programs room in the processor's caches. */
 	CODE_ALIGN = 32,
 	CODE_ALIGN_LOOP = 64, /* of heads of loops */
-	GLUE_SIZE = 0x1000, /* the common parts, at CODE_AT */
+	GLUE_SIZE = 0x2000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 
 	/* Where tasks run side by side: data areas for all but the first, behind the region: each with its own window, and the tables and

@@ -110,6 +110,15 @@ def few_stops_to_start():
     check(stops < 60 and without > 300, "%d calls at stops, %d without" % (stops, without))
 
 
+@case("calls that change more than they say, fail, or wait for another thread, as natively")
+def mapping_calls():
+    program = build("mapping_calls.c", *STATIC, "-pthread")
+    for which in ("huge", "readable", "failed", "served"):
+        for options in ([], ["--parallel"], ["--history", "off"]):
+            expected, _ = same_as_native([program, which], [*ENGINE, *options], cwd=fresh_dir(which))
+            check(expected.out.count(b"\n") >= 1, "natively %s says nothing" % which)
+
+
 def add_compared(name, program, *arguments):
     @case("history as stepped: " + name)
     def run():

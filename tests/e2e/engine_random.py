@@ -80,6 +80,15 @@ for what_, program_ in PROGRAMS.items():
     for mode_, options_ in MODES.items():
         add(what_, *program_, mode_, options_)
 
+@case("pages of code, as natively with an alarm at each 307th instruction of the cache's own")
+def with_alarms():
+    program = build("page_state.c")
+    for seed in range(FIRST, FIRST + max(SEEDS // 6, 1)):
+        argv = [program, str(seed), "12"]
+        expected, recorded = native(argv), record(argv, ["--backend", "engine", "--alarm-each", "307"])
+        check((recorded.status, recorded.out) == (expected.status, expected.out), "seed %d: %s" % (seed, first_difference(recorded, expected)))
+
+
 for mode_, options_ in MODES.items():
     add_mappings(mode_, options_)
 

@@ -115,7 +115,8 @@ static int call_made(uint8_t *pages, uint32_t value)
 static void of_mappings(void)
 {
 	enum { PAGE = 4096, READ_WRITE = PROT_READ | PROT_WRITE };
-	uint8_t *pages = mmap(NULL, 8 * PAGE, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *moved, *end;
+	uint8_t *pages = mmap(NULL, 8 * PAGE, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *moved, *shared, *end;
+	int file;
 
 	worked("mmap", pages == MAP_FAILED ? -1 : 0);
 	memset(pages, 7, 8 * PAGE);
@@ -142,6 +143,14 @@ static void of_mappings(void)
 	say("mremap of nothing", (long)mremap(moved + 64 * PAGE, 0, PAGE, MREMAP_MAYMOVE));
 	say("madvise, later", madvise(moved, PAGE, MADV_FREE));
 	say("madvise, unknown", madvise(moved, PAGE, 4711));
+	file = open("/etc/passwd", O_RDONLY);
+	shared = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0);
+	worked("mmap of a file", shared == MAP_FAILED ? -1 : 0);
+	say("what is in it", memcmp(shared, "root:", 5));
+	say("mprotect of it", mprotect(shared, PAGE, READ_WRITE));
+	close(file);
+	worked("mmap, shared", mmap(shared, PAGE, READ_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0);
+	say("it is empty", shared[0]);
 	end = sbrk(0);
 	worked("brk", brk(end + 16 * PAGE));
 	memset(end, 9, 16 * PAGE);
