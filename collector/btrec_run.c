@@ -27,7 +27,8 @@
 #include "lib/large_heap.h"
 
 enum {
-	END_PATIENCE = 500, /* hundredths of a second in which the front takes note of the end */
+	END_PATIENCE = 500, /* how often it is looked whether the front has taken note of the end */
+	PAUSE_MOST = 10000000, /* ns between two looks */
 	OURS = 125, /* everything of ours that fails before the program started */
 	NAMES_MAX = 100000, /* NAME-N tried */
 	HISTORY = 1 << 20,
@@ -368,7 +369,7 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 
 static void send_message(const struct run *run, const struct front_message *m)
 {
-	static const struct timespec pause = {.tv_nsec = 10000000};
+	struct timespec pause = {.tv_nsec = 100000}; /* mostly it has only to be its turn */
 	static const struct front_message went_on = {.type = FRONT_WENT_ON};
 
 	if (write(run->front, m, sizeof *m) != sizeof *m)
@@ -381,6 +382,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 	for (int i = 0; i < END_PATIENCE && getppid() == run->front_pid && !front_goes_on(run->front, run->front_pid); i++) {
 		kill(run->front_pid, SIGCONT);
 		nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec < PAUSE_MOST / 2 ? 2 * pause.tv_nsec : PAUSE_MOST;
 	}
 }
 
