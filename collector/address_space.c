@@ -423,8 +423,6 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 	s->code_epoch += runs(m);
 	if (runs(m))
 		address_space_part(s);
-	if (runs(m) && code_pages_touch(s->pages, m->start, m->end)) /* of what could not be known to be gone */
-		forget(s, m->start, m->end);
 	write_map(s, w, m);
 }
 

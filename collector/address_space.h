@@ -86,7 +86,8 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 /* The same where nothing has changed but in c's ranges, and the initial stack has grown: asks for what is there only. */
 void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c);
 
-/* Has changed there, or may have: to be looked at by address_space_catch_up(). Nothing in c's ranges is executable, or was. */
+/* Has changed there, or may have: to be looked at by address_space_catch_up(), before the task runs on where something in c's ranges is
+ * executable, or was. */
 void address_space_change_later(struct address_space *s, const struct map_change *c);
 /* As address_space_update(), of all such changes since the last time. */
 void address_space_catch_up(struct address_space *s, struct trace_writer *w, pid_t pid);
