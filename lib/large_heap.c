@@ -15,15 +15,15 @@ enum {
 
 void large_heap_begin(void)
 {
-	char *room;
-	uintptr_t first;
+	void *room;
+	uintptr_t start;
 
 	mallopt(M_TRIM_THRESHOLD, 2 * ROOM);
 	mallopt(M_MMAP_THRESHOLD, ROOM + 1);
 	room = malloc(ROOM);
-	first = ((uintptr_t)room + LARGE_PAGE) / LARGE_PAGE * LARGE_PAGE;
-	if (room)
-		madvise((void *)first, ROOM - 2 * LARGE_PAGE, MADV_HUGEPAGE); /* EINVAL where the kernel has none */
+	start = (uintptr_t)room;
+	if (room) /* EINVAL where the kernel has none */
+		madvise((void *)((start + LARGE_PAGE) / LARGE_PAGE * LARGE_PAGE), ROOM - 2 * LARGE_PAGE, MADV_HUGEPAGE);
 	mallopt(M_MMAP_THRESHOLD, BLOCKS_BELOW);
 	free(room); /* to the heap's top: it stays there */
 }

@@ -573,7 +573,7 @@ static struct class_tables emit_classes(struct emitter *e)
 		MOST = 64,
 	};
 	struct class_tables tables = {.of_calls = (uint32_t)e->len};
-	uint16_t classes[MOST];
+	uint16_t classes[MOST] = {0};
 	uint8_t count = 0;
 
 	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++) {
