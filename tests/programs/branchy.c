@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* branchy THREADS ROUNDS: threads that take many branches and stay; then one of them crashes. tests/e2e/history.py */
+/* branchy THREADS ROUNDS: threads that begin at once, take many branches and stay; then one of them crashes. tests/e2e/history.py */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@ static void *work(void *crashes)
 {
 	unsigned x = 12345;
 
+	pthread_barrier_wait(&done);
 	for (unsigned long i = 0; i < rounds; i++) {
 		x = x * 1103515245u + 12345u;
 		if (x & 0x10000)
