@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+/* The glue of system calls: whether one is made in the cache, by what the tracer has granted, its arguments and the tables in the window; and what is
+ * noted of it. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "collector/engine/calls.h"
+#include "collector/engine/glue_private.h"
+
+enum {
+	PAGE_BITS = 12,
+};
+
+/* Where a call goes on that has been found to be possible, or not. */
+struct call_ways {
+	struct forward yes, copy, wait, no;
+};
+
+/* Jumps when the call is not this one. */
+static size_t emit_unless_call(struct emitter *e, uint32_t nr)
+{
+	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
+	emit_u32(e, CTX_RAX);
+	emit_u32(e, nr);
+	return emit_jcc(e, CC_NE);
+}
+
+/* To where what else the operation needs is looked at. */
+static struct forward *way_of(const struct calls_operation *o, struct call_ways *to)
+{
+	return o->need & CALLS_COPY ? &to->copy : o->need & CALLS_WAIT ? &to->wait : &to->yes;
+}
+
+/* An operation in ecx. */
+static void emit_operation(struct emitter *e, const struct calls_operation *o, struct call_ways *to)
+{
+	size_t other;
+
+	if (o->value <= INT8_MAX) { /* cmp ecx, operation */
+		EMIT(e, 0x83, 0xf9, (uint8_t)o->value);
+	} else {
+		EMIT(e, 0x81, 0xf9);
+		emit_u32(e, o->value);
+	}
+	if (!(o->need & CALLS_ASKS)) {
+		jump_if(e, way_of(o, to), CC_E);
+		return;
+	}
+	other = emit_jcc(e, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xd2); /* test rdx, rdx */
+	jump_if(e, way_of(o, to), CC_E);
+	emit_patch(e, other, e->base + e->len);
+}
+
+/* The operations of the calls that have some. Ends at no; those that may run go to yes, or to what else they need. */
+static void emit_operations(struct emitter *e, struct call_ways *to)
+{
+	for (size_t i = 0, end; i < calls_operations_count; i = end) {
+		size_t other = emit_unless_call(e, calls_operations[i].nr);
+
+		EMIT(e, 0x89, calls_operations[i].need & CALLS_FIRST ? 0xf9 : 0xf1); /* mov ecx, edi; or esi */
+		for (end = i; end < calls_operations_count && calls_operations[end].nr == calls_operations[i].nr; end++)
+			emit_operation(e, &calls_operations[end], to);
+		emit_patch(e, other, e->base + e->len);
+	}
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* test eax, needs */
+static void emit_test_class(struct emitter *e, uint32_t needs)
+{
+	emit_u8(e, 0xa9);
+	emit_u32(e, needs);
+}
+
+/* test dword gs:[calls], need */
+static void emit_test_grant(struct emitter *e, uint32_t need)
+{
+	EMIT(e, 0x65, 0xf7, 0x04, 0x25);
+	emit_u32(e, CTX_CALLS);
+	emit_u32(e, need);
+}
+
+/* mov qword gs:[at], value */
+static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
+{
+	EMIT(e, 0x65, 0x48, 0xc7, 0x04, 0x25);
+	emit_u32(e, at);
+	emit_u32(e, value);
+}
+
+/* add rcx, gs:[table]: to its entry there. Changes flags. */
+static void emit_entry(struct emitter *e)
+{
+	EMIT(e, 0x65, 0x48, 0x03, 0x0c, 0x25);
+	emit_u32(e, CTX_TABLE);
+}
+
+/* cmp byte [rcx], kind */
+static void emit_compare_kind(struct emitter *e, uint8_t kind)
+{
+	EMIT(e, 0x80, 0x39, kind);
+}
+
+/* The first argument is a descriptor of which the table allows it; one that is to be closed leaves it. eax: enum calls_need of the call,
+ * which stays. */
+static void emit_descriptor(struct emitter *e, struct forward *no)
+{
+	size_t keep, at_once, any;
+
+	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	jump_if(e, no, CC_AE);
+	emit_entry(e);
+	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	at_once = emit_jcc(e, CC_E);
+	emit_test_grant(e, CALLS_WAIT);
+	jump_if(e, no, CC_E);
+	emit_test_class(e, CALLS_ANY);
+	any = emit_jcc(e, CC_NE);
+	emit_compare_kind(e, DESCRIPTOR_WAITS);
+	jump_if(e, no, CC_B);
+	emit_patch(e, at_once, e->base + e->len);
+	emit_patch(e, any, e->base + e->len);
+	emit_test_class(e, CALLS_CLOSE);
+	keep = short_jump(e, JE);
+	EMIT(e, 0xc6, 0x01, 0); /* mov byte [rcx], 0 */
+	land(e, keep);
+}
+
+/* A call that opens a file does so only to read it. eax: enum calls_need of the call, which stays. */
+static void emit_opening(struct emitter *e, struct forward *no)
+{
+	size_t other, at;
+
+	emit_test_class(e, CALLS_OPENS);
+	other = emit_jcc(e, CC_E);
+	EMIT(e, 0x89, 0xd1, 0x65, 0x81, 0x3c, 0x25); /* mov ecx, edx; cmp dword gs:[rax], openat */
+	emit_u32(e, CTX_RAX);
+	emit_u32(e, SYS_openat);
+	at = short_jump(e, JE);
+	EMIT(e, 0x89, 0xf1); /* mov ecx, esi */
+	land(e, at);
+	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
+	jump_if(e, no, CC_NE);
+	emit_patch(e, other, e->base + e->len);
+}
+
+/* test rdx, mask: the protection that is asked for. Nothing executable, nothing that reaches further than the range. */
+static void emit_protection(struct emitter *e, struct forward *no)
+{
+	EMIT(e, 0x48, 0xf7, 0xc2);
+	emit_u32(e, (uint32_t)~(PROT_READ | PROT_WRITE));
+	jump_if(e, no, CC_NE);
+}
+
+/* test r10, mask: flags */
+static void emit_test_flags(struct emitter *e, uint32_t mask)
+{
+	EMIT(e, 0x49, 0xf7, 0xc2);
+	emit_u32(e, mask);
+}
+
+/* The heap grows, or is asked for. */
+static void emit_heap(struct emitter *e, struct call_ways *to)
+{
+	EMIT(e, 0x48, 0x85, 0xff); /* test rdi, rdi */
+	jump_if(e, &to->yes, CC_E);
+	emit_load(e, X86_RCX, CTX_HEAP);
+	EMIT(e, 0x48, 0x83, 0xe9, 1); /* sub rcx, 1 */
+	jump_if(e, &to->no, CC_B);
+	EMIT(e, 0x48, 0x39, 0xcf); /* cmp rdi, rcx */
+	jump_if(e, &to->yes, CC_A);
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there, that is looked at; a file's that is not known may
+ * take more (hugetlbfs). */
+static void emit_mapping(struct emitter *e, struct call_ways *to)
+{
+	size_t anonymous;
+	struct forward fixed = {.count = 0};
+
+	emit_protection(e, &to->no);
+	emit_test_flags(e, (uint32_t)~(MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK));
+	jump_if(e, &to->no, CC_NE);
+	emit_test_flags(e, MAP_ANONYMOUS);
+	anonymous = emit_jcc(e, CC_NE);
+	emit_test_grant(e, CALLS_WAIT);
+	jump_if(e, &to->no, CC_E);
+	emit_test_flags(e, MAP_FIXED);
+	jump_if(e, &to->yes, CC_E);
+	emit_test_grant(e, CALLS_DESCRIPTORS);
+	jump_if(e, &to->no, CC_E);
+	EMIT(e, 0x44, 0x89, 0xc1, 0x81, 0xf9); /* mov ecx, r8d; cmp ecx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	jump_if(e, &to->no, CC_AE);
+	emit_entry(e);
+	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	jump_if(e, &to->no, CC_NE);
+	fixed.sites[fixed.count++] = emit_jump(e);
+	emit_patch(e, anonymous, e->base + e->len);
+	emit_test_flags(e, MAP_FIXED);
+	jump_if(e, &to->yes, CC_E);
+	land_all(e, &fixed);
+}
+
+/* [rdi, rdi+rsi) is nothing that a call in the cache may not touch. Ends at yes or no. */
+static void emit_range(struct emitter *e, struct call_ways *to)
+{
+	size_t again;
+
+	EMIT(e, 0x48, 0x89, 0xf9, 0x48, 0x01, 0xf1); /* mov rcx, rdi; add rcx, rsi */
+	jump_if(e, &to->no, CC_B);
+	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[bytes] */
+	emit_u32(e, CTX_CODE_BYTES);
+	again = e->len;
+	EMIT(e, 0x83, 0xe8, 16); /* sub eax, 16 */
+	jump_if(e, &to->yes, CC_B);
+	EMIT(e, 0x65, 0x48, 0x3b, 0xb8); /* cmp rdi, gs:[rax+end] */
+	emit_u32(e, CODE_RANGES_AT + 8);
+	emit_patch(e, emit_jcc(e, CC_AE), e->base + again);
+	EMIT(e, 0x65, 0x48, 0x3b, 0x88); /* cmp rcx, gs:[rax+start] */
+	emit_u32(e, CODE_RANGES_AT);
+	emit_patch(e, emit_jcc(e, CC_BE), e->base + again);
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked at. eax: enum calls_need of the call, which
+ * stays. */
+static void emit_telling(struct emitter *e)
+{
+	struct forward no = {.count = 0};
+
+	emit_test_class(e, CALLS_PATHS);
+	jump_if(e, &no, CC_E);
+	no.sites[no.count++] = emit_unless_call(e, SYS_newfstatat);
+	EMIT(e, 0x41, 0xf7, 0xc2); /* test r10d, flag */
+	emit_u32(e, AT_EMPTY_PATH);
+	jump_if(e, &no, CC_E);
+	emit_is_zero(e, CTX_DEVICE);
+	jump_if(e, &no, CC_E);
+	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	jump_if(e, &no, CC_AE);
+	emit_entry(e);
+	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
+	jump_if(e, &no, CC_NE);
+	emit_set(e, CTX_COPY, COPY_TOLD);
+	land_all(e, &no);
+}
+
+/* Behind such a call: a file of a local file system becomes known as one. The kernel has just read and written where this reads. rax and rcx are
+ * used, and flags. */
+static void emit_told(struct emitter *e)
+{
+	struct forward no = {.count = 0};
+
+	emit_is_zero(e, CTX_RAX); /* its result */
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: no path */
+	jump_if(e, &no, CC_E);
+	EMIT(e, 0x48, 0x89, 0xf1, 0x48, 0x29, 0xd1, 0x48, 0x81, 0xf9); /* mov rcx, rsi; sub rcx, rdx; cmp rcx, size: it has been written over */
+	emit_u32(e, sizeof(struct stat));
+	jump_if(e, &no, CC_B);
+	EMIT(e, 0x80, 0x3e, 0); /* cmp byte [rsi], 0: an empty one */
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x8b, 0x42, offsetof(struct stat, st_mode), 0x25); /* mov eax, [rdx+mode]; and eax, type */
+	emit_u32(e, S_IFMT);
+	emit_u8(e, 0x3d); /* cmp eax, type */
+	emit_u32(e, S_IFREG);
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x48, 0x8b, 0x42, offsetof(struct stat, st_dev)); /* mov rax, [rdx+device] */
+	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25); /* cmp rax, gs:[device] */
+	emit_u32(e, CTX_DEVICE);
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_entry(e);
+	EMIT(e, 0xc6, 0x01, DESCRIPTOR_AT_ONCE); /* mov byte [rcx], kind */
+	land_all(e, &no);
+}
+
+/* Notes its arguments. */
+static void emit_args(struct emitter *e)
+{
+	static const uint8_t args[] = {X86_RDI, X86_RSI};
+
+	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx], marker */
+	emit_u32(e, CALL_NOTES_END);
+	emit_u32(e, (uint32_t)NOTE_OF_ARGS);
+	EMIT(e, 0x48, 0x8d, 0x82); /* lea rax, [rdx+page-1] */
+	emit_u32(e, (1u << PAGE_BITS) - 1);
+	EMIT(e, 0x48, 0xc1, 0xe8, PAGE_BITS); /* shr rax */
+	EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+pages], eax */
+	emit_u32(e, CALL_NOTES_END + NOTE_PAGES);
+	for (unsigned i = 0; i < sizeof args / sizeof args[0]; i++) {
+		EMIT(e, 0x65, 0x48, 0x89, (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
+		emit_u32(e, CALL_NOTES_END + NOTE_ARGS + 8 * i);
+	}
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+}
+
+/* A call that changes mappings. What it may not touch is in the table: all that holds code, and the region. Ends at yes or no. */
+static void emit_maps(struct emitter *e, struct call_ways *ways)
+{
+	struct call_ways way = {.no = ways->no}, *to = &way;
+	struct forward range = {.count = 0};
+	size_t other;
+
+	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[next], two notes */
+	emit_u32(e, CTX_CALL_NEXT);
+	emit_u8(e, (uint8_t)(-2 * NOTE_SIZE));
+	jump_if(e, &to->no, CC_G);
+	other = emit_unless_call(e, SYS_brk);
+	emit_heap(e, to);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_mmap);
+	emit_mapping(e, to);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_mprotect);
+	emit_protection(e, &to->no);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_madvise);
+	EMIT(e, 0x83, 0xfa, MADV_DONTNEED); /* cmp edx, advice */
+	jump_if(e, &range, CC_E);
+	EMIT(e, 0x83, 0xfa, MADV_FREE);
+	jump_if(e, &to->no, CC_NE);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_call(e, SYS_mremap);
+	emit_test_flags(e, (uint32_t)~MREMAP_MAYMOVE);
+	jump_if(e, &to->no, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
+	jump_if(e, &to->no, CC_E);
+	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8, 32 + PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
+	jump_if(e, &to->no, CC_NE);
+	emit_patch(e, other, e->base + e->len); /* munmap */
+	land_all(e, &range);
+	emit_range(e, to);
+	land_all(e, &to->yes);
+	emit_args(e);
+	ways->no = to->no;
+	ways->yes.sites[ways->yes.count++] = emit_jump(e);
+}
+
+/* A call that says what a signal does. Ends at yes or no. */
+static void emit_action(struct emitter *e, struct call_ways *to)
+{
+	static const uint8_t ours[] = {SIGTRAP, SIGSEGV};
+
+	for (size_t i = 0; i < sizeof ours; i++) {
+		EMIT(e, 0x83, 0xff, ours[i]); /* cmp edi, signal */
+		jump_if(e, &to->no, CC_E);
+	}
+	to->yes.sites[to->yes.count++] = emit_jump(e);
+}
+
+/* Notes the call, but for its result; rcx: CTX_CALL_NEXT. */
+static void emit_note(struct emitter *e)
+{
+	static const struct {
+		uint32_t from, to;
+	} words[] = {{CTX_RAX, NOTE_NR}, {CTX_NEXT, NOTE_NEXT}};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[from] */
+		emit_u32(e, words[i].from);
+		EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+to], eax */
+		emit_u32(e, CALL_NOTES_END + words[i].to);
+	}
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+bits], r11 */
+	emit_u32(e, CALL_NOTES_END + NOTE_BITS);
+}
+
+/* Where in the glue they are. */
+struct class_tables {
+	uint32_t of_calls, classes;
+};
+
+/* The classes of calls (calls_class()), and the number of that of each. */
+static struct class_tables emit_classes(struct emitter *e)
+{
+	enum {
+		MOST = 64,
+	};
+	struct class_tables tables = {.of_calls = (uint32_t)e->len};
+	uint16_t classes[MOST] = {0};
+	uint8_t count = 0;
+
+	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++) {
+		uint8_t i = 0;
+
+		while (i < count && classes[i] != calls_class(nr))
+			i++;
+		assert(i < MOST);
+		classes[i] = calls_class(nr);
+		count += i == count;
+		emit_u8(e, i);
+	}
+	tables.classes = (uint32_t)e->len;
+	emit_bytes(e, classes, count * sizeof classes[0]);
+	return tables;
+}
+
+/* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the
+ * context and the application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
+void glue_emit_call(struct code_cache *c, struct emitter *e)
+{
+	struct call_ways to = {.yes = {.count = 0}};
+	struct class_tables tables = emit_classes(e);
+	size_t plain, known, other;
+
+	c->call = (uint32_t)e->len;
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
+	emit_u32(e, CALLS_NUMBERS);
+	jump_if(e, &to.no, CC_AE);
+	EMIT(e, 0x65, 0x0f, 0xb6, 0x81); /* movzx eax, byte gs:[rcx+of_calls] */
+	emit_u32(e, CODE_AT + tables.of_calls);
+	EMIT(e, 0x65, 0x0f, 0xb7, 0x04, 0x45); /* movzx eax, word gs:[rax*2+classes] */
+	emit_u32(e, CODE_AT + tables.classes);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[calls] */
+	emit_u32(e, CTX_CALLS);
+	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
+	jump_if(e, &to.no, CC_NE);
+	emit_is_zero(e, CTX_CALL_NEXT);
+	jump_if(e, &to.no, CC_E);
+	emit_test_class(e, CALLS_DESCRIPTORS);
+	plain = emit_jcc(e, CC_E);
+	emit_descriptor(e, &to.no);
+	emit_patch(e, plain, e->base + e->len);
+	emit_opening(e, &to.no);
+	emit_set(e, CTX_COPY, 0);
+	emit_telling(e);
+	emit_test_class(e, CALLS_MAPS);
+	other = emit_jcc(e, CC_E);
+	emit_maps(e, &to);
+	emit_patch(e, other, e->base + e->len);
+	emit_test_class(e, CALLS_ACTION);
+	other = emit_jcc(e, CC_E);
+	emit_action(e, &to);
+	emit_patch(e, other, e->base + e->len);
+	emit_test_class(e, CALLS_COPY);
+	jump_if(e, &to.copy, CC_NE);
+	emit_test_class(e, CALLS_GIVES);
+	known = emit_jcc(e, CC_E);
+	emit_set(e, CTX_COPY, DESCRIPTOR_WAITS);
+	emit_patch(e, known, e->base + e->len);
+	emit_test_class(e, CALLS_OPERATION);
+	jump_if(e, &to.yes, CC_E);
+	emit_operations(e, &to);
+	land_all(e, &to.copy);
+	emit_test_grant(e, CALLS_COPY);
+	jump_if(e, &to.no, CC_E);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_entry(e);
+	EMIT(e, 0x0f, 0xb6, 0x09); /* movzx ecx, byte [rcx] */
+	emit_store(e, X86_RCX, CTX_COPY);
+	to.yes.sites[to.yes.count++] = emit_jump(e);
+	land_all(e, &to.wait);
+	emit_test_grant(e, CALLS_WAIT);
+	jump_if(e, &to.no, CC_E);
+	land_all(e, &to.yes);
+	/* Who asks for a stop looks whether the task is here after that, and interrupts it then: one of the two is seen. */
+	EMIT(e, 0xb9, 1, 0, 0, 0, 0x65, 0x87, 0x0c, 0x25); /* mov ecx, 1; xchg gs:[calling], ecx: a barrier */
+	emit_u32(e, CTX_CALLING);
+	emit_is_zero(e, CTX_STOP);
+	jump_if(e, &to.no, CC_NE);
+	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	emit_note(e);
+	emit_load(e, X86_RCX, CTX_BACK);
+	EMIT(e, 0x48, 0x8d, 0x49, 5); /* lea rcx, [rcx+5]: over the jump */
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_store(e, X86_R11, CTX_BITS);
+	emit_load(e, X86_R11, CTX_R11);
+	emit_back_to_call(e);
+	land_all(e, &to.no);
+	emit_set(e, CTX_CALLING, 0);
+	emit_back_to_call(e);
+}
+
+/* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is, or what it has told. Keeps all but rcx,
+ * and goes to CTX_BACK. */
+void glue_emit_called(struct code_cache *c, struct emitter *e)
+{
+	size_t nothing, some, failed, copied, told;
+
+	c->called = (uint32_t)e->len;
+	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+result], rax */
+	emit_u32(e, CALL_NOTES_END + NOTE_RESULT);
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+	emit_set(e, CTX_CALLING, 0);
+	emit_load(e, X86_RCX, CTX_COPY);
+	nothing = short_jump(e, JRCXZ);
+	some = emit_jump(e);
+	land(e, nothing);
+	jump_through(e, CTX_BACK);
+	emit_patch(e, some, e->base + e->len);
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, told */
+	emit_u32(e, COPY_TOLD);
+	copied = emit_jcc(e, CC_NE);
+	emit_told(e);
+	told = emit_jump(e);
+	emit_patch(e, copied, e->base + e->len);
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, descriptors */
+	emit_u32(e, DESCRIPTORS);
+	failed = emit_jcc(e, CC_AE);
+	EMIT(e, 0x65, 0x8a, 0x04, 0x25); /* mov al, gs:[kind] */
+	emit_u32(e, CTX_COPY);
+	emit_entry(e);
+	EMIT(e, 0x88, 0x01); /* mov [rcx], al */
+	emit_patch(e, failed, e->base + e->len);
+	emit_patch(e, told, e->base + e->len);
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	jump_through(e, CTX_BACK);
+}
