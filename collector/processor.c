@@ -18,7 +18,8 @@ enum {
 	LEAF_KEY_LOCKER = 0x19,
 	FAMILY_ZEN = 0x17,
 	FAMILY_ZEN3 = 0x19,
-	XCR0_AVX512 = 0xe6, /* the states that a system must have enabled: XMM, YMM, opmask, both parts of ZMM (volume 1, 15.2) */
+	XCR0_AVX = 6, /* the states that a system must have enabled: XMM, YMM (volume 1, 14.3) */
+	XCR0_AVX512 = 0xe6, /* those, opmask, both parts of ZMM (volume 1, 15.2) */
 	CACHES_MOST = 8,
 	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than on another (Ryzen 7950X3D) */
 	CACHE_TYPE = 0x1f, /* in eax; 0: no more caches */
@@ -80,14 +81,14 @@ static bool has_fast_pext(enum vendor vendor, uint32_t family)
 
 static uint32_t family_of(const struct processor_leaf *l) { return (l->eax >> 8 & 15) + (l->eax >> 20 & 255); }
 
-static bool has_avx512_states(const struct processor_leaf *family)
+static bool has_states(const struct processor_leaf *family, unsigned states)
 {
 	unsigned low, high;
 
 	if (!(family->ecx & bit_OSXSAVE))
 		return false;
 	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	return (low & XCR0_AVX512) == XCR0_AVX512;
+	return (low & states) == states;
 }
 
 /* The first caches, or down to the one that is none. */
@@ -155,7 +156,8 @@ struct processor processor_probe(void)
 	p.fast_pext = p.rorx && has_fast_pext(vendor, family_of(&family));
 	p.fast_loop = vendor == VENDOR_AMD && family_of(&family) >= FAMILY_ZEN; /* one operation (the same Guides); others' are many */
 	p.lzcnt = extended.ecx & bit_LZCNT; /* of Intel's, too */
-	p.vector_lzcnt = features.ebx & bit_AVX512F && features.ebx & bit_AVX512CD && has_avx512_states(&family);
+	p.avx2 = features.ebx & bit_AVX2 && has_states(&family, XCR0_AVX);
+	p.vector_lzcnt = features.ebx & bit_AVX512F && features.ebx & bit_AVX512CD && has_states(&family, XCR0_AVX512);
 	if (is_uniform(vendor, &features, last_extended))
 		learn_others(&p, vendor, first.eax, last_extended);
 	else

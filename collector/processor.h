@@ -19,6 +19,7 @@ struct processor {
 	bool rorx;	/* RORX (BMI2) */
 	bool fast_loop; /* LOOP that does not branch costs no more than another instruction, JRCXZ that does a branch */
 	bool lzcnt;
+	bool avx2;	   /* and the system lets it be used */
 	bool vector_lzcnt; /* VPLZCNTQ (AVX-512), and the system lets it be used */
 	/* Leaves that are the same on all processors of this machine for as long as it runs, of those that programs ask for when they start.
 	 * None where its processors differ, or may. */

@@ -17,6 +17,7 @@ typedef struct record_sums record_copy_fn(struct branch_log_record *to, const st
 
 record_copy_fn record_copy_by_bsr;	/* any processor's way */
 record_copy_fn record_copy_by_lzcnt;	/* processor.lzcnt */
+record_copy_fn record_copy_by_pairs;	/* processor.lzcnt, processor.avx2 */
 record_copy_fn record_copy_by_vector; /* processor.vector_lzcnt */
 
 /* The best that the processor has. */

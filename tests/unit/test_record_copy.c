@@ -54,6 +54,8 @@ static void check_all(const struct branch_log_record *records, uint64_t *state)
 	check(record_copy_by_bsr, records, state);
 	if (p.lzcnt)
 		check(record_copy_by_lzcnt, records, state);
+	if (p.lzcnt && p.avx2)
+		check(record_copy_by_pairs, records, state);
 	if (p.vector_lzcnt)
 		check(record_copy_by_vector, records, state);
 	check(record_copy_best(&p), records, state);
