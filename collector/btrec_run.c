@@ -20,6 +20,7 @@
 #include "collector/limits.h"
 #include "collector/mode.h"
 #include "collector/place.h"
+#include "collector/processor.h"
 #include "collector/pmu/pmu.h"
 #include "collector/program.h"
 #include "collector/say.h"
@@ -275,28 +276,9 @@ enum {
 
 /* ---- The trace ---- */
 
-static void read_cpu_name(char *out, size_t size)
-{
-	char line[256];
-	FILE *f = fopen("/proc/cpuinfo", "re");
-
-	snprintf(out, size, "unknown");
-	while (f && fgets(line, sizeof line, f)) {
-		char *colon = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) || !colon)
-			continue;
-		colon[1 + strcspn(colon + 1, "\n")] = '\0';
-		snprintf(out, size, "%s", colon + 2);
-		break;
-	}
-	if (f)
-		fclose(f);
-}
-
 static int open_writer(const struct run *run, const char *path, struct trace_writer **w, struct bt_error *err)
 {
-	char cpu[256], cwd[4096] = "", kernel[256];
+	char cpu[PROCESSOR_NAME], cwd[4096] = "", kernel[256];
 	struct buf argv = {0};
 	struct timespec now;
 	struct utsname u;
@@ -318,7 +300,7 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	uname(&u);
-	read_cpu_name(cpu, sizeof cpu);
+	processor_name(cpu);
 	snprintf(kernel, sizeof kernel, "%s %s", u.sysname, u.release);
 	if (!getcwd(cwd, sizeof cwd))
 		cwd[0] = '\0';
@@ -636,7 +618,7 @@ static int record(struct run *run)
 	recorder_init(&r, w, &run->backend, &run->recorder);
 	if (run->pmu.lacking[0])
 		recorder_note(&r, NULL, "%s", run->pmu.lacking);
-	if (recorder_adopt(&r, pid, &err)) {
+	if (recorder_adopt(&r, pid, run->actions[SIGTRAP].sa_handler == SIG_IGN, &err)) {
 		kill(pid, SIGKILL);
 		recorder_release(&r);
 		return fail_before_start(run, &err);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/say.h"
+#include "collector/tracee.h"
 
 /* The front passes on every signal that it can get and that is not about itself: what a user, a supervisor or a terminal sends to the
  * program's process. The recorder drops what reached the program by itself, with the rest of its process group. */
@@ -59,21 +60,9 @@ void front_shield(void)
 
 bool front_goes_on(int pipe, pid_t front)
 {
-	char path[32], line[128];
-	bool stopped = false;
 	int unread = 0;
-	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%d/status", (int)front);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f))
-		if (!strncmp(line, "State:", 6)) {
-			stopped = strchr(line, 'T') != NULL;
-			break;
-		}
-	if (f)
-		fclose(f);
-	return !stopped && (ioctl(pipe, FIONREAD, &unread) || !unread);
+	return tracee_state(front) != 'T' && (ioctl(pipe, FIONREAD, &unread) || !unread);
 }
 
 void front_program_born(void)

@@ -28,6 +28,8 @@ enum {
 };
 #define LEAF_EXTENDED 0x80000000u
 #define LEAF_EXTENDED_FEATURES 0x80000001u
+#define LEAF_NAME 0x80000002u /* the first of three (volume 2, CPUID, "The Processor Brand String Method") */
+#define LEAF_NAME_END 0x80000005u
 #define LEAF_AMD_LEVEL1 0x80000005u
 #define LEAF_POWER 0x80000007u
 #define LEAF_SIZES 0x80000008u
@@ -163,4 +165,24 @@ struct processor processor_probe(void)
 	else
 		p.leaf_count = 0;
 	return p;
+}
+
+void processor_name(char name[PROCESSOR_NAME])
+{
+	bool known = ask(LEAF_EXTENDED, ANY_SUBLEAF).eax >= LEAF_NAME_END - 1;
+	size_t skipped, n;
+
+	memset(name, 0, PROCESSOR_NAME);
+	for (uint32_t leaf = LEAF_NAME; known && leaf < LEAF_NAME_END; leaf++) {
+		struct processor_leaf l = ask(leaf, ANY_SUBLEAF);
+		const uint32_t part[4] = {l.eax, l.ebx, l.ecx, l.edx};
+
+		memcpy(name + (leaf - LEAF_NAME) * sizeof part, part, sizeof part);
+	}
+	skipped = strspn(name, " "); /* Intel's older ones are set to the right */
+	memmove(name, name + skipped, PROCESSOR_NAME - skipped);
+	for (n = strlen(name); n && name[n - 1] == ' '; n--)
+		name[n - 1] = '\0';
+	if (!*name)
+		strcpy(name, "unknown");
 }

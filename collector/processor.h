@@ -30,4 +30,9 @@ struct processor {
 /* Asks the processor it runs on. */
 struct processor processor_probe(void);
 
+enum { PROCESSOR_NAME = 49 };
+
+/* What it calls itself, "unknown" where it does not. */
+void processor_name(char name[PROCESSOR_NAME]);
+
 #endif

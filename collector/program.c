@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 
 enum {
 	SCRIPT_DEPTH = 5, /* interpreters of interpreters, as the kernel follows them (fs/exec.c) */
-	CAP_SYS_PTRACE_BIT = 19,
 };
 
 /* The first line of /proc/PID/status that begins with key, from behind it. */
@@ -42,9 +42,10 @@ static bool status_line(pid_t pid, const char *key, char *out, size_t size)
 /* With CAP_SYS_PTRACE in the recorder, a traced program keeps the privileges its file gives it (ptrace(2), "execve(2) under ptrace"). */
 bool program_privileges_survive(void)
 {
-	char line[64];
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
-	return status_line(getpid(), "CapEff:", line, sizeof line) && strtoull(line, NULL, 16) >> CAP_SYS_PTRACE_BIT & 1;
+	return !syscall(SYS_capget, &head, sets) && sets[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE);
 }
 
 struct credentials {

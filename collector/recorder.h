@@ -100,8 +100,8 @@ void recorder_abandon(struct recorder *r, const char *dir);
 /* Hands what is buffered to the kernel when a second has passed since the last time. */
 void recorder_flush_due(struct recorder *r);
 
-/* The initial process, seized and not yet past its execve. Errors: BT_E_NO_MEMORY. */
-int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err) BT_MUST_USE;
+/* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does not. Errors: BT_E_NO_MEMORY. */
+int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_error *err) BT_MUST_USE;
 
 /* Runs until no recorded task is left. */
 void recorder_run(struct recorder *r);

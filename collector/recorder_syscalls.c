@@ -209,8 +209,10 @@ static void note_trap_disposition(struct task *task)
 {
 	struct tracee_signals s;
 
-	if (!tracee_signals(task->tid, &s))
-		task->process->trap_ignored = s.ignored >> (SIGTRAP - 1) & 1;
+	if (tracee_signals(task->tid, &s))
+		return;
+	task->process->trap_ignored = s.ignored >> (SIGTRAP - 1) & 1;
+	task->process->trap_known = true;
 }
 
 /* A task has one tracer, which is us: debuggers in the recorded tree, and programs that wait for a child which is to stop for them, do not
@@ -259,7 +261,9 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	}
 	if (is_call(task, SYS_execve) && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
 		recorder_from_arm(r, task);
-	if (is_call(task, SYS_execve) || (is_call(task, SYS_rt_sigaction) && task->regs.rdi == SIGTRAP))
+	if (task->call.compat || r->options.from)
+		task->process->trap_known = false; /* it may be changed unseen */
+	if ((is_call(task, SYS_execve) && !task->process->trap_known) || (is_call(task, SYS_rt_sigaction) && task->regs.rdi == SIGTRAP))
 		note_trap_disposition(task);
 	follow_call(r, task);
 	recorder_make_ready(r, task);

@@ -86,7 +86,7 @@ void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 	recorder_forget(r, task);
 }
 
-int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
+int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_error *err)
 {
 	struct task *task = task_add(&r->tasks, pid);
 	struct unit *unit = unit_new(&r->tasks);
@@ -98,6 +98,8 @@ int recorder_adopt(struct recorder *r, pid_t pid, struct bt_error *err)
 	task_join_unit(task, unit);
 	task_join_process(task, process);
 	process->initial = true;
+	process->trap_ignored = trap_ignored;
+	process->trap_known = true;
 	task->how = BT_TASK_INITIAL;
 	task->first_stop_seen = true;
 	task->state = TASK_NEW;
@@ -161,6 +163,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		/* The parent's other threads may be changing mappings, of which we have not heard. */
 		space->stale |= !shares && parent->unit->tasks > 1;
 		process->trap_ignored = parent->process->trap_ignored;
+		process->trap_known = parent->process->trap_known;
 		process->limits = parent->process->limits;
 		if (!shares && clone_flags(parent, &flags) && flags & CLONE_FILES)
 			process->files_shared = parent->process->files_shared = true;

@@ -63,6 +63,7 @@ struct process {
 	unsigned signals_held; /* tasks whose backend may have signals that were sent to it (hidden_signals.h) */
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to it */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
+	bool trap_known; /* an execve changes nothing in that: what is handled is not ignored, what is ignored stays so */
 	struct limits limits;
 };
 

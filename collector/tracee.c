@@ -221,7 +221,12 @@ bool tracee_has_own_signal(pid_t tid)
 	return ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) != 0;
 }
 
-int tracee_signals(pid_t tid, struct tracee_signals *out)
+struct filtering {
+	int filters; /* -1: unknown (before Linux 5.9) */
+	bool strict; /* SECCOMP_MODE_STRICT */
+};
+
+static void parse_signals(const char *line, struct tracee_signals *out)
 {
 	static const struct {
 		const char *key;
@@ -233,23 +238,101 @@ int tracee_signals(pid_t tid, struct tracee_signals *out)
 		{"SigIgn:", offsetof(struct tracee_signals, ignored)},
 		{"SigCgt:", offsetof(struct tracee_signals, caught)},
 	};
-	char path[32], line[256];
-	FILE *f;
+	unsigned long long v;
 
-	*out = (struct tracee_signals){0};
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
+	if (*line != 'S') /* as are most */
+		return;
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		if (!strncmp(line, lines[i].key, strlen(lines[i].key)) && sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
+			*(uint64_t *)((char *)out + lines[i].offset) = v;
+}
+
+static void parse_filtering(const char *line, struct filtering *out)
+{
+	int n;
+
+	if (strncmp(line, "Seccomp", sizeof "Seccomp" - 1))
+		return;
+	if (sscanf(line, "Seccomp: %d", &n) == 1)
+		out->strict = n == SECCOMP_MODE_STRICT;
+	if (sscanf(line, "Seccomp_filters: %d", &n) == 1)
+		out->filters = n;
+}
+
+/* Reads a status file (proc_pid_status(5)) once. False when it is not there. */
+static bool read_status(const char *path, struct tracee_signals *signals, struct filtering *filtering)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+
+	*signals = (struct tracee_signals){0};
+	*filtering = (struct filtering){.filters = -1};
 	if (!f)
-		return -BT_E_GONE;
-	while (fgets(line, sizeof line, f))
-		for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-			unsigned long long v;
-
-			if (!strncmp(line, lines[i].key, strlen(lines[i].key)) && sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
-				*(uint64_t *)((char *)out + lines[i].offset) = v;
-		}
+		return false;
+	while (fgets(line, sizeof line, f)) {
+		parse_signals(line, signals);
+		parse_filtering(line, filtering);
+	}
 	fclose(f);
+	return true;
+}
+
+static bool read_status_of(pid_t tid, struct tracee_signals *signals, struct filtering *filtering)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	return read_status(path, signals, filtering);
+}
+
+int tracee_signals(pid_t tid, struct tracee_signals *out)
+{
+	struct filtering filtering;
+
+	return read_status_of(tid, out, &filtering) ? 0 : -BT_E_GONE;
+}
+
+static int own_filters(void)
+{
+	struct tracee_signals signals;
+	struct filtering own;
+
+	read_status("/proc/self/status", &signals, &own);
+	return own.filters;
+}
+
+/* Where they have none, what we have need not be asked for. */
+static bool is_filtered(const struct filtering *theirs)
+{
+	return theirs->strict || theirs->filters < 0 || (theirs->filters && theirs->filters > own_filters());
+}
+
+int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtered)
+{
+	struct filtering theirs;
+
+	if (!read_status_of(tid, out, &theirs))
+		return -BT_E_GONE;
+	*filtered = is_filtered(&theirs);
 	return 0;
+}
+
+int tracee_filters(pid_t tid)
+{
+	struct tracee_signals signals;
+	struct filtering theirs;
+
+	read_status_of(tid, &signals, &theirs);
+	return theirs.filters < 0 ? theirs.filters : theirs.filters - own_filters();
+}
+
+bool tracee_is_filtered(pid_t tid)
+{
+	struct tracee_signals signals;
+	struct filtering theirs;
+
+	read_status_of(tid, &signals, &theirs);
+	return is_filtered(&theirs);
 }
 
 /* The line of /proc/TID/status that begins with the key. False, and an empty line, when there is none. */
@@ -270,12 +353,25 @@ static bool status_line(pid_t tid, const char *key, char line[256])
 	return found;
 }
 
-bool tracee_is_awake(pid_t tid)
+char tracee_state(pid_t tid)
 {
-	char line[256], state = 0;
+	char path[32], text[512]; /* its name has 15 bytes, 64 of a worker of the kernel's */
+	const char *name_end;
+	ssize_t n = -1;
+	int fd;
 
-	return status_line(tid, "State:", line) && sscanf(line, "State: %c", &state) == 1 && state == 'R';
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof text - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] ? name_end[2] : '\0';
 }
+
+bool tracee_is_awake(pid_t tid) { return tracee_state(tid) == 'R'; }
 
 pid_t tracee_thread_group(pid_t tid)
 {
@@ -295,55 +391,6 @@ bool tracee_is_init(pid_t pid)
 	return last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
 }
 
-struct filtering {
-	int filters; /* -1: unknown (before Linux 5.9) */
-	bool strict; /* SECCOMP_MODE_STRICT */
-};
-
-static struct filtering filtering_of(const char *path)
-{
-	struct filtering found = {.filters = -1};
-	char line[256];
-	int mode;
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return found;
-	while (found.filters < 0 && fgets(line, sizeof line, f)) {
-		if (strncmp(line, "Seccomp", sizeof "Seccomp" - 1)) /* as are most */
-			continue;
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
-			found.strict = mode == SECCOMP_MODE_STRICT;
-		if (sscanf(line, "Seccomp_filters: %d", &found.filters) != 1)
-			found.filters = -1;
-	}
-	fclose(f);
-	return found;
-}
-
-static struct filtering filtering_of_task(pid_t tid)
-{
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	return filtering_of(path);
-}
-
-int tracee_filters(pid_t tid)
-{
-	int theirs = filtering_of_task(tid).filters;
-
-	return theirs < 0 ? theirs : theirs - filtering_of("/proc/self/status").filters;
-}
-
-bool tracee_is_filtered(pid_t tid)
-{
-	struct filtering theirs = filtering_of_task(tid);
-
-	/* Where they have none, what we have need not be asked for. */
-	return theirs.strict || theirs.filters < 0 || (theirs.filters && theirs.filters > filtering_of("/proc/self/status").filters);
-}
-
 static bool is_lost(pid_t tid)
 {
 	siginfo_t info;
@@ -353,9 +400,9 @@ static bool is_lost(pid_t tid)
 
 static bool is_dead(pid_t tid)
 {
-	char line[256], state = 0;
+	char state = tracee_state(tid);
 
-	return !status_line(tid, "State:", line) || (sscanf(line, "State: %c", &state) == 1 && (state == 'Z' || state == 'X'));
+	return !state || state == 'Z' || state == 'X';
 }
 
 /* Whether a signal like a fault is queued that would come next and is not blocked: our own trap, or a fault. */

@@ -93,10 +93,15 @@ bool tracee_has_own_signal(pid_t tid);
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 
+/* The same, and what tracee_is_filtered() says, at the price of one. */
+int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtered);
+
 /* Whether it is in a ptrace stop and has no status to be waited for: nothing will be heard of it before it is resumed. */
 bool tracee_is_left_stopped(pid_t tid);
 
-/* Whether it runs or could, in the kernel or not (proc(5), state R). */
+/* Its state (proc_pid_stat(5)); 0: there is no such task. That file costs a fifth of what /proc/TID/status does. */
+char tracee_state(pid_t tid);
+/* Whether it runs or could, in the kernel or not (state R). */
 bool tracee_is_awake(pid_t tid);
 
 /* Whether they are those of a task that executes 64-bit code: with a selector of the kernel's for that (__USER_CS; an LDT has none, see

@@ -71,7 +71,7 @@ void probe_kernel(struct doctor *d, struct verdict *v)
 		verdict_change(v, "Linux 5.3 or later");
 		return;
 	}
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; !d->hurried && i < sizeof rows / sizeof rows[0]; i++) {
 		size_t len = strlen(lacks);
 
 		if (doctor_kernel_from(d, rows[i].major, rows[i].minor))

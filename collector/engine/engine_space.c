@@ -129,12 +129,14 @@ static const struct space_extension_ops space_ops = {space_copy, space_release, 
 
 /* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA: it does not count), or a fault of
  * ours would change what the program has said of SIGSEGV. */
-static bool refuses_watching(pid_t tid)
+static bool refuses_watching(pid_t tid, bool *filtered)
 {
 	struct tracee_signals s;
 	struct rlimit data;
 
-	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY || tracee_signals(tid, &s) || tracee_is_filtered(tid) || s.ignored >> (SIGSEGV - 1) & 1;
+	if (tracee_signals_filtered(tid, &s, filtered))
+		*filtered = true;
+	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY || *filtered || s.ignored >> (SIGSEGV - 1) & 1;
 }
 
 struct engine_shared *engine_shared_of(struct backend *b)
@@ -158,14 +160,15 @@ void engine_shared_free(struct engine_shared *shared)
 	free(shared);
 }
 
-static struct engine_space *space_new(struct backend *b, pid_t tid, struct address_space *s)
+/* filtered: what tracee_is_filtered() would say. */
+static struct engine_space *space_new(struct backend *b, pid_t tid, struct address_space *s, bool *filtered)
 {
 	struct engine_space *es = calloc(1, sizeof *es);
 	struct engine_shared *shared = engine_shared_of(b);
 
 	if (!es)
 		return NULL;
-	es->watch.refused = refuses_watching(tid);
+	es->watch.refused = refuses_watching(tid, filtered);
 	es->parallel = b->parallel;
 	es->left = shared ? shared->left : NULL;
 	if (es->left && !s->from_reached)
@@ -253,13 +256,14 @@ static bool may_make_region(const struct engine_space *es, const struct task *ta
 	return true;
 }
 
-/* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh; signals wait meanwhile. */
-static bool make_region(struct engine_space *es, const struct address_space *s, const struct task *task, bool over)
+/* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh; signals wait meanwhile. filtered:
+ * tracee_is_filtered(). */
+static bool make_region(struct engine_space *es, const struct address_space *s, const struct task *task, bool over, bool filtered)
 {
 	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
 	pid_t tid = task->tid;
-	bool filtered = tracee_is_filtered(tid), no_file = filtered || es->shared || es->adopted, may, cache, made;
+	bool no_file = filtered || es->shared || es->adopted, may, cache, made;
 	struct tracee_lent lent;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
@@ -380,9 +384,10 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	struct engine_space *es = s->extension;
 	struct engine_shared *shared = engine_shared_of(b);
 	const struct mapping *there;
+	bool filtered, is_new = !es;
 
-	if (!es) {
-		es = s->extension = space_new(b, task->tid, s);
+	if (is_new) {
+		es = s->extension = space_new(b, task->tid, s, &filtered);
 		s->extension_ops = &space_ops;
 		if (es && s->from_reached)
 			es->adopted = task->tid;
@@ -410,7 +415,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	if (!es->mapped && there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
 		es->refused = true;
 	else
-		es->refused = !make_region(es, s, task, es->mapped || there != NULL);
+		es->refused = !make_region(es, s, task, es->mapped || there != NULL, is_new ? filtered : tracee_is_filtered(task->tid));
 	s->unsure = true; /* what is ours is among its mappings, too */
 	if (es->refused && es->mapped && ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an instruction on */
 		es->refused = false;
