@@ -10,7 +10,6 @@
 #include "collector/place.h"
 #include "collector/say.h"
 #include "format/trace_reader.h"
-#include "lib/escape.h"
 
 struct listed {
 	uint64_t started;
@@ -93,8 +92,7 @@ static int list(const char *dir)
 		if (localtime_r(&seconds, &tm))
 			strftime(when, sizeof when, "%F %T", &tm);
 		snprintf(path, sizeof path, "%s/%s", dir, l.at[i].name);
-		bt_escape_str(safe, sizeof safe, path, say_utf8());
-		printf("%s  %-12s %s\n", when, l.at[i].how, safe);
+		printf("%s  %-12s %s\n", when, l.at[i].how, say_safely(safe, sizeof safe, path));
 	}
 	if (!l.count)
 		say("no traces in %s", dir);

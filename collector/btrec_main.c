@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,7 +101,6 @@ int main(int argc, char **argv)
 	struct bt_error err;
 	int status;
 
-	setlocale(LC_CTYPE, "");
 	status = command(argc, argv);
 	return bt_output_end(stdout, &err) ? btrec_complain(&err) : status;
 }

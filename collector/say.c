@@ -2,15 +2,30 @@
 #include "collector/say.h"
 
 #include <langinfo.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/escape.h"
 
-bool say_utf8(void)
+static bool is_utf8(locale_t user)
 {
-	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+	bool is = user && !strcmp(nl_langinfo_l(CODESET, user), "UTF-8");
+
+	if (user)
+		freelocale(user);
+	return is;
+}
+
+const char *say_safely(char *safe, size_t size, const char *text)
+{
+	const char *at = text;
+
+	while (*at && !(*at & 0x80))
+		at++;
+	bt_escape_str(safe, size, text, *at && is_utf8(newlocale(LC_CTYPE_MASK, "", (locale_t)0)));
+	return safe;
 }
 
 void say(const char *format, ...)
@@ -21,6 +36,5 @@ void say(const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
-	bt_escape_str(safe, sizeof safe, text, say_utf8());
-	fprintf(stderr, "btrec: %s\n", safe);
+	fprintf(stderr, "btrec: %s\n", say_safely(safe, sizeof safe, text));
 }

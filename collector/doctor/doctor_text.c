@@ -4,7 +4,6 @@
 
 #include "collector/doctor/doctor_private.h"
 #include "collector/say.h"
-#include "lib/escape.h"
 
 enum {
 	NAME_WIDTH = 17,
@@ -29,8 +28,7 @@ static void print_escaped(FILE *to, const char *text)
 {
 	char escaped[1024];
 
-	bt_escape_str(escaped, sizeof escaped, text, say_utf8());
-	fputs(escaped, to);
+	fputs(say_safely(escaped, sizeof escaped, text), to);
 }
 
 static bool has_change(const struct doctor *d, int row)
