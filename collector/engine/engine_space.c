@@ -384,7 +384,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	struct engine_space *es = s->extension;
 	struct engine_shared *shared = engine_shared_of(b);
 	const struct mapping *there;
-	bool filtered, is_new = !es;
+	bool filtered = true, is_new = !es;
 
 	if (is_new) {
 		es = s->extension = space_new(b, task->tid, s, &filtered);
