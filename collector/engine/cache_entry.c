@@ -125,7 +125,7 @@ static bool is_marked(void *arg, uint64_t pc)
 	const struct address_space *space = s->task->process->space;
 
 	return s->es->learns && s->es->window.bytes && address_space_code_kind(space, pc) == CODE_FIXED &&
-	       (!hints_are_exact(s->es->hints) || cache_hints_find(s->es, space, pc) == HINT_NONE);
+	       (!hints_are_exact(s->es->hints.program) || cache_hints_find(&s->es->hints, space, pc) == HINT_NONE);
 }
 
 /* Whether there is a chain at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it, unless it is
@@ -156,21 +156,22 @@ static uint32_t chain_there(struct source *s, uint64_t pc)
 static uint32_t chain_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t hint)
 {
 	struct source *s = source->arg;
-	size_t i = hint == HINT_UNKNOWN ? cache_hints_find(s->es, s->task->process->space, pc) : hint;
-	uint64_t key = i == HINT_NONE ? 0 : hints_template_key(s->es->hints, i);
-	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : hints_template(s->es->hints, i);
+	struct hint_program *p = s->es->hints.program;
+	size_t i = hint == HINT_UNKNOWN ? cache_hints_find(&s->es->hints, s->task->process->space, pc) : hint;
+	uint64_t key = i == HINT_NONE ? 0 : hints_template_key(p, i);
+	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : hints_template(p, i);
 	enum template_fault fault;
 	uint32_t chain;
 
 	if (!bytes.len)
 		return CHAIN_NONE;
-	chain = template_add(c, source, pc, hints_get(s->es->hints, i).offset, bytes, &fault);
+	chain = template_add(c, source, pc, hints_get(p, i).offset, bytes, &fault);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_REFUSED)
 		keys_note(&s->refused, key);
 	if (chain != CHAIN_NONE)
 		keys_note(&s->loaded, key);
 	if (chain == CHAIN_NONE && fault == TEMPLATE_UNCHECKED)
-		hints_drop_template(s->es->hints, i);
+		hints_drop_template(p, i);
 	return chain;
 }
 
@@ -237,39 +238,45 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 	}
 }
 
-/* Reads the pages of the hints of [i, end) that have no template; those of a template it names itself. */
-static void read_pages(const struct source *s, size_t i, size_t end)
+/* Of what others have run this program's own chains are made: which of them it runs is to be known. */
+static uint64_t template_key(const struct engine_space *es, const struct hint_view *v, size_t i)
 {
-	struct engine_space *es = s->es;
+	return v == &es->kin ? 0 : hints_template_key(v->program, i);
+}
+
+/* Reads the pages of the hints of [i, end) that have no template; those of a template it names itself. */
+static void read_pages(const struct source *s, struct hint_view *v, size_t i, size_t end)
+{
 	struct address_space *space = s->task->process->space;
 	uint64_t pcs[HINTS_MOST];
 	size_t n = 0;
 
 	for (; i < end && n < HINTS_MOST; i++)
-		if (!hints_template_key(es->hints, i))
-			pcs[n++] = cache_hints_address(es, space, i);
+		if (!template_key(s->es, v, i))
+			pcs[n++] = cache_hints_address(v, space, i);
 	address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, n);
 }
 
 /* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are:
  * the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
-static void follow_hints(const struct code_source *source, struct engine_space *es, size_t first)
+static void follow_hints(const struct code_source *source, struct hint_view *v, size_t first)
 {
 	const struct source *s = source->arg;
+	struct engine_space *es = s->es;
 	struct address_space *space = s->task->process->space;
-	bool exact = hints_are_exact(es->hints), goes_on = first >= es->hints_end && first - es->hints_end < HINTS_GAP;
+	bool exact = hints_are_exact(v->program), goes_on = first >= v->end && first - v->end < HINTS_GAP;
 	uint32_t clears = es->cache->clears, chain, before;
 
-	es->hints_ahead = !goes_on || !es->hints_ahead ? HINTS_FIRST : es->hints_ahead < HINTS_MOST ? 2 * es->hints_ahead : HINTS_MOST;
-	es->hints_end = hints_count(es->hints) - first > es->hints_ahead ? first + es->hints_ahead : hints_count(es->hints);
-	read_pages(s, first + 1, es->hints_end);
-	for (size_t i = first + 1; i < es->hints_end && !es->cache->full; i++) {
-		uint64_t pc = keys_have(&s->loaded, hints_template_key(es->hints, i)) ? 0 : cache_hints_address(es, space, i);
+	v->ahead = !goes_on || !v->ahead ? HINTS_FIRST : v->ahead < HINTS_MOST ? 2 * v->ahead : HINTS_MOST;
+	v->end = hints_count(v->program) - first > v->ahead ? first + v->ahead : hints_count(v->program);
+	read_pages(s, v, first + 1, v->end);
+	for (size_t i = first + 1; i < v->end && !es->cache->full; i++) {
+		uint64_t pc = keys_have(&s->loaded, template_key(es, v, i)) ? 0 : cache_hints_address(v, space, i);
 
 		if (!pc)
 			continue;
 		before = es->cache->chain_count;
-		chain = chain_of_hint(es->cache, source, pc, hints_get(es->hints, i).indirect, i);
+		chain = chain_of_hint(es->cache, source, pc, hints_get(v->program, i).indirect, v == &es->kin ? HINT_NONE : i);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
 		if (!exact && chain != CHAIN_NONE && chain >= before)
@@ -285,10 +292,10 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 	const struct address_space *space = src->task->process->space;
 	const struct mapping *m = address_space_map_at(space, pc);
 
-	if (!src->es->hints || src->es->noted >= HINTS_NOTED || !m || address_space_code_kind(space, pc) != CODE_FIXED)
+	if (!src->es->hints.program || src->es->noted >= HINTS_NOTED || !m || address_space_code_kind(space, pc) != CODE_FIXED)
 		return;
 	src->es->noted++;
-	hints_add(src->es->hints, m, pc, indirect);
+	hints_add(src->es->hints.program, m, pc, indirect);
 }
 
 /* The chain at pc, made if need be, with some that lie ahead of it. */
@@ -298,16 +305,21 @@ static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 				     .threads = src->es->parallel};
 	struct code_cache *c = src->es->cache;
 	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
+	struct hint_view *view = &src->es->hints;
 	size_t hint = HINT_NONE;
 
 	if (chain != CHAIN_NONE && chain >= before) {
-		hint = cache_hints_find(src->es, src->task->process->space, pc);
+		hint = cache_hints_find(view, src->task->process->space, pc);
 		if (hint == HINT_NONE && !(src->es->learns && src->es->window.bytes))
 			note_hint(src, pc, indirect);
-		if (hint == HINT_NONE || !hints_are_exact(src->es->hints))
+		if (hint == HINT_NONE) {
+			view = &src->es->kin;
+			hint = cache_hints_find(view, src->task->process->space, pc);
+		}
+		if (hint == HINT_NONE || !hints_are_exact(view->program))
 			translate_ahead(c, &source, chain);
 		if (hint != HINT_NONE && c->clears == clears)
-			follow_hints(&source, src->es, hint);
+			follow_hints(&source, view, hint);
 	}
 	/* What lies ahead may have been found to have changed, and the chain to reach into it. */
 	if (c->clears == clears && (chain == CHAIN_NONE || code_cache_find(c, pc) == chain))

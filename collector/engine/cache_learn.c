@@ -19,7 +19,7 @@ static void add(struct engine_space *es, const struct address_space *space, cons
 	const struct mapping *m = address_space_map_at(space, chain->pc);
 
 	if (m && address_space_code_kind(space, m->start) == CODE_FIXED)
-		hints_add(es->hints, m, chain->pc, chain->indirect != 0);
+		hints_add(es->hints.program, m, chain->pc, chain->indirect != 0);
 }
 
 static bool has_area(const struct engine_space *es, uint32_t area) { return !area || es->area_tables[area] == es->regions; }
@@ -46,11 +46,11 @@ void cache_learn(const struct task *task, struct engine_space *es)
 			have_run[i] |= marks[i] == code_cache_mark(c);
 		known = true;
 	}
-	for (size_t i = 0; i < n && !hints_are_full(es->hints); i++)
+	for (size_t i = 0; i < n && !hints_are_full(es->hints.program); i++)
 		if (have_run[i] && !c->chains[i].dead)
 			add(es, task->process->space, &c->chains[i]);
-	if (known && hints_count(es->hints))
-		hints_set_exact(es->hints);
+	if (known && hints_count(es->hints.program))
+		hints_set_exact(es->hints.program);
 out:
 	free(marks);
 	free(have_run);
@@ -94,7 +94,7 @@ static struct chain_demand demand_of(const struct engine_space *es, size_t i, ui
 	uint32_t chain = code_cache_find(es->cache, pc);
 	const struct chain *ch = chain == CHAIN_NONE ? NULL : &es->cache->chains[chain];
 
-	if (hints_template_was_weak(es->hints, i))
+	if (hints_template_was_weak(es->hints.program, i))
 		return (struct chain_demand){.debt = (uint8_t)code_cache_most_debt(es->cache), .back = true};
 	return ch ? (struct chain_demand){.debt = ch->debt, .back = ch->checked || ch->passes} : (struct chain_demand){0};
 }
@@ -102,7 +102,7 @@ static struct chain_demand demand_of(const struct engine_space *es, size_t i, ui
 /* The address of hint i where it wants a template that can be made here, 0. */
 static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
 {
-	uint64_t pc = hints_wants_template(es->hints, i) ? cache_hints_address(es, kept->space, i) : 0;
+	uint64_t pc = hints_wants_template(es->hints.program, i) ? cache_hints_address(&es->hints, kept->space, i) : 0;
 
 	return pc && kept_page(kept, pc) ? pc : 0;
 }
@@ -164,21 +164,21 @@ static void make_all(struct making *m, const struct wishes *wanted)
 static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
 	struct kept kept = {.space = s};
-	struct making making = {.hints = es->hints, .source = {.read = read_kept, .arg = &kept}};
+	struct making making = {.hints = es->hints.program, .source = {.read = read_kept, .arg = &kept}};
 	struct wishes wanted = {.count = 0};
 	size_t n = 0;
 	uint64_t pc;
 
-	for (size_t i = 0; i < hints_count(es->hints); i++)
+	for (size_t i = 0; i < hints_count(es->hints.program); i++)
 		n += wanted_at(es, &kept, i) != 0;
-	if (!hints_are_worth(es->hints, n) || !(making.maker = template_maker_new(&b->processor, hints_kind(es->hints))))
+	if (!hints_are_worth(es->hints.program, n) || !(making.maker = template_maker_new(&b->processor, hints_kind(es->hints.program))))
 		return;
-	for (size_t i = 0; i < hints_count(es->hints); i++) {
+	for (size_t i = 0; i < hints_count(es->hints.program); i++) {
 		pc = wanted_at(es, &kept, i);
 		if (!pc)
 			continue;
 		wanted.hints[wanted.count] = i;
-		wanted.list[wanted.count++] = (struct template_wish){.pc = pc, .indirect = hints_get(es->hints, i).indirect, .demand = demand_of(es, i, pc)};
+		wanted.list[wanted.count++] = (struct template_wish){.pc = pc, .indirect = hints_get(es->hints.program, i).indirect, .demand = demand_of(es, i, pc)};
 		if (wanted.count == TOGETHER) {
 			make_all(&making, &wanted);
 			wanted.count = 0;

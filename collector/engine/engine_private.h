@@ -97,6 +97,16 @@ struct hint_map {
 	int file;
 };
 
+/* The hints of a program in an address space. */
+struct hint_view {
+	struct hint_program *program; /* NULL: none */
+	uint32_t code_epoch; /* maps are of that, */
+	size_t files;	     /* when so many files had a number */
+	struct hint_map maps[32]; /* where its files are mapped */
+	size_t map_count;
+	size_t end, ahead; /* what was made ahead ended there; so many were made */
+};
+
 /* What the engine keeps for an address space. */
 struct engine_space {
 	struct code_cache *cache;
@@ -106,14 +116,10 @@ struct engine_space {
 	bool leaves; /* what is executable here is not what it is for others that use the cache: it is to have its own before it runs again */
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
-	struct hint_program *hints; /* of its program, NULL: none */
+	struct hint_view hints; /* of its program */
+	struct hint_view kin; /* where nothing is known of that: of another that begins alike */
 	bool knew;		    /* they were exact when it began */
 	bool learns;		    /* chains that it runs become some, too */
-	uint32_t hinted;	    /* code_epoch of: */
-	size_t hinted_files;	    /* and how many files had a number */
-	struct hint_map hint_maps[32]; /* where its files are mapped */
-	size_t hint_map_count;
-	size_t hints_end, hints_ahead; /* what was made ahead ended there; so many were made */
 	uint32_t noted; /* stops that became hints */
 	struct window window;
 	/* Where tasks run side by side: */
@@ -301,11 +307,11 @@ void cache_sample_release(struct cache_sample *s);
 
 /* ---- cache_hints.c ---- */
 
-/* The number of the hint at pc, HINT_NONE. */
-size_t cache_hints_find(struct engine_space *es, const struct address_space *s, uint64_t pc);
+/* The number of the hint at pc, HINT_NONE; that, too, where there are no hints. */
+size_t cache_hints_find(struct hint_view *v, const struct address_space *s, uint64_t pc);
 
 /* The address of hint i in this space, 0: its file is not mapped. */
-uint64_t cache_hints_address(struct engine_space *es, const struct address_space *s, size_t i);
+uint64_t cache_hints_address(struct hint_view *v, const struct address_space *s, size_t i);
 
 /* ---- cache_entry.c ---- */
 

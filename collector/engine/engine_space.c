@@ -378,6 +378,14 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	return true;
 }
 
+static void begin_hints(struct engine_space *es, struct hint_program *program)
+{
+	es->hints = (struct hint_view){.program = program};
+	es->kin = (struct hint_view){.program = program && !hints_count(program) ? hints_kin(program) : NULL};
+	es->learns = program && !hints_are_full(program);
+	es->knew = program && hints_are_exact(program);
+}
+
 struct engine_space *engine_space_of(struct backend *b, struct task *task)
 {
 	struct address_space *s = task->process->space;
@@ -429,9 +437,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		limits_raise(&task->process->limits, task->process->pid, share_of(es));
 	}
 	if (!es->refused && !es->mapped) {
-		es->hints = shared && shared->hints ? hints_of(shared->hints, task->process->pid, s) : NULL;
-		es->learns = es->hints && !hints_are_full(es->hints);
-		es->knew = es->hints && hints_are_exact(es->hints);
+		begin_hints(es, shared ? hints_of(shared->hints, task->process->pid, s) : NULL);
 	}
 	es->mapped |= !es->refused;
 	es->attempts = 0;

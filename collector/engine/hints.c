@@ -192,13 +192,12 @@ void hints_put_template(struct hint_program *p, const size_t *hints, size_t n, s
 	}
 }
 
-void hints_free(struct hints *h)
+static void free_programs(struct hint_program *first)
 {
 	struct hint_program *next;
 
-	for (struct hint_program *p = h ? h->programs : NULL; p; p = next) {
+	for (struct hint_program *p = first; p; p = next) {
 		next = p->next;
-		hints_save(h, p);
 		kept_file_close(&p->first);
 		kept_file_close(&p->more);
 		free(p->files);
@@ -207,25 +206,43 @@ void hints_free(struct hints *h)
 		buf_release(&p->made);
 		free(p);
 	}
-	if (h)
-		kept_window_release(&h->window);
+}
+
+void hints_free(struct hints *h)
+{
+	if (!h)
+		return;
+	for (struct hint_program *p = h->programs; p; p = p->next)
+		hints_save(h, p);
+	free_programs(h->programs);
+	free_programs(h->kin);
+	kept_window_release(&h->window);
 	free(h);
 }
 
+static void put_name(char name[2 * BT_BUILD_ID_MAX + 1], const struct hint_identity *id)
+{
+	for (size_t k = 0; k < id->len; k++)
+		snprintf(name + 2 * k, 3, "%02x", id->bytes[k]);
+}
+
+/* Behind its execve: there are the program and, where it has one, its interpreter. */
 static void name_program(struct hint_program *p, const struct address_space *s)
 {
-	struct hint_identity id = identity_of_stat(&p->exe);
+	struct hint_identity id = identity_of_stat(&p->exe), interpreter = {.len = 0};
 
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
 
-		if (m->ino == p->exe.st_ino && m->dev == p->exe.st_dev && m->build_id_len >= HINT_NAME_MIN) {
+		if (!m->ino || m->build_id_len < HINT_NAME_MIN)
+			continue;
+		if (m->ino == p->exe.st_ino && m->dev == p->exe.st_dev)
 			id = identity_of(m);
-			break;
-		}
+		else if (!interpreter.len)
+			interpreter = identity_of(m);
 	}
-	for (size_t k = 0; k < id.len; k++)
-		snprintf(p->name + 2 * k, 3, "%02x", id.bytes[k]);
+	put_name(p->name, &id);
+	put_name(p->interpreter, &interpreter);
 }
 
 struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s)
@@ -235,7 +252,7 @@ struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_s
 	char path[32];
 
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	if (stat(path, &exe))
+	if (!h || stat(path, &exe))
 		return NULL;
 	for (p = h->programs; p; p = p->next)
 		if (same_file(&p->exe, &exe))
@@ -250,4 +267,39 @@ struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_s
 	name_program(p, s);
 	hints_load(h, p);
 	return p;
+}
+
+/* One that is named so, as it is kept; empty where nothing is. NULL without memory. */
+static struct hint_program *kept_kin(struct hints *h, const char *interpreter)
+{
+	struct hint_program *p = h->kin;
+
+	while (p && strcmp(p->name, interpreter))
+		p = p->next;
+	if (p)
+		return p;
+	p = calloc(1, sizeof *p);
+	if (!p)
+		return NULL;
+	p->all = h;
+	p->next = h->kin;
+	h->kin = p;
+	memcpy(p->name, interpreter, sizeof p->name);
+	hints_load_kin(h, p);
+	return p;
+}
+
+static bool is_kin(const struct hint_program *p) { return p->exact && p->list.count && p->list.count <= KIN_HINTS_MAX; }
+
+struct hint_program *hints_kin(struct hint_program *p)
+{
+	struct hint_program *kin;
+
+	if (!*p->interpreter)
+		return NULL;
+	for (kin = p->all->programs; kin; kin = kin->next)
+		if (kin != p && is_kin(kin) && !strcmp(kin->interpreter, p->interpreter))
+			return kin;
+	kin = kept_kin(p->all, p->interpreter);
+	return kin && is_kin(kin) ? kin : NULL;
 }

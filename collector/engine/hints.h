@@ -4,7 +4,8 @@
  * chains as they were made (chain_template.h). Hints, never more: a wrong one makes a chain that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, or by which file it is where
- * it has none (those of Go and of Rust's tools), and a second one beside it for what came later. A file that is not ours alone to write,
+ * it has none (those of Go and of Rust's tools), and a second one beside it for what came later. The one that was written last has a name by its
+ * interpreter, too, under which those find it that are not known yet. A file that is not ours alone to write,
  * or damaged, or another btrec's or processor's, is not used; what becomes of one while it is used is of no consequence (kept_file.h). */
 #ifndef BT_HINTS_H
 #define BT_HINTS_H
@@ -31,7 +32,10 @@ void hints_free(struct hints *h);
 
 /* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot be told, or without memory. Valid as
  * long as h. */
-struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s);
+struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s); /* of NULL: NULL */
+/* What another program ran that has the same interpreter (ld.so), and so begins alike: of this recording, else as it is kept of one that was recorded
+ * lately. NULL: there is none. Nothing is to be added to it. Valid as long as p. */
+struct hint_program *hints_kin(struct hint_program *p);
 
 /* Whether they are what the program ran, not only where it stopped. */
 bool hints_are_exact(const struct hint_program *p);

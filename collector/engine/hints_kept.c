@@ -27,6 +27,8 @@ static const char magic[8] = "btrhint8";
 /* Suffixes of files: by kind of chain (chain_kind.h); and of the second one. */
 static const char *const kinds[2][2] = {{"", ".apart"}, {".ticks", ".ticks.apart"}}; /* [ticks][apart] */
 static const char second[] = ".more";
+/* Beside one that is named by an interpreter, and the same file as a program's that has it. */
+static const char of_kin[] = ".kin";
 
 /* Places that were met last, and what has become of them. */
 struct places_seen {
@@ -89,7 +91,7 @@ static struct file_name name_of(const struct hint_program *p, const char *suffix
 
 static bool is_last_suffix(const char *suffix)
 {
-	return !*suffix || !strcmp(suffix, second) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
+	return !*suffix || !strcmp(suffix, second) || !strcmp(suffix, of_kin) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
 }
 
 /* Whether name_of() can have given that name: other files are the user's. */
@@ -227,9 +229,9 @@ static bool use_more(struct hint_program *p, const uint8_t *head)
 	return true;
 }
 
-static void load_first(struct hints *h, struct hint_program *p, int dir)
+static void load_first(struct hints *h, struct hint_program *p, int dir, const char *suffix)
 {
-	struct file_name name = name_of(p, "");
+	struct file_name name = name_of(p, suffix);
 	uint8_t *head;
 
 	if (!kept_file_open(&p->first, dir, name.text, FILE_SIZE_MAX))
@@ -262,9 +264,21 @@ void hints_load(struct hints *h, struct hint_program *p)
 	p->first.fd = p->more.fd = -1;
 	if (dir < 0)
 		return;
-	load_first(h, p, dir);
+	load_first(h, p, dir, "");
 	if (p->head)
 		load_more(p, dir);
+	close(dir);
+}
+
+void hints_load_kin(struct hints *h, struct hint_program *p)
+{
+	int dir = h->dir ? place_open_cache(h->dir, false) : -1;
+
+	p->first.fd = p->more.fd = -1;
+	if (dir < 0)
+		return;
+	load_first(h, p, dir, of_kin);
+	kept_file_close(&p->first); /* its templates are not used */
 	close(dir);
 }
 
@@ -434,6 +448,20 @@ static bool shrink(int dir)
 	return (n > STORES_MAX || bytes > STORED_MAX) && !unlinkat(dir, oldest, 0);
 }
 
+/* The newest of the programs with that interpreter is kin to those that are not known yet. Where there are no links, none is. */
+static void become_kin(const struct hint_program *p, int dir, const struct file_name *of)
+{
+	struct hint_program interpreter = {.all = p->all};
+	struct file_name name;
+
+	if (!*p->interpreter || !p->exact || p->list.count > KIN_HINTS_MAX)
+		return;
+	memcpy(interpreter.name, p->interpreter, sizeof interpreter.name);
+	name = name_of(&interpreter, of_kin);
+	unlinkat(dir, name.text, 0);
+	(void)!linkat(dir, of->text, dir, name.text, 0);
+}
+
 static void save_in(struct hint_program *p, int dir)
 {
 	bool more = is_little_more(p), written;
@@ -451,8 +479,9 @@ static void save_in(struct hint_program *p, int dir)
 	close(fd);
 	if (!written || renameat(dir, fresh.text, dir, name.text)) {
 		unlinkat(dir, fresh.text, 0);
-	} else if (!more) { /* the second one was another's */
-		name = name_of(p, second);
+	} else if (!more) {
+		become_kin(p, dir, &name);
+		name = name_of(p, second); /* it was another's */
 		unlinkat(dir, name.text, 0);
 	}
 }

@@ -16,6 +16,7 @@ enum {
 	HINTS_MAX = 1 << 18,  /* of a program */
 	HINT_FILES_MAX = 256, /* as many as a hint has numbers for */
 	HINT_TEMPLATES_MAX = 96 << 20, /* bytes, of a program */
+	KIN_HINTS_MAX = 1 << 15, /* of a program that is to be kin to others: its list is read as a whole */
 };
 
 /* What tells a file from others: its build-id; or, of one that has none, which it is and since when (stat(2)), behind a byte that makes it
@@ -60,6 +61,7 @@ struct hint_program {
 	bool changed;	 /* since it was read, in what matters */
 	size_t added;	 /* hints and templates since then */
 	char name[2 * BT_BUILD_ID_MAX + 1]; /* of its file: the identity; "": none */
+	char interpreter[2 * BT_BUILD_ID_MAX + 1]; /* that file's, by which it is known to be others' kin; "": none */
 	struct kept_file first, more; /* a new one takes a file's place by rename */
 	uint8_t *head;	 /* of the first one, all but the templates; NULL: there is none */
 	struct buf made; /* templates that are not in the file */
@@ -70,6 +72,7 @@ struct hints {
 	struct chain_kind kind;
 	uint64_t stamp;
 	struct hint_program *programs;
+	struct hint_program *kin; /* what is kept of others, named by their interpreters */
 	struct kept_window window;
 	size_t made; /* bytes of templates */
 };
@@ -92,6 +95,8 @@ struct slice hints_template_at(const struct hint_program *p, const struct place_
 
 /* What is kept of the program comes to it, if there is something. */
 void hints_load(struct hints *h, struct hint_program *p);
+/* What is kept of one of the programs whose interpreter has the name of p comes to p. */
+void hints_load_kin(struct hints *h, struct hint_program *p);
 /* Keeps what is new. */
 void hints_save(const struct hints *h, struct hint_program *p);
 

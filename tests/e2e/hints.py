@@ -230,7 +230,7 @@ def together():
             equal(process.returncode, 0, "status")
     equal(record(argv).out, expected, "output afterwards")
     names = os.listdir(PLACE)
-    check(not [name for name in names if not re.fullmatch(r"[0-9a-f]+(\.ticks)?(\.apart)?(\.more)?", name)], "unfinished files: %s" % names)
+    check(not [name for name in names if not re.fullmatch(r"[0-9a-f]+(\.ticks)?(\.apart)?(\.more|\.kin)?", name)], "unfinished files: %s" % names)
 
 
 MORE = """
@@ -348,6 +348,63 @@ int main(void)
 	return 0;
 }
 """.replace("%%", "%")
+
+
+def forget():
+    shutil.rmtree(PLACE, True)
+
+
+def waits(argv):
+    """How often the recorder waited for the program, and the trace, of a recording from the deterministic start."""
+    trace = fresh("trace")
+    process = subprocess.Popen([BTREC, "run", "-q", "--deterministic", "--snap-exit", "always", "-o", trace, "--", *argv], stdout=subprocess.DEVNULL)
+    _, process.returncode, usage = os.wait4(process.pid, 0)
+    equal(process.returncode, 0, "status")
+    return usage.ru_nvcsw, trace
+
+
+@case("a program that nobody knows starts with what another one of the same interpreter ran: it stops less often, what it did and what it learns are the same")
+def kin():
+    forget()
+    path = own(MORE, "-lm", "-Wl,--build-id=0xabababababababababababababababababababab")
+    argv, kept = [path, "12.5", "more"], os.path.join(PLACE, "ab" * 20)
+    alone, trace = waits(argv)
+    expected, learned = branches(trace), hints_in(kept)
+    forget()
+    record([program()])
+    (of_kin,) = [name for name in os.listdir(PLACE) if name.endswith(".kin")]
+    linked = [name for name in os.listdir(PLACE) if os.path.samefile(os.path.join(PLACE, name), os.path.join(PLACE, of_kin))]
+    equal(len(linked), 2, "names of what is kept of the other")
+    stops, trace = waits(argv)
+    check(stops < alone * 3 // 4, "%d waits with kin, %d without" % (stops, alone))
+    equal(branches(trace) == expected, True, "same branches")
+    check(abs(hints_in(kept) - learned) <= learned // 20, "hints: %d with kin, %d without" % (hints_in(kept), learned))
+    check(os.path.samefile(kept, os.path.join(PLACE, of_kin)), "the newest is not kin to those that come")
+    stops, trace = waits(argv)
+    check(stops < alone // 2, "%d waits the second time, %d the first" % (stops, alone))
+    equal(branches(trace) == expected, True, "same branches the second time")
+    for damage in (b"", b"\0", content(kept)[:200], content(kept)[:100] + b"x" + content(kept)[101:]):
+        os.unlink(kept)
+        os.unlink(os.path.join(PLACE, of_kin))
+        with open(os.path.join(PLACE, of_kin), "wb") as file:
+            file.write(damage)
+        equal(branches(waits(argv)[1]) == expected, True, "same branches with damaged kin")
+        check(os.path.samefile(kept, os.path.join(PLACE, of_kin)), "damaged kin is still there")
+
+
+@case("the kin of this recording will do, and a program without an interpreter has none")
+def kin_at_once():
+    forget()
+    paths = [own(MORE, "-lm", "-Wl,--build-id=0x%s" % (byte * 20)) for byte in ("ac", "ad")]
+    counts = []
+    for line in ("true", "%s 1.5; true" % paths[0], "%s 1.5; %s 1.5; true" % tuple(paths)):
+        forget()
+        counts.append(waits(["sh", "-c", line])[0])
+    check(counts[2] - counts[1] < (counts[1] - counts[0]) * 3 // 4, "waits of sh, with one program, with two: %s" % counts)
+    forget()
+    static = own(COUNT % "n + f(n - 1)", "-static")
+    equal(record([static]).status, 0, "status")
+    equal([name for name in os.listdir(PLACE) if name.endswith(".kin")], [], "kin of a static program")
 
 
 def overwrite(path, bytes_of):
