@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	MADE_MAX = 96 << 20, /* bytes of templates, of a recording */
@@ -234,15 +235,16 @@ static void name_program(struct hint_program *p, const struct address_space *s)
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
 
-		if (!m->ino || m->build_id_len < HINT_NAME_MIN)
+		if (!m->ino || !(m->prot & PROT_EXEC))
 			continue;
-		if (m->ino == p->exe.st_ino && m->dev == p->exe.st_dev)
+		if (m->ino != p->exe.st_ino || m->dev != p->exe.st_dev)
+			interpreter = interpreter.len ? interpreter : identity_of(m);
+		else if (m->build_id_len >= HINT_NAME_MIN)
 			id = identity_of(m);
-		else if (!interpreter.len)
-			interpreter = identity_of(m);
 	}
 	put_name(p->name, &id);
-	put_name(p->interpreter, &interpreter);
+	if (interpreter.len >= HINT_NAME_MIN)
+		put_name(p->interpreter, &interpreter);
 }
 
 struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s)
