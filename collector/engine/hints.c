@@ -291,7 +291,7 @@ static struct hint_program *kept_kin(struct hints *h, const char *interpreter)
 	return p;
 }
 
-static bool is_kin(const struct hint_program *p) { return p->exact && p->list.count && p->list.count <= KIN_HINTS_MAX; }
+bool hints_can_be_kin(const struct hint_program *p) { return p->exact && p->list.count >= KIN_HINTS_MIN && p->list.count <= KIN_HINTS_MAX; }
 
 struct hint_program *hints_kin(struct hint_program *p)
 {
@@ -300,8 +300,8 @@ struct hint_program *hints_kin(struct hint_program *p)
 	if (!*p->interpreter)
 		return NULL;
 	for (kin = p->all->programs; kin; kin = kin->next)
-		if (kin != p && is_kin(kin) && !strcmp(kin->interpreter, p->interpreter))
+		if (kin != p && hints_can_be_kin(kin) && !strcmp(kin->interpreter, p->interpreter))
 			return kin;
 	kin = kept_kin(p->all, p->interpreter);
-	return kin && is_kin(kin) ? kin : NULL;
+	return kin && hints_can_be_kin(kin) ? kin : NULL;
 }

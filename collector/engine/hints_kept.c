@@ -454,7 +454,7 @@ static void become_kin(const struct hint_program *p, int dir, const struct file_
 	struct hint_program interpreter = {.all = p->all};
 	struct file_name name;
 
-	if (!*p->interpreter || !p->exact || p->list.count > KIN_HINTS_MAX)
+	if (!*p->interpreter || !hints_can_be_kin(p))
 		return;
 	memcpy(interpreter.name, p->interpreter, sizeof interpreter.name);
 	name = name_of(&interpreter, of_kin);

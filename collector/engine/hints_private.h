@@ -16,7 +16,8 @@ enum {
 	HINTS_MAX = 1 << 18,  /* of a program */
 	HINT_FILES_MAX = 256, /* as many as a hint has numbers for */
 	HINT_TEMPLATES_MAX = 96 << 20, /* bytes, of a program */
-	KIN_HINTS_MAX = 1 << 15, /* of a program that is to be kin to others: its list is read as a whole */
+	KIN_HINTS_MIN = 1 << 8, /* of a program that is to be kin to others: one that has just been forked tells little, ... */
+	KIN_HINTS_MAX = 1 << 15, /* ... and the list is read as a whole */
 };
 
 /* What tells a file from others: its build-id; or, of one that has none, which it is and since when (stat(2)), behind a byte that makes it
@@ -90,6 +91,9 @@ bool hint_list_enter(struct hint_list *l, const struct hint *h, const struct pla
 /* ---- hints.c ---- */
 
 struct slice hints_template_at(const struct hint_program *p, const struct place_of_template *t);
+
+/* Whether it can be kin to others. */
+bool hints_can_be_kin(const struct hint_program *p);
 
 /* ---- hints_kept.c ---- */
 
