@@ -391,13 +391,13 @@ static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t a
 	       (!a->ino || a->offset + (addr - a->start) == b->offset + (addr - b->start));
 }
 
-/* What m had and the new list has not: it may have been split, or have grown. */
-static void forget_lost(struct address_space *s, const struct mapping *m, const struct mapping_list *now)
+/* What m has and the other list, the new one or the old one, has not: it may have been split, or have grown. */
+static void forget_lost(struct address_space *s, const struct mapping *m, const struct mapping_list *other)
 {
 	uint64_t at = m->start;
 
-	for (size_t i = mappings_behind(now, m->start); i < now->count && now->maps[i].start < m->end; i++) {
-		const struct mapping *n = &now->maps[i];
+	for (size_t i = mappings_behind(other, m->start); i < other->count && other->maps[i].start < m->end; i++) {
+		const struct mapping *n = &other->maps[i];
 		uint64_t start = n->start > m->start ? n->start : m->start, end = n->end < m->end ? n->end : m->end;
 
 		if (!same_at(m, n, start))
@@ -423,6 +423,9 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 	s->code_epoch += runs(m);
 	if (runs(m))
 		address_space_part(s);
+	/* Of where nothing was known to be mapped, as where a stack has grown, pages may be known that have changed. */
+	if (runs(m) && code_pages_touch(s->pages, m->start, m->end))
+		forget_lost(s, m, &s->mappings);
 	write_map(s, w, m);
 }
 

@@ -263,7 +263,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		recorder_from_arm(r, task);
 	if (task->call.compat || r->options.from)
 		task->process->trap_known = false; /* it may be changed unseen */
-	if ((is_call(task, SYS_execve) && !task->process->trap_known) || (is_call(task, SYS_rt_sigaction) && task->regs.rdi == SIGTRAP))
+	if ((is_call(task, SYS_execve) && !task->process->trap_known) || (is_call(task, SYS_rt_sigaction) && (int)task->regs.rdi == SIGTRAP))
 		note_trap_disposition(task);
 	follow_call(r, task);
 	recorder_make_ready(r, task);

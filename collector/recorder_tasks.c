@@ -165,8 +165,12 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		process->trap_ignored = parent->process->trap_ignored;
 		process->trap_known = parent->process->trap_known;
 		process->limits = parent->process->limits;
-		if (!shares && clone_flags(parent, &flags) && flags & CLONE_FILES)
-			process->files_shared = parent->process->files_shared = true;
+		if (clone_flags(parent, &flags)) {
+			if (!shares && flags & CLONE_FILES)
+				process->files_shared = parent->process->files_shared = true;
+			if (flags & CLONE_SIGHAND) /* what one sets holds for the other */
+				process->trap_known = parent->process->trap_known = false;
+		}
 		task_join_process(child, process);
 	}
 	task_join_unit(child, unit);

@@ -89,7 +89,7 @@ struct code_ranges {
 		uint64_t start, end;
 	} list[CODE_RANGES];
 };
-_Static_assert(CODE_RANGES_AT >= CTX_SIZE && CODE_RANGES_AT + CODE_RANGES * sizeof(struct code_range) <= DESCRIPTORS_AT, "layout.h");
+_Static_assert(CODE_RANGES_AT >= CTX_SIZE && CODE_RANGES_AT + CODE_RANGES * sizeof(struct code_range) <= STATUS_AT, "layout.h");
 
 /* Code of a file that has hints, mapped here. */
 struct hint_map {

@@ -14,6 +14,7 @@
 enum {
 	PAGE_BITS = 12,
 };
+_Static_assert(STATUS_AT + sizeof(struct stat) <= DESCRIPTORS_AT, "layout.h");
 
 /* Where a call goes on that has been found to be possible, or not. */
 struct call_ways {
@@ -254,27 +255,31 @@ static void emit_telling(struct emitter *e)
 	land_all(e, &no);
 }
 
-/* Behind such a call: a file of a local file system becomes known as one. The kernel has just read and written where this reads. rax and rcx are
- * used, and flags. */
-static void emit_told(struct emitter *e)
+/* Behind such a call: a file of a local file system becomes known as one. What the kernel has written may be others' to change or take away, so it is
+ * asked once more, into memory of ours. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context. */
+static void emit_told(struct code_cache *c, struct emitter *e)
 {
 	struct forward no = {.count = 0};
+	size_t known;
 
 	emit_is_zero(e, CTX_RAX); /* its result */
+	known = emit_jcc(e, CC_NE);
+	emit_store(e, X86_R11, CTX_R11);
+	emit_store(e, X86_RSI, CTX_SPILL);
+	c->telling = (uint32_t)e->len;
+	emit_load(e, X86_RSI, CTX_TABLE);
+	EMIT(e, 0x48, 0x81, 0xc6); /* add rsi, status */
+	emit_u32(e, (uint32_t)(STATUS_AT - DESCRIPTORS_AT));
+	EMIT(e, 0xb8); /* mov eax, number */
+	emit_u32(e, SYS_fstat);
+	EMIT(e, 0x0f, 0x05, 0x85, 0xc0); /* syscall; test eax, eax */
 	jump_if(e, &no, CC_NE);
-	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: no path */
-	jump_if(e, &no, CC_E);
-	EMIT(e, 0x48, 0x89, 0xf1, 0x48, 0x29, 0xd1, 0x48, 0x81, 0xf9); /* mov rcx, rsi; sub rcx, rdx; cmp rcx, size: it has been written over */
-	emit_u32(e, sizeof(struct stat));
-	jump_if(e, &no, CC_B);
-	EMIT(e, 0x80, 0x3e, 0); /* cmp byte [rsi], 0: an empty one */
-	jump_if(e, &no, CC_NE);
-	EMIT(e, 0x8b, 0x42, offsetof(struct stat, st_mode), 0x25); /* mov eax, [rdx+mode]; and eax, type */
+	EMIT(e, 0x8b, 0x46, offsetof(struct stat, st_mode), 0x25); /* mov eax, [rsi+mode]; and eax, type */
 	emit_u32(e, S_IFMT);
 	emit_u8(e, 0x3d); /* cmp eax, type */
 	emit_u32(e, S_IFREG);
 	jump_if(e, &no, CC_NE);
-	EMIT(e, 0x48, 0x8b, 0x42, offsetof(struct stat, st_dev)); /* mov rax, [rdx+device] */
+	EMIT(e, 0x48, 0x8b, 0x46, offsetof(struct stat, st_dev)); /* mov rax, [rsi+device] */
 	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25); /* cmp rax, gs:[device] */
 	emit_u32(e, CTX_DEVICE);
 	jump_if(e, &no, CC_NE);
@@ -282,6 +287,10 @@ static void emit_told(struct emitter *e)
 	emit_entry(e);
 	EMIT(e, 0xc6, 0x01, DESCRIPTOR_AT_ONCE); /* mov byte [rcx], kind */
 	land_all(e, &no);
+	emit_load(e, X86_RSI, CTX_SPILL);
+	c->told = (uint32_t)e->len;
+	emit_load(e, X86_R11, CTX_R11);
+	emit_patch(e, known, e->base + e->len);
 }
 
 /* Notes its arguments. */
@@ -515,7 +524,7 @@ void glue_emit_called(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x81, 0xf9); /* cmp ecx, told */
 	emit_u32(e, COPY_TOLD);
 	copied = emit_jcc(e, CC_NE);
-	emit_told(e);
+	emit_told(c, e);
 	told = emit_jump(e);
 	emit_patch(e, copied, e->base + e->len);
 	emit_load(e, X86_RCX, CTX_RAX);

@@ -48,6 +48,8 @@ enum {
 	CODE_RANGES_AT = 0x100,
 	CODE_RANGES = 64,
 
+	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data area) */
+
 	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h; in the first data area), system
 	 * calls made in the cache, the records, which chains have run (cache_learn.c). */
 	DESCRIPTORS_AT = 0x1000,

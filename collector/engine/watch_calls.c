@@ -346,7 +346,7 @@ static bool ignores_faults(const struct task *task)
 {
 	uint64_t handler = 0;
 
-	return task->call.args[0] == SIGSEGV && task->call.args[1] &&
+	return (int)task->call.args[0] == SIGSEGV && task->call.args[1] &&
 	       tracee_read(task->tid, task->call.args[1], &handler, sizeof handler) == sizeof handler && handler == (uint64_t)(uintptr_t)SIG_IGN;
 }
 
