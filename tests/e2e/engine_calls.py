@@ -103,6 +103,14 @@ def told():
     check(stops[1] >= 100, "%d calls at stops of 100 files of procfs" % stops[1])
 
 
+@case("what a program asks into memory that another process takes away is the kernel's to answer alone")
+def told_elsewhere():
+    program = build("told_elsewhere.c")
+    for options in ([], ["--history", "off"]):
+        _, recorded = same_as_native([program], [*ENGINE, *options], cwd=TMP)
+        check(counts(recorded.trace)[1] > 100000, "calls at stops, without: %s" % (counts(recorded.trace),))
+
+
 @case("a start needs few stops: mappings without code and actions of signals change in the cache")
 def few_stops_to_start():
     _, recorded = same_as_native(["/usr/bin/python3", "-c", "import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN); print(bytes(1 << 22).count(0))"], ENGINE)

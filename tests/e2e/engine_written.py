@@ -178,6 +178,15 @@ def rewritten(who, end):
     history_holds(recorded.trace)
 
 
+@case("code that changes where a stack has grown, or a mapping like one, and cannot be written any more when it runs again")
+def grown_code():
+    program = build("grown_code.c", "-O1", "-z", "execstack", "-fno-stack-protector")
+    for which in ("stack", "mapping"):
+        for options in ([], ["--parallel"], ["--history", "off"], ["--backend", "step"]):
+            alone, _ = same_as_native([program, which], options)
+            equal(alone.out.split(), b"begins 1 2 3".split(), "what it does natively")
+
+
 @case("code in a file that a child writes to while it is mapped")
 def by_a_child():
     rewritten("child", 0)
