@@ -6,6 +6,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -369,6 +370,21 @@ char tracee_state(pid_t tid)
 	text[n > 0 ? n : 0] = '\0';
 	name_end = strrchr(text, ')');
 	return name_end && name_end[1] ? name_end[2] : '\0';
+}
+
+unsigned long tracee_personality(pid_t tid)
+{
+	char path[40], text[17] = "";
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/personality", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof text - 1);
+		close(fd);
+	}
+	return n > 0 ? strtoul(text, NULL, 16) : 0;
 }
 
 bool tracee_is_awake(pid_t tid) { return tracee_state(tid) == 'R'; }

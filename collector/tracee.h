@@ -101,6 +101,8 @@ bool tracee_is_left_stopped(pid_t tid);
 
 /* Its state (proc_pid_stat(5)); 0: there is no such task. That file costs a fifth of what /proc/TID/status does. */
 char tracee_state(pid_t tid);
+/* Its persona (personality(2)), 0 where that cannot be told. */
+unsigned long tracee_personality(pid_t tid);
 /* Whether it runs or could, in the kernel or not (state R). */
 bool tracee_is_awake(pid_t tid);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/syscall.h>
 
 #include "collector/call_filter.h"
@@ -165,14 +166,16 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 {
 	struct engine_space *es = calloc(1, sizeof *es);
 	struct engine_shared *shared = engine_shared_of(b);
+	unsigned long persona = tracee_personality(tid);
 
 	if (!es)
 		return NULL;
+	s->reads_run |= persona & READ_IMPLIES_EXEC; /* of an executable stack, too, before Linux 5.8 */
 	es->watch.refused = refuses_watching(tid, filtered);
 	es->parallel = b->parallel;
 	es->left = shared ? shared->left : NULL;
 	if (es->left && !s->from_reached)
-		es->program = left_program_of(s, tid);
+		es->program = left_program_of(s, tid, persona);
 	if (es->program.ino)
 		es->cache = left_caches_take(es->left, &es->program, b->ticks, s, b->writer, tid);
 	if (!es->cache)

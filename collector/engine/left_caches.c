@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/left_caches.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "collector/code_pages.h"
 #include "collector/engine/cache_region.h"
@@ -54,23 +52,7 @@ void left_caches_free(struct left_caches *l)
 	free(l);
 }
 
-/* /proc/PID/personality (proc(5)). */
-static bool has_fixed_addresses(pid_t pid)
-{
-	char path[40], text[17] = "";
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/personality", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	return n > 0 && strtoul(text, NULL, 16) & ADDR_NO_RANDOMIZE;
-}
-
-struct left_program left_program_of(const struct address_space *s, pid_t pid)
+struct left_program left_program_of(const struct address_space *s, pid_t pid, unsigned long persona)
 {
 	struct left_program none = {0};
 	struct stat process;
@@ -84,7 +66,7 @@ struct left_program left_program_of(const struct address_space *s, pid_t pid)
 		const struct mapping *m = &s->mappings.maps[i];
 		struct left_program p = {m->start, m->dev, m->ino, FIXED_END, process.st_uid};
 
-		if (has_fixed_addresses(pid))
+		if (persona & ADDR_NO_RANDOMIZE)
 			p.end = UINT64_MAX;
 		return m->end <= p.end ? p : none;
 	}

@@ -25,8 +25,8 @@ struct left_caches; /* opaque */
 struct left_caches *left_caches_new(void);
 void left_caches_free(struct left_caches *l); /* of NULL: nothing */
 
-/* The program of a process whose mappings are those behind its execve. */
-struct left_program left_program_of(const struct address_space *s, pid_t pid);
+/* The program of a process whose mappings are those behind its execve, and that has this persona (tracee_personality()). */
+struct left_program left_program_of(const struct address_space *s, pid_t pid, unsigned long persona);
 
 /* What of the pages of a space's code may be the same in the next process, to be put. NULL without memory. */
 struct code_pages *left_pages_of(const struct left_program *program, const struct address_space *s);
