@@ -111,6 +111,14 @@ def told_elsewhere():
         check(counts(recorded.trace)[1] > 100000, "calls at stops, without: %s" % (counts(recorded.trace),))
 
 
+@case("registers before and behind a call that tells what a descriptor is, whatever instruction a signal comes at")
+def told_state():
+    program = build("told_state.c")
+    for options in ([], ["--alarm-each", "307"], ["--alarm-each", "353", "--history", "off"]):
+        alone, _ = same_as_native([program], [*ENGINE, *options])
+        equal(alone.out, b"strange: 0\n", "what it finds natively")
+
+
 @case("a start needs few stops: mappings without code and actions of signals change in the cache")
 def few_stops_to_start():
     _, recorded = same_as_native(["/usr/bin/python3", "-c", "import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN); print(bytes(1 << 22).count(0))"], ENGINE)
