@@ -354,37 +354,38 @@ static bool status_line(pid_t tid, const char *key, char line[256])
 	return found;
 }
 
-char tracee_state(pid_t tid)
+/* The beginning of a file of /proc/TID, as text; empty where it is not there. */
+static void read_beginning(pid_t tid, const char *name, char *text, size_t size)
 {
-	char path[32], text[512]; /* its name has 15 bytes, 64 of a worker of the kernel's */
-	const char *name_end;
+	char path[40];
 	ssize_t n = -1;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		n = read(fd, text, sizeof text - 1);
+		n = read(fd, text, size - 1);
 		close(fd);
 	}
 	text[n > 0 ? n : 0] = '\0';
+}
+
+char tracee_state(pid_t tid)
+{
+	char text[512]; /* its name has 15 bytes, 64 of a worker of the kernel's */
+	const char *name_end;
+
+	read_beginning(tid, "stat", text, sizeof text);
 	name_end = strrchr(text, ')');
 	return name_end && name_end[1] ? name_end[2] : '\0';
 }
 
 unsigned long tracee_personality(pid_t tid)
 {
-	char path[40], text[17] = "";
-	ssize_t n = -1;
-	int fd;
+	char text[17];
 
-	snprintf(path, sizeof path, "/proc/%d/personality", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof text - 1);
-		close(fd);
-	}
-	return n > 0 ? strtoul(text, NULL, 16) : 0;
+	read_beginning(tid, "personality", text, sizeof text);
+	return strtoul(text, NULL, 16);
 }
 
 bool tracee_is_awake(pid_t tid) { return tracee_state(tid) == 'R'; }
