@@ -60,8 +60,8 @@ struct backend_ops {
 	/* The stopped task is about to be let go: puts back whatever of its state the backend keeps changed. */
 	void (*leave)(struct backend *b, struct task *task);
 
-	/* The stopped task has to wait while others of its unit run: what they may ask the kernel for, and the backend keeps, is the kernel's
-	 * again. May be NULL: keeps nothing. */
+	/* The stopped task (maybe mid_run) has to wait while others of its unit run: what they may ask the kernel for, and the backend keeps, is
+	 * the kernel's again. May be NULL: keeps nothing. */
 	void (*rest)(struct backend *b, struct task *task);
 
 	/* The task is at PTRACE_EVENT_EXEC: enters the system call that led from the old program to the new one into the

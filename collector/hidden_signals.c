@@ -10,6 +10,7 @@
 enum {
 	LOOK_NS = 50000,   /* between two looks at whether others are awake */
 	LOOKS = 400,	   /* so often, if it was never in vain */
+	LOOKS_SHORT = 40000, /* where the call is a short one: who is awake in it has not been given a processor */
 	IMPATIENCE = 4,	   /* halvings of that */
 	LOOKS_RUNNING = 10, /* where nobody is in a call */
 };
@@ -29,6 +30,20 @@ static bool is_forced(const siginfo_t *info)
 	return info->si_code == TRAP_BRKPT || info->si_code == TRAP_TRACE || info->si_code == TRAP_BRANCH || info->si_code == SI_KERNEL;
 }
 
+/* Calls in which a task sleeps or is about to return: they take or show what waits, or wait for a descriptor that may do so (signalfd(2)). */
+static const uint16_t short_calls[] = {
+	SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_rt_sigsuspend, SYS_rt_sigprocmask, SYS_poll,       SYS_ppoll,
+	SYS_select,	     SYS_pselect6,	SYS_epoll_wait,	   SYS_epoll_pwait,    SYS_epoll_pwait2,
+};
+
+static bool is_in_short_call(const struct task *task)
+{
+	for (size_t i = 0; i < sizeof short_calls / sizeof short_calls[0]; i++)
+		if (task->in_syscall && !task->call.compat && task->call.nr == short_calls[i])
+			return true;
+	return false;
+}
+
 /* For how many looks, at most, others of the process are waited for that may take what waits for it: those that are awake in a system call;
  * those that run side by side with the task, which have it at once or not at all; nobody. */
 static unsigned looks_for_others(const struct task *task, const struct hidden_signals *h)
@@ -38,10 +53,13 @@ static unsigned looks_for_others(const struct task *task, const struct hidden_si
 	for (const struct task *other = task->process->members; other; other = other->member_next) {
 		if (other == task)
 			continue;
-		if (other->state == TASK_IN_SYSCALL && tracee_is_awake(other->tid))
-			return LOOKS >> h->impatience;
-		if (other->state == TASK_RUNNING)
+		if (other->state == TASK_IN_SYSCALL && tracee_is_awake(other->tid)) {
+			if (is_in_short_call(other))
+				return LOOKS_SHORT;
+			looks = LOOKS >> h->impatience;
+		} else if (other->state == TASK_RUNNING && !looks) {
 			looks = LOOKS_RUNNING;
+		}
 	}
 	return looks;
 }
@@ -124,10 +142,8 @@ int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
 	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | hidden) ? -BT_E_GONE : 0;
 }
 
-void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
+static void post_held(struct task *task, struct hidden_signals *h)
 {
-	if (h->mask) /* it would get it itself */
-		return;
 	count(task, h, false);
 	for (int i = 0; i < HIDDEN_SIGNALS * 2; i++) {
 		struct held_signal *s = &h->held[i / 2][i % 2];
@@ -138,6 +154,12 @@ void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
 	}
 }
 
+void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
+{
+	if (!h->mask) /* else it would get it itself */
+		post_held(task, h);
+}
+
 int hidden_signals_restore(struct task *task, struct hidden_signals *h)
 {
 	if (hidden_signals_unhide(task, h))
@@ -146,7 +168,15 @@ int hidden_signals_restore(struct task *task, struct hidden_signals *h)
 	return 0;
 }
 
-int hidden_signals_rest(struct task *task, struct hidden_signals *h) { return task->process->tasks > 1 ? hidden_signals_restore(task, h) : 0; }
+int hidden_signals_rest(struct task *task, struct hidden_signals *h)
+{
+	if (task->process->tasks == 1)
+		return 0;
+	if (!task->mid_run)
+		return hidden_signals_restore(task, h);
+	post_held(task, h); /* and the mask stays: its own trap may be pending, or come next */
+	return 0;
+}
 
 /* In a PID namespace, nobody outside has a number. */
 static bool was_posted(const struct posted_signal *p, const siginfo_t *info)

@@ -44,7 +44,7 @@ void hidden_signals_give_back(struct task *task, struct hidden_signals *h);
 int hidden_signals_restore(struct task *task, struct hidden_signals *h);
 
 /* The stopped task lets others of its process run, which may ask for what was sent to the process: so that it does not take that from under
- * them when it goes on, all is restored. Returns as hidden_signals_restore() does. */
+ * them when it goes on, all is restored; in the midst of a step (mid_run) only what was held. Returns as hidden_signals_restore() does. */
 int hidden_signals_rest(struct task *task, struct hidden_signals *h);
 
 /* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV, the program blocks it, and the task is to go on without it, by way of

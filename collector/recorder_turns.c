@@ -210,7 +210,7 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	}
 	if (u->current == task)
 		end_turn(r, u);
-	if (!task->mid_run && r->backend.ops->rest)
+	if (r->backend.ops->rest)
 		r->backend.ops->rest(&r->backend, task);
 	enqueue(u, task);
 	schedule(r, u);

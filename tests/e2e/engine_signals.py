@@ -4,6 +4,7 @@
 # natively. BTREC_ALARMS (300) is the number of alarms in each program of the torture.
 import os
 import re
+import subprocess
 
 from e2e import *
 import engine_compare
@@ -75,6 +76,16 @@ for name_ in PENDING:
 @case("blocked signals that the process has: every case is tried")
 def all_pending():
     equal(sorted(native([shared()]).out.decode().split()), sorted(PENDING), "cases")
+
+
+@case("blocked signals that the process has: recordings side by side, more than there are processors")
+def crowded():
+    # Threads are interrupted in the midst of a step, and have to wait where they are awake in the kernel.
+    command = [BTREC, "run", "--backend", BACKEND, "-o"]
+    running = [start([*command, fresh("trace"), "--", shared(), "behind-another", "trap"], cwd=TMP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE) for _ in range(4 * os.cpu_count() + 2)]
+    outputs = [process.communicate(timeout=TIMEOUT) for process in running]
+    equal([out for out, _ in outputs], [b"100 100\n"] * len(running), "counted, taken")
 
 
 add_all("signals", torture, TORTURE, ALARMS)

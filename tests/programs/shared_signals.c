@@ -30,8 +30,10 @@ static void *compute(void *unused)
 {
 	(void)unused;
 	while (!seen) {
-		for (unsigned i = 0; i < 1000; i++)
-			sum += i & 3 ? i : sum >> 3;
+		unsigned long n = 1000;
+
+		/* Nobody needs the flags where it begins again: to stop there, the engine steps what sets them. */
+		__asm__ volatile("1: test %0, %0\n\tlea -1(%0), %0\n\tjne 1b" : "+r"(n) : : "cc");
 		computing = 1;
 	}
 	return NULL;
