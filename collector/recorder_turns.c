@@ -122,13 +122,14 @@ static void begin_turn(const struct recorder *r, struct unit *u, struct task *ta
 static void end_turn(const struct recorder *r, struct unit *u)
 {
 	u->current->turn_used += trace_writer_time(r->writer) - u->current->turn_began;
+	u->left_at = task_point(u->current);
 	u->current = NULL;
 }
 
 static void schedule_one(struct recorder *r, struct unit *u)
 {
 	struct task *task = u->ready_first;
-	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last};
+	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last, .point = u->left_at};
 
 	if (u->current || !task || r->frozen || task->process->leaving)
 		return;
@@ -136,7 +137,6 @@ static void schedule_one(struct recorder *r, struct unit *u)
 	begin_turn(r, u, task);
 	if (u->last != task->number) {
 		rec.to = task->number;
-		rec.point = task_point(task);
 		if (u->last)
 			RECORDER_EVENT(r, u->number, SWITCH, &rec);
 		u->last = task->number;

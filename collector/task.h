@@ -77,6 +77,7 @@ struct unit {
 	struct task *early_last;		/* the last of them; NULL */
 	struct task *dumps; /* is being ended by a signal that leaves a core file, where tasks run side by side; NULL */
 	uint32_t last;			  /* task that ran last */
+	struct bt_point left_at;	  /* where that one stood when its turn ended */
 };
 
 /* As a CALLS record holds them. */

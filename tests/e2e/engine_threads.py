@@ -3,6 +3,7 @@
 # Threads in every form that C libraries make (programs/thread_forms.c), and one made without a library: they print what they print natively, in
 # turns, side by side and only counted, and their histories hold. With glibc and with musl.
 import os
+import re
 import subprocess
 
 from e2e import *
@@ -22,6 +23,24 @@ def of_musl():
     return musl("thread_forms.c", *STATIC)
 
 
+def turns_hold(trace):
+    """Each turn is taken from the task that had the last one, and each task's points, those where it lost its turn among them, go on and never back."""
+    stands, had, turns = {}, None, 0
+    for line in execute([BTREC, "dump", trace], cwd=TMP).out.decode(errors="replace").splitlines():
+        switch = re.match(r"SWITCH .*\bfrom=(\d+) .*\bto=(\d+)", line)
+        task = switch or re.search(r" task=(\d+)", line)
+        point = re.search(r" point=(\d+)\+(\d+)@", line)
+        if not task or not point:
+            continue
+        number, at = int(task.group(1)), tuple(map(int, point.groups()))
+        check(at >= stands.get(number, at), "task %d was at %s, then: %s" % (number, stands.get(number), line))
+        stands[number] = at
+        if switch:
+            check(had in (None, number), "task %s had the turn, not: %s" % (had, line))
+            had, turns = int(switch.group(2)), turns + 1
+    return turns
+
+
 def add(name, library, program):
     @case("threads: %s, %s" % (name, library))
     def run():
@@ -31,6 +50,8 @@ def add(name, library, program):
             if mode != "only counted":
                 done = subprocess.run([CHECK, recorded.trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 equal(done.returncode, 0, "check_history: %s" % done.stdout.decode(errors="replace")[:400])
+            if mode == "in turns":
+                check(turns_hold(recorded.trace), "no thread lost its turn")
 
 
 for each in FORMS:
