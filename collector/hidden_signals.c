@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -8,12 +9,21 @@
 #include "collector/tracee.h"
 
 enum {
-	LOOK_NS = 50000,   /* between two looks at whether others are awake */
-	LOOKS = 400,	   /* so often, if it was never in vain */
-	LOOKS_SHORT = 40000, /* where the call is a short one: who is awake in it has not been given a processor */
-	IMPATIENCE = 4,	   /* halvings of that */
-	LOOKS_RUNNING = 10, /* where nobody is in a call */
+	LOOK_NS = 50000, /* between two looks at whether others are awake */
+	IMPATIENCE = 4,	 /* halvings of how long they are waited for */
+	SHORT_READ = 4096, /* bytes */
 };
+
+/* For whom a task waits that is about to unblock what they may take. */
+enum others {
+	OTHERS_NONE,
+	OTHERS_RUN,   /* they run side by side with it, and have it at once or not at all */
+	OTHERS_CALL,  /* they are awake in a system call */
+	OTHERS_SHORT, /* in a short one: who is awake there has not been given a processor */
+};
+
+/* For how long, at most, in ns. */
+static const uint64_t patience[] = {[OTHERS_NONE] = 0, [OTHERS_RUN] = 500000, [OTHERS_CALL] = 50000000, [OTHERS_SHORT] = 2000000000};
 
 #define MASK_OF(signo) (1ull << ((signo) - 1))
 
@@ -30,56 +40,71 @@ static bool is_forced(const siginfo_t *info)
 	return info->si_code == TRAP_BRKPT || info->si_code == TRAP_TRACE || info->si_code == TRAP_BRANCH || info->si_code == SI_KERNEL;
 }
 
-/* Calls in which a task sleeps or is about to return: they take or show what waits, or wait for a descriptor that may do so (signalfd(2)). */
+/* Calls in which a task sleeps or is about to return: they take, show or unblock what waits, or wait for a descriptor that may do so (signalfd(2)). */
 static const uint16_t short_calls[] = {
-	SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_rt_sigsuspend, SYS_rt_sigprocmask, SYS_poll,       SYS_ppoll,
+	SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_rt_sigsuspend, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_poll, SYS_ppoll,
 	SYS_select,	     SYS_pselect6,	SYS_epoll_wait,	   SYS_epoll_pwait,    SYS_epoll_pwait2,
 };
 
 static bool is_in_short_call(const struct task *task)
 {
+	if (!task->in_syscall || task->call.compat)
+		return false;
 	for (size_t i = 0; i < sizeof short_calls / sizeof short_calls[0]; i++)
-		if (task->in_syscall && !task->call.compat && task->call.nr == short_calls[i])
+		if (task->call.nr == short_calls[i])
 			return true;
-	return false;
+	return task->call.nr == SYS_read && task->call.args[2] <= SHORT_READ; /* of a signalfd, perhaps */
 }
 
-/* For how many looks, at most, others of the process are waited for that may take what waits for it: those that are awake in a system call;
- * those that run side by side with the task, which have it at once or not at all; nobody. */
-static unsigned looks_for_others(const struct task *task, const struct hidden_signals *h)
+static enum others others_to_wait_for(const struct task *task)
 {
-	unsigned looks = 0;
+	enum others found = OTHERS_NONE;
 
 	for (const struct task *other = task->process->members; other; other = other->member_next) {
+		enum others kind = OTHERS_NONE;
+
 		if (other == task)
 			continue;
-		if (other->state == TASK_IN_SYSCALL && tracee_is_awake(other->tid)) {
-			if (is_in_short_call(other))
-				return LOOKS_SHORT;
-			looks = LOOKS >> h->impatience;
-		} else if (other->state == TASK_RUNNING && !looks) {
-			looks = LOOKS_RUNNING;
-		}
+		if (other->state == TASK_RUNNING)
+			kind = OTHERS_RUN;
+		else if (other->state == TASK_IN_SYSCALL)
+			kind = is_in_short_call(other) ? OTHERS_SHORT : OTHERS_CALL;
+		/* Asked last: each time a file of procfs is read. */
+		if (kind > found && (kind == OTHERS_RUN || tracee_is_awake(other->tid)))
+			found = kind;
+		if (found == OTHERS_SHORT)
+			break;
 	}
-	return looks;
+	return found;
 }
 
-/* Signals wait for the process, and the task is about to unblock them: others see them first. Where a call goes on and on, it is not waited
- * for as long the next time. Returns 0 with *s as it is then, or -BT_E_GONE. */
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Signals wait for the process, and the task is about to unblock them: others see them first. Where they are waited for in vain, it is not for
+ * as long the next time. Returns 0 with *s as it is then, or -BT_E_GONE. */
 static int let_others_look(const struct task *task, struct hidden_signals *h, uint64_t signals, struct tracee_signals *s)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
-	unsigned most = 0;
+	uint64_t began = now_ns();
 
-	for (unsigned i = 0; s->shared_pending & signals && i < (most = looks_for_others(task, h)); i++) {
+	while (s->shared_pending & signals) {
+		enum others others = others_to_wait_for(task);
+
+		if (now_ns() - began >= patience[others] >> h->impatience[others]) {
+			h->impatience[others] += others >= OTHERS_CALL && h->impatience[others] < IMPATIENCE;
+			return 0;
+		}
 		nanosleep(&pause, NULL);
 		if (tracee_signals(task->tid, s))
 			return -BT_E_GONE;
 	}
-	if (!(s->shared_pending & signals) || most <= LOOKS_RUNNING)
-		h->impatience = 0;
-	else if (h->impatience < IMPATIENCE)
-		h->impatience++;
+	memset(h->impatience, 0, sizeof h->impatience);
 	return 0;
 }
 
@@ -87,6 +112,19 @@ static void count(struct task *task, struct hidden_signals *h, bool counted)
 {
 	task->process->signals_held += counted - h->counted;
 	h->counted = counted;
+}
+
+/* Others of the process may take what waits for it, and is in signals, before the task has that unblocked. */
+static int offer(struct task *task, struct hidden_signals *h, uint64_t signals, struct tracee_signals *s)
+{
+	if (task->process->tasks == 1)
+		return 0;
+	if (let_others_look(task, h, signals, s))
+		return -BT_E_GONE;
+	h->looked = s->shared_pending & signals;
+	if (h->looked)
+		count(task, h, true);
+	return 0;
 }
 
 int hidden_signals_hide(struct task *task, struct hidden_signals *h)
@@ -104,13 +142,8 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
 		return mask & MASK_OF(SIGTRAP) ? HIDE_SIGNAL_FIRST : HIDE_SIGNAL_MAY_COME;
-	if (task->process->tasks > 1) {
-		if (let_others_look(task, h, mask & hide, &s))
-			return -BT_E_GONE;
-		h->looked = s.shared_pending & mask & hide;
-		if (h->looked)
-			count(task, h, true);
-	}
+	if (offer(task, h, mask & hide, &s))
+		return -BT_E_GONE;
 	h->mask |= mask & hide;
 	return tracee_set_mask(task->tid, mask & ~hide);
 }
@@ -142,22 +175,26 @@ int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
 	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | hidden) ? -BT_E_GONE : 0;
 }
 
-static void post_held(struct task *task, struct hidden_signals *h)
+/* wide: what was sent to the process; else what was sent to the thread. */
+static void post_held(struct task *task, struct hidden_signals *h, bool wide)
 {
-	count(task, h, false);
-	for (int i = 0; i < HIDDEN_SIGNALS * 2; i++) {
-		struct held_signal *s = &h->held[i / 2][i % 2];
+	for (int i = 0; i < HIDDEN_SIGNALS; i++) {
+		struct held_signal *s = &h->held[i][wide];
 
 		if (s->held)
 			hidden_signals_post(task, h, &s->info);
 		s->held = false;
 	}
+	if (wide)
+		count(task, h, false);
 }
 
 void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
 {
-	if (!h->mask) /* else it would get it itself */
-		post_held(task, h);
+	if (h->mask) /* it would get it itself */
+		return;
+	post_held(task, h, false);
+	post_held(task, h, true);
 }
 
 int hidden_signals_restore(struct task *task, struct hidden_signals *h)
@@ -174,8 +211,19 @@ int hidden_signals_rest(struct task *task, struct hidden_signals *h)
 		return 0;
 	if (!task->mid_run)
 		return hidden_signals_restore(task, h);
-	post_held(task, h); /* and the mask stays: its own trap may be pending, or come next */
+	/* The mask stays: its own trap may be pending, or come next. With that the kernel would drop a second one that is the thread's. */
+	h->looked = 0;
+	post_held(task, h, true);
 	return 0;
+}
+
+int hidden_signals_go_on(struct task *task, struct hidden_signals *h)
+{
+	struct tracee_signals s;
+
+	if (!h->mask || task->process->tasks == 1)
+		return 0;
+	return tracee_signals(task->tid, &s) || offer(task, h, h->mask, &s) ? -BT_E_GONE : 0;
 }
 
 /* In a PID namespace, nobody outside has a number. */
@@ -190,17 +238,20 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 	bool wide = is_wide(info), looked = h->looked & MASK_OF(info->si_signo);
 	struct posted_signal *p = wide ? &task->process->posted[kind] : &h->posted[kind];
 	struct held_signal *s = &h->held[kind][wide];
+	bool posted = was_posted(p, info);
 
 	if (info->si_signo != SIGTRAP && info->si_signo != SIGSEGV)
 		return false;
 	h->looked &= ~MASK_OF(info->si_signo);
-	if (was_posted(p, info)) {
+	if (posted) {
 		p->posted = false;
 		*info = p->info;
-		tracee_set_siginfo(task->tid, info);
 	}
-	if (!(h->mask & MASK_OF(info->si_signo)) || (!sent && is_forced(info)))
+	if (!(h->mask & MASK_OF(info->si_signo)) || (!sent && is_forced(info))) {
+		if (posted)
+			tracee_set_siginfo(task->tid, info);
 		return false;
+	}
 	if (s->held) /* a second one, while the first is pending */
 		return true;
 	s->held = true;
@@ -209,7 +260,7 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 		return true;
 	count(task, h, true);
 	/* Natively the kernel would have asked all threads, and this one blocks it: another may be waiting for it. */
-	if (!looked)
+	if (!looked && !task->mid_run)
 		(void)!hidden_signals_restore(task, h);
 	return true;
 }

@@ -2,8 +2,9 @@
 /* Signals that the kernel must not find blocked when our own traps and faults raise them: SIGTRAP, and SIGSEGV where pages are
  * write-protected (address_space.watched). QUIRK(step-sigtrap-blocked): it would reset their disposition and unblock them
  * (force_sig_info_to_task). So they are unblocked while a task runs user code, and blocked again whenever the program or the kernel
- * looks: at every system call, at every delivery, and where the task loses its turn. What somebody sends meanwhile is pending as the
- * program sees it: what came for the process is offered to its other threads first, and then held here. */
+ * looks: at every system call, at every delivery, and where the task loses its turn, but in the midst of a step, where a trap of ours may be on its
+ * way. What somebody sends meanwhile is pending as the program sees it: what came for the process is offered to its other threads first, and then
+ * held here. */
 #ifndef BT_HIDDEN_SIGNALS_H
 #define BT_HIDDEN_SIGNALS_H
 
@@ -26,7 +27,7 @@ struct hidden_signals {
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the thread */
 	uint64_t looked; /* those that waited for the process when the task was about to unblock them, and that nobody else has taken */
 	bool counted; /* in process->signals_held: it has one that was sent to the process, or the kernel is about to give it one */
-	unsigned impatience; /* how often others of the process were waited for in vain */
+	unsigned impatience[4]; /* how often others of the process were waited for in vain, by what they were doing */
 };
 
 /* Before the stopped task runs user code that will trap. Returns 0, HIDE_..., or -BT_E_GONE. */
@@ -43,9 +44,13 @@ void hidden_signals_give_back(struct task *task, struct hidden_signals *h);
 /* Both. Returns 0 or -BT_E_GONE. */
 int hidden_signals_restore(struct task *task, struct hidden_signals *h);
 
-/* The stopped task lets others of its process run, which may ask for what was sent to the process: so that it does not take that from under
- * them when it goes on, all is restored; in the midst of a step (mid_run) only what was held. Returns as hidden_signals_restore() does. */
+/* The stopped task lets others of its process run, which may ask for what was sent to the process: all is restored; in the midst of a step (mid_run)
+ * the kernel has again what was sent to the process, and the mask stays. Returns as hidden_signals_restore() does. */
 int hidden_signals_rest(struct task *task, struct hidden_signals *h);
+
+/* The stopped task goes on in the midst of a step: what waits for the process it is not to take from under others that ask for it. Returns 0 or
+ * -BT_E_GONE. */
+int hidden_signals_go_on(struct task *task, struct hidden_signals *h);
 
 /* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV, the program blocks it, and the task is to go on without it, by way of
  * hidden_signals_hide(). May change *info, and what the task has of it, to the one that was sent first. sent: whatever it looks like, no

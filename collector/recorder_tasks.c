@@ -370,6 +370,8 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 	if (task->state == TASK_RUNNING && !r->backend.ops->native)
 		task->mid_run = true;
 	task->state = TASK_GROUP_STOPPED;
+	if (task->mid_run && r->backend.ops->rest)
+		r->backend.ops->rest(&r->backend, task);
 	tracee_resume(task->tid, PTRACE_LISTEN, 0);
 	if (task->unit)
 		recorder_give_up_turn(r, task);

@@ -93,6 +93,8 @@ bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent)
 	return hidden_signals_keep(task, &task->step->hidden, info, sent);
 }
 
+int stepper_go_on(struct task *task) { return hidden_signals_go_on(task, &task->step->hidden); }
+
 void stepper_post_trap(struct task *task, const siginfo_t *info)
 {
 	hidden_signals_post(task, &task->step->hidden, info);
@@ -498,7 +500,7 @@ static int step_proceed(struct backend *b, struct task *task)
 	if (st->errand == ERRAND_DELIVER) /* a stop signal, delivered: nothing of the program's has run */
 		return step_resume(b, task, 0, BT_ACTION_STOP);
 	/* QUIRK(event-stop-first): a group stop or PTRACE_INTERRUPT is reported before the trap of a step that is done already. */
-	return tracee_resume(task->tid, st->request, 0);
+	return stepper_go_on(task) || tracee_resume(task->tid, st->request, 0) ? -BT_E_GONE : 0;
 }
 
 static void step_stop_soon(struct backend *b, struct task *task)

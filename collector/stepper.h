@@ -16,6 +16,10 @@ int stepper_hide_trap(struct task *task);
  * is to be resumed without it. May change *info to the one that was sent first. sent: whatever it looks like, no instruction has raised it. */
 bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent);
 
+/* The stopped task goes on in the midst of what the backend had begun (mid_run): others of its process come first to what waits for them all. Returns
+ * 0 or -BT_E_GONE. */
+int stepper_go_on(struct task *task);
+
 /* A SIGTRAP that was sent has come where nobody could be told of it: it will come again. */
 void stepper_post_trap(struct task *task, const siginfo_t *info);
 

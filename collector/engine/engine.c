@@ -389,7 +389,7 @@ static int engine_proceed(struct backend *b, struct task *task)
 	int rc;
 
 	if (et->in_cache)
-		return engine_run(b, task);
+		return stepper_go_on(task) || engine_run(b, task) ? -BT_E_GONE : 0;
 	rc = stepper_ops.proceed(b, task);
 	stepper_ops.stop_soon(b, task);
 	return rc;
@@ -408,6 +408,11 @@ static void engine_leave(struct backend *b, struct task *task)
 
 static void engine_rest(struct backend *b, struct task *task)
 {
+	struct engine_task *et = task->backend;
+
+	/* What came where no place was found, and waits for the end of a step. */
+	if (et->holds && stepper_keep_trap(task, &et->held, true))
+		et->holds = false;
 	stepper_ops.rest(b, task);
 }
 

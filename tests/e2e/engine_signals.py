@@ -19,7 +19,7 @@ code-32""".split()
 SENT = """handled-each blocked-each with-others fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer
 frame-pointer-handled frame-unaligned frame-unaligned-handled""".split()
 PENDING = """waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend asked-for-at-once
-behind-another behind-its-own handled-elsewhere""".split()
+behind-another behind-its-own handled-elsewhere own-while-stopped""".split()
 
 
 def torture():

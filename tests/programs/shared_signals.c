@@ -373,6 +373,70 @@ static void handled_elsewhere(void)
 	waitpid(sender, NULL, 0);
 }
 
+/* A thread's own, not the process's, that comes while it sleeps: it computes then while the process is stopped and continued, and asks at last. */
+enum { STOPS = 10 };
+
+static volatile int reached, asks;
+
+static void *compute_and_ask(void *unused)
+{
+	struct timespec none = {0};
+
+	(void)unused;
+	for (int i = 1; i <= LOOKS / 4; i++) {
+		reached = i;
+		nap(SOON_US / 4);
+		while (asks != i)
+			sum += sum & 3 ? 1 : sum >> 3;
+		counted += sigtimedwait(&set, NULL, &none) == signo;
+	}
+	return NULL;
+}
+
+static pid_t stop_when_told(volatile int *told)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child)
+		return child;
+	for (int i = 1; i <= LOOKS / 4; i++) {
+		while (told[0] != i)
+			nap(500);
+		for (int n = 0; n < STOPS; n++) {
+			kill(parent, SIGSTOP);
+			nap(1000);
+			kill(parent, SIGCONT);
+			nap(2000 + n * 97);
+		}
+		told[1] = i;
+	}
+	_exit(0);
+}
+
+static void own_while_stopped(void)
+{
+	volatile int *told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child = stop_when_told(told);
+	pthread_t thread;
+
+	seen = 1;
+	pthread_create(&thread, NULL, compute_and_ask, NULL);
+	for (int i = 1; i <= LOOKS / 4; i++) {
+		while (reached != i)
+			nap(500);
+		nap(SOON_US / 20);
+		pthread_kill(thread, signo);
+		nap(SOON_US / 4);
+		told[0] = i;
+		while (told[1] != i)
+			nap(500);
+		asks = i;
+	}
+	pthread_join(thread, NULL);
+	printf("%d\n", counted);
+	waitpid(child, NULL, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -394,6 +458,7 @@ static const struct {
 	{"behind-another", behind_another, 0},
 	{"behind-its-own", behind_its_own, SIGUSR1},
 	{"handled-elsewhere", handled_elsewhere, 0},
+	{"own-while-stopped", own_while_stopped, 0},
 };
 
 int main(int argc, char **argv)
