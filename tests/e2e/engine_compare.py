@@ -7,6 +7,7 @@
 # engine_compare.py --run [-b BACKEND,BACKEND] [OPTION...] -- PROGRAM ARG...   records the program twice (step, engine) and compares
 import itertools
 import os
+import random
 import re
 import shutil
 import signal
@@ -14,17 +15,22 @@ import subprocess
 import sys
 
 from e2e import *
+from engine_events import *
+from engine_points import *
 
 # 2^26 entries: more than the stepper makes in the time that a test has.
-WHOLE = ["--deterministic", "--guess-eagerly", "--snap-exit", "always", "--history", str(1 << 26)]
+ALL = ["--history", str(1 << 26)]
+START = ["--deterministic", "--guess-eagerly", "--snap-exit", "always"]
+WHOLE = [*START, *ALL]
+MODES = {
+    "engine": ["--backend", "engine", *ALL],
+    "only counted": ["--backend", "engine", "--history", "off"],
+    "now recorded, now only counted": ["--backend", "engine", "--switch-history", *ALL],
+    "without PEXT and LZCNT": ["--backend", "engine", "--plain-processor", *ALL],
+    "only counted, without PEXT and LZCNT": ["--backend", "engine", "--plain-processor", "--history", "off"],
+}
 CONTEXT = 12 # entries shown before the first that differs
-CODE = 80 # instructions shown
-EVENTS = {"EXEC", "SYSCALL_ENTER", "SYSCALL_EXIT", "SIGNAL", "HANDLER", "EXIT", "DETACH", "SNAPSHOT", "THREAD"}
-# Differ from run to run, or number what each backend numbers in its own way.
-DROPPED = re.compile(r" (?:seq|time|epoch|position|event|snapshot|sender|stepped)=\S*")
-RESUME_FLAG = 0x10000
-# System calls that tell of the world outside: getpgrp, getsid and their kin, getppid, times, time.
-OUTSIDE = {110, 111, 121, 124, 100, 201}
+OUTSIDE_MOST = 4 # fields of one event
 
 
 # Of fault_at_branch.S.
@@ -94,32 +100,6 @@ def first_difference(one, two):
             number += 1
 
 
-def last_map(trace, address):
-    """(start, offset, path) of the file that was mapped last at an address."""
-    found = None
-    for line in dump_of(trace):
-        if line.startswith("MAP "):
-            start, end, offset = (int(re.search(r" %s=0x([0-9a-f]+)" % name, line).group(1), 16) for name in ("start", "end", "offset"))
-            path = re.search(r' path="([^"]*)"', line).group(1)
-            if start <= address < end:
-                found = start, offset, path
-    return found
-
-
-def disassembled(trace, start, end):
-    """The code between two addresses of one mapped file, as objdump shows it."""
-    found = last_map(trace, start)
-    if not found or not found[2].startswith("/"):
-        return "  no file is mapped at %x" % start
-    if not shutil.which("objdump"):
-        return "  objdump is missing"
-    shift = found[0] - found[1]
-    done = subprocess.run(["objdump", "-D", "-b", "binary", "-m", "i386:x86-64", "--adjust-vma=0x%x" % shift, "--start-address=0x%x" % start,
-                           "--stop-address=0x%x" % (end + 16), found[2]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    lines = [line for line in done.stdout.decode(errors="replace").splitlines() if re.match(r"\s+[0-9a-f]+:\t", line)]
-    return "\n".join(lines[:CODE])
-
-
 def stretch(trace, before, entries):
     """The code from where the last common entry led to the entries that differ."""
     last = before[-1].split() if before else None
@@ -148,165 +128,45 @@ def compare_branches(one, two, names):
 
 # Events ---------------------------------------------------------------------------------------------------------------------
 
-def by_unit(lines):
-    """The lines of a dump with the events of each unit together: those of two units have an order, but not one that two runs share."""
-    file, unit, units = 0, 0, {}
-    for line in lines:
-        if line.startswith("file "):
-            file, unit = file + 1, 0
-        elif line.startswith("UNIT "):
-            unit = number_in(line, "unit")
-        elif line == "block begins: unit 0":
-            unit = 0
-        else:
-            units.setdefault((file, unit), []).append(line)
-    return [line for key in sorted(units) for line in units[key]]
+def point_of(row):
+    """(tick, transfers) of an event; None where it has none."""
+    found = re.search(r" point=(\d+)\+(\d+)", row) or re.search(r" tick=(\d+)()", row)
+    return (int(found.group(1)), int(found.group(2) or 1 << 32)) if found else None
 
 
-def dump_of(trace):
-    done = execute([BTREC, "dump", trace], cwd=TMP, timeout=600)
-    equal(done.status, 0, "status of btrec dump (%s)" % done.err.decode(errors="replace"))
-    return by_unit(done.out.decode(errors="replace").splitlines())
+def paired_events(one, two, free, points_only=False):
+    """(number, the two events, what differs) for all events of two traces. free: keys of the calls that need not have stopped."""
+    pairs = itertools.zip_longest(events(one, free, points_only), events(two, free, points_only), fillvalue=NOTHING_MORE)
+    return [(i, a, b, a.differing(b)) for i, (a, b) in enumerate(pairs)]
 
 
-def without_resume_flag(match):
-    return "eflags:%x" % (int(match.group(1), 16) & ~RESUME_FLAG)
+def field(differing):
+    """The name of the field or register of what Row.differing() gives."""
+    return re.match(r"(?:regs=)?(\w*)", differing).group(1)
 
 
-def is_limited(line, limited):
-    """Snapshots of handled signals: how many are kept depends on the time between them."""
-    found = re.match(r"(SNAPSHOT|THREAD) .*?\bsnapshot=(\d+)", line)
-    if not found:
-        return False
-    if found.group(1) == "SNAPSHOT" and re.search(r" kind=[01]\b", line):
-        limited.add(found.group(2))
-    return found.group(2) in limited
+def from_outside(one, two, free):
+    """What differs in two recordings by the same backend, {(number of the event, field)}: what the kernel and the time have put there."""
+    found = [(i, field(d)) for i, _, _, differing in paired_events(one, two, free) for d in differing]
+    many = [i for i, _ in found if sum(j == i for j, _ in found) > OUTSIDE_MOST]
+    check(not many, "more than %d fields of an event differ in two recordings by one backend" % OUTSIDE_MOST)
+    return set(found)
 
 
-def number_in(line, name):
-    return int(re.search(r" %s=(\S+)" % name, line).group(1), 0)
-
-
-class Calls:
-    """Counts the system calls of each task, and brings those that one of two traces has in a CALLS record and the other with an event at entry
-    and exit into one form: a row (task, number of the call) -> "CALL ...", where the one with events has its exit."""
-
-    def __init__(self, without_stop=None):
-        self.count, self.rows, self.wanted = {}, {}, without_stop
-
-    @staticmethod
-    def row(task, tick, nr, result):
-        return "CALL task=%d tick=%d nr=%d%s" % (task, tick, nr, "" if nr in OUTSIDE else " result=0x%x" % result)
-
-    def number(self, task):
-        self.count[task] = self.count.get(task, 0) + 1
-        return task, self.count[task]
-
-    def without_stop(self, task, line):
-        key = self.number(task)
-        self.rows[key] = self.row(task, *(number_in(line, n) for n in ("tick", "nr", "result")))
-        return self.rows[key]
-
-    def at_stop(self, line):
-        """The row for a line of an event: None where it is only half of one."""
-        task = number_in(line, "task")
-        if line.startswith("SYSCALL_ENTER "):
-            self.number(task)
-            return None if self.is_wanted(task) else line
-        if line.startswith("SYSCALL_EXIT ") and self.is_wanted(task):
-            tick = int(re.search(r" point=(\d+)", line).group(1))
-            return self.row(task, tick, number_in(line, "nr"), number_in(line, "result"))
-        return line
-
-    def is_wanted(self, task):
-        return self.wanted is not None and (task, self.count.get(task, 0)) in self.wanted
-
-
-def calls_without_stop(trace):
-    """The keys (task, number of the call) of those in CALLS records."""
-    calls, task = Calls(), 0
-    for line in dump_of(trace):
-        if line.startswith("CALLS "):
-            task = number_in(line, "task")
-        elif line.startswith("  tick="):
-            calls.without_stop(task, line)
-        elif line.startswith("SYSCALL_ENTER "):
-            calls.at_stop(line)
-    return calls.rows.keys()
-
-
-class Row(str):
-    """An event; named: the same with pidN for what may be a pid, N counting them in the order of TASK records. A small pid is a number that
-    registers hold, too, so words are the same when either form of them is."""
-
-    def __new__(cls, text, named):
-        row = super().__new__(cls, text)
-        row.named = named
-        return row
-
-    def words(self):
-        return list(itertools.zip_longest(re.split(r"[ ,]", self), re.split(r"[ ,]", self.named)))
-
-    def differing(self, other):
-        """The registers and fields of two records that are not the same."""
-        if self == other or self.named == other.named:
-            return []
-        pairs = itertools.zip_longest(self.words(), other.words(), fillvalue=("nothing", "nothing"))
-        return ["%s / %s" % (a[1], b[1]) for a, b in pairs if a[0] != b[0] and a[1] != b[1]]
-
-
-NOTHING_MORE = Row("nothing more", "nothing more")
-
-
-def events(trace, without_stop=None, points_only=False):
-    """What happened, with everything taken out that may differ but pids. without_stop: keys of the calls that need not have stopped.
-    points_only: where and what, and no values."""
-    pids, rows, limited, calls, caller = {}, [], set(), Calls(without_stop), 0
-    for line in dump_of(trace):
-        kind = line.split(" ", 1)[0]
-        if kind == "CALLS":
-            caller = number_in(line, "task")
-        if line.startswith("  tick="):
-            rows.append(calls.without_stop(caller, line))
-            continue
-        if kind in ("SYSCALL_ENTER", "SYSCALL_EXIT"):
-            line = calls.at_stop(line)
-            if not line:
-                continue
-            if line.startswith("CALL "):
-                rows.append(line)
-                continue
-        if kind == "HEADER": # the parent of the first process
-            pids[number_in(line, "recorder_pid")] = "recorder"
-        if kind == "TASK":
-            for value in re.findall(r" [pt]id=(\d+)", line):
-                pids.setdefault(int(value), "pid%d" % len(pids))
-        if kind not in EVENTS or is_limited(line, limited):
-            continue
-        if points_only:
-            line = " ".join([kind, *re.findall(r"\b(?:task|point|nr|signo|kind|status)=\S+", line)])
-        line = DROPPED.sub("", line)
-        line = re.sub(r"eflags:([0-9a-f]+)", without_resume_flag, line)
-        rows.append(line)
-    numbers = re.compile(r"(?<==0x)(%s)\b|(?<=:)(%s)\b|(?<=tid=)(%s)\b" % (
-        "|".join("%x" % p for p in pids), "|".join("%x" % p for p in pids), "|".join("%d" % p for p in pids)))
-
-    def name(match):
-        return pids[int(match.group(3))] if match.group(3) else pids[int(match.group(1) or match.group(2), 16)]
-
-    return [Row(row, numbers.sub(name, row) if pids else row) for row in rows]
-
-
-def compare_events(one, two, names, points_only=False):
+def compare_events(one, two, names, points_only=False, again=None):
+    """Returns how many there are. again: a second trace by the first's backend; where that differs, the two need not be the same."""
     free = calls_without_stop(one) | calls_without_stop(two)
-    left, right = events(one, free, points_only), events(two, free, points_only)
-    for i in range(max(len(left), len(right))):
-        a, b = (rows[i] if i < len(rows) else NOTHING_MORE for rows in (left, right))
-        differing = a.differing(b)
+    outside = from_outside(one, again, free) if again else set()
+    rows = paired_events(one, two, free, points_only)
+    for i, a, b, differing in rows:
+        differing = [d for d in differing if (i, field(d)) not in outside]
         if differing:
+            left = [row[1] for row in rows]
             said = ["event %d differs: %s" % (i, ", ".join(differing)), *("  both   " + line for line in left[max(0, i - 3):i])]
-            raise Failure("\n".join(said + ["  %-6s %s" % pair for pair in zip(names, (a, b))]))
-    return len(left)
+            failure = Failure("\n".join(said + ["  %-6s %s" % pair for pair in zip(names, (a, b))]))
+            failure.upto = point_of(a) or point_of(b)
+            raise failure
+    return len(rows)
 
 
 def compare_traces(one, two, names=("first", "second"), points_only=False):
@@ -315,27 +175,89 @@ def compare_traces(one, two, names=("first", "second"), points_only=False):
     return count, compare_events(one, two, names, points_only)
 
 
+def where_first(failure, run, names):
+    """The words of first_wrong_instruction(), or why there are none: the failure stays the one that there was."""
+    try:
+        return "\n" + first_wrong_instruction(run, names, getattr(failure, "upto", None))
+    except Failure as another:
+        return "\nwhere its registers differ first could not be found out: %s" % another
+
+
 def compare_runs(argv, options=(), stdin=b"", timeout=TIMEOUT, normal_output=None, env=None, points_only=False):
     """Records argv under both backends. Returns (result of the second, branch entries, events)."""
     names = backends()
     # One path for both: a program can see it (auxv's AT_EXECFN, /proc/self/exe), and the trace's directory cannot be seen.
-    results = [record(argv, [*WHOLE, "--backend", name, *options], stdin=stdin, timeout=timeout, env=env) for name in names]
-    one, two = results
+    def run(name, more=()):
+        return record(argv, [*WHOLE, "--backend", name, *options, *more], stdin=stdin, timeout=timeout, env=env)
+
+    results = one, two = [run(name) for name in names]
     equal(two.status, one.status, "exit status (%s)" % two.own_err.strip())
     if normal_output:
         one.out, two.out = normal_output(one.out), normal_output(two.out)
     try:
         counts = compare_traces(one.trace, two.trace, names, points_only)
+        equal(two.out, one.out, "stdout")
     except Failure as failure:
         kept = os.environ.get("BTREC_KEEP")
         if kept:
             for name, result in zip(names, results):
                 shutil.copytree(result.trace, os.path.join(kept, name), dirs_exist_ok=True)
-        raise Failure("%s\n%s" % (" ".join(map(str, argv)), failure)) from None
-    equal(two.out, one.out, "stdout")
+        raise Failure("%s\n%s%s" % (" ".join(map(str, argv)), failure, where_first(failure, run, names))) from None
     for result in results:
         shutil.rmtree(result.trace)
     return two, *counts
+
+
+# Stops ----------------------------------------------------------------------------------------------------------------------
+
+def behind_loads_of_ss(path):
+    """Addresses at which nobody can stop: the processor holds traps off there (QUIRKS, step-mov-ss)."""
+    found, behind = set(), False
+    for line in execute(["objdump", "-d", "--no-show-raw-insn", path]).out.decode().splitlines():
+        words = re.match(r"\s*([0-9a-f]+):\s*(.*)", line)
+        if not words:
+            continue
+        if behind:
+            found.add(int(words.group(1), 16))
+        behind = bool(re.match(r"(mov\S* .*,%ss|pop\S* +%ss)\b", words.group(2)))
+    return found
+
+
+def points(trace, chance, count, never):
+    """So many points at which the task was, not at an address of `never`: texts for --snap-at; and what its rip is then."""
+    found = {}
+    every = list(places(trace))
+    for at in chance.sample(range(len(every)), min(count, len(every))):
+        tick, transfers, rip = every[at]
+        if rip in never:
+            continue
+        found["%d+%d@0x%x" % every[at]] = rip
+        if at and every[at - 1][:2] != (tick, transfers): # the first instruction then
+            found["%d+%d" % (tick, transfers)] = rip
+    return found
+
+
+def same_stops(argv, seed, count, asks_outside=False, timeout=TIMEOUT):
+    """Stops a program that does the same each time at random points, under the stepper and in each mode. Returns how many points there were.
+    asks_outside: it asks for the time or for random numbers; what two stepped runs differ in need not be the same."""
+    first = record(argv, [*START, "--backend", "step", *ALL], timeout=timeout)
+    found = points(first.trace, random.Random(seed), count, behind_loads_of_ss(shutil.which(argv[0])))
+    check(found, "no points")
+    shutil.rmtree(first.trace)
+    stepped = record(argv, [*START, "--backend", "step", *ALL, *wanted_options(found)], timeout=timeout)
+    equal((stepped.status, stepped.out), (first.status, first.out), "end, stepped")
+    again = record(argv, [*START, "--backend", "step", *ALL, *wanted_options(found)], timeout=timeout).trace if asks_outside else None
+    for mode, options in {"step": None, **MODES}.items():
+        run = stepped if not options else record(argv, [*START, *options, *wanted_options(found)], timeout=timeout)
+        equal((run.status, run.out), (first.status, first.out), "end, " + mode)
+        check("never reached" not in run.own_err, "%s: %s" % (mode, run.own_err))
+        rips = kept_at(run.trace)
+        equal(rips, {"1:" + text: rip for text, rip in found.items()}, "where it was, " + mode)
+        if options:
+            compare_events(stepped.trace, run.trace, ("step", mode), again=again)
+            shutil.rmtree(run.trace)
+    shutil.rmtree(stepped.trace)
+    return len(found)
 
 
 def command_line():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Programs of the system from the deterministic start: every branch, tick and point that the engine records is the stepper's.
 # BTREC_BRANCHES: the least that each of them has to make. Where it is set (./check --full: a million) all of them run, else the first, with 20000.
-# BTREC_SEED (1): the seed of what they read.
+# At random points, BTREC_STOPS (8), registers and all that events hold are the same, too. BTREC_SEED (1): the seed of what they read and of these.
 import os
 import random
 import re
@@ -15,6 +15,7 @@ SEED = int(os.environ.get("BTREC_SEED", "1"))
 OUTSIDE_MOST = 0.1 # percent
 BRANCHES = int(os.environ.get("BTREC_BRANCHES", "20000"))
 FULL = "BTREC_BRANCHES" in os.environ
+STOPS = int(os.environ.get("BTREC_STOPS", "8"))
 RATE = 8000 # branches a second that the stepper makes at the very least, on a loaded machine, recorded, listed and dumped
 START = 20000 # of a dynamic program, at least
 # Not GNU's, which reads /proc/self/maps (libsigsegv): there the two backends differ.
@@ -75,8 +76,21 @@ def outside():
         check(found and (found.group(1) == "0" or float(found.group(2)) <= OUTSIDE_MOST), "%s: %s" % (" ".join(argv), found and found.group(0)))
 
 
+def add_stopped(name, argv, per_byte):
+    @case("stopped, as stepped, registers and all: " + name)
+    def run():
+        if not shutil.which(name):
+            raise Skip("%s is not installed" % name)
+        path = fresh("words")
+        with open(path, "wb") as file:
+            file.write(text(3000 // per_byte))
+        engine_compare.same_stops([*argv, path], SEED, STOPS, asks_outside=True, timeout=600)
+
+
 for row in ROWS if FULL else ROWS[:1]:
     add(*row)
+for row in ROWS[:5] if FULL else ROWS[:1]: # those that have no million branches behind them when they begin
+    add_stopped(*row)
 
 if FULL:
     @case("as stepped: ls")

@@ -4,113 +4,23 @@
 # counted. BTREC_SEED (1) is the first seed of the generated programs and of the points, BTREC_STOP_SEEDS (4) the number of programs,
 # BTREC_STOPS (8) that of points in each.
 import os
-import random
 import re
-import shutil
 
 from e2e import *
 import engine_compare
+from engine_compare import START, WHOLE, same_stops
+from engine_points import first_wrong_instruction, kept_at
 from engine_seeds import kept, made
 
 FIRST = int(os.environ.get("BTREC_SEED", "1"))
 SEEDS = int(os.environ.get("BTREC_STOP_SEEDS", "4"))
 STOPS = int(os.environ.get("BTREC_STOPS", "8"))
-WHOLE = ["--deterministic", "--guess-eagerly", "--snap-exit", "always"]
-ALL = ["--history", str(1 << 26)]
-MODES = {
-    "engine": ["--backend", "engine", *ALL],
-    "only counted": ["--backend", "engine", "--history", "off"],
-    "now recorded, now only counted": ["--backend", "engine", "--switch-history", *ALL],
-    "without PEXT and LZCNT": ["--backend", "engine", "--plain-processor", *ALL],
-    "only counted, without PEXT and LZCNT": ["--backend", "engine", "--plain-processor", "--history", "off"],
-}
-TRANSFERS = "jmp call ret ijmp icall syscall async".split()
-
-
-def places(trace):
-    """Every instruction of the first task, in order: (tick, transfers since, address)."""
-    out = execute([BRANCHES, "-i", trace], timeout=600)
-    equal(out.status, 0, "status of branches (%s)" % out.err.decode(errors="replace"))
-    tick = transfers = 0
-    for line in out.out.decode().splitlines():
-        words = line.split()
-        if words[0] == "i":
-            if words[1] != "?":
-                yield tick, transfers, int(words[1], 16)
-        elif words[0] != "1":
-            return
-        elif words[2] == "jcc":
-            tick, transfers = int(words[1]), 0
-        elif words[2] in TRANSFERS:
-            transfers += 1
-
-
-def behind_loads_of_ss(path):
-    """Addresses at which nobody can stop: the processor holds traps off there (QUIRKS, step-mov-ss)."""
-    found, behind = set(), False
-    for line in execute(["objdump", "-d", "--no-show-raw-insn", path]).out.decode().splitlines():
-        words = re.match(r"\s*([0-9a-f]+):\s*(.*)", line)
-        if not words:
-            continue
-        if behind:
-            found.add(int(words.group(1), 16))
-        behind = bool(re.match(r"(mov\S* .*,%ss|pop\S* +%ss)\b", words.group(2)))
-    return found
-
-
-def points(trace, chance, count, never):
-    """So many points at which the task was, not at an address of `never`: texts for --snap-at; and what its rip is then."""
-    found = {}
-    every = list(places(trace))
-    for at in chance.sample(range(len(every)), min(count, len(every))):
-        tick, transfers, rip = every[at]
-        if rip in never:
-            continue
-        found["%d+%d@0x%x" % every[at]] = rip
-        if at and every[at - 1][:2] != (tick, transfers): # the first instruction then
-            found["%d+%d" % (tick, transfers)] = rip
-    return found
-
-
-def kept_at(trace):
-    """The moments that were asked for: {point as btrec names it: the rip of its task}."""
-    rips = {}
-    for line in engine_compare.dump_of(trace):
-        found = re.match(r'SNAPSHOT .* kind=4 point=\d+\+\d+@0x([0-9a-f]+) .*label="(\d+:[^"]*)"', line)
-        if found:
-            rips[found.group(2)] = int(found.group(1), 16)
-    return rips
-
-
-def wanted_options(found):
-    return [word for text in found for word in ("--snap-at", text)]
-
-
-def same_stops(argv, seed=FIRST, count=STOPS, points_only=False):
-    """Stops a program that does the same each time at random points, under the stepper and in each mode. Returns how many points there were."""
-    first = record(argv, [*WHOLE, "--backend", "step", *ALL])
-    found = points(first.trace, random.Random(seed), count, behind_loads_of_ss(argv[0]))
-    check(found, "no points")
-    shutil.rmtree(first.trace)
-    stepped = record(argv, [*WHOLE, "--backend", "step", *ALL, *wanted_options(found)])
-    equal((stepped.status, stepped.out), (first.status, first.out), "end, stepped")
-    for mode, options in {"step": None, **MODES}.items():
-        run = stepped if not options else record(argv, [*WHOLE, *options, *wanted_options(found)])
-        equal((run.status, run.out), (first.status, first.out), "end, " + mode)
-        check("never reached" not in run.own_err, "%s: %s" % (mode, run.own_err))
-        rips = kept_at(run.trace)
-        equal(rips, {"1:" + text: rip for text, rip in found.items()}, "where it was, " + mode)
-        if options:
-            engine_compare.compare_events(stepped.trace, run.trace, ("step", mode), points_only)
-            shutil.rmtree(run.trace)
-    shutil.rmtree(stepped.trace)
-    return len(found)
 
 
 def add_bare(name, source, *flags):
     @case("stops, as stepped: " + name)
     def run():
-        same_stops([build(source, *BARE, *flags)])
+        same_stops([build(source, *BARE, *flags)], FIRST, STOPS)
 
 
 for bare in engine_compare.BARE_PROGRAMS:
@@ -124,15 +34,15 @@ def static():
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(processors)})
     try:
-        check(same_stops([build("world.c", *STATIC), "status", "3"], count=2 * STOPS) > STOPS, "few points")
+        check(same_stops([build("world.c", *STATIC), "status", "3"], FIRST, 2 * STOPS) > STOPS, "few points")
     finally:
         os.sched_setaffinity(0, processors)
 
 
 @case("stops, as stepped: glibc's start, dynamic")
 def dynamic():
-    # ld.so asks the time: that is in registers.
-    same_stops([build("world.c"), "status", "3"], count=2 * STOPS, points_only=True)
+    # ld.so asks the time.
+    same_stops([build("world.c"), "status", "3"], FIRST, 2 * STOPS, asks_outside=True)
 
 
 @case("stops, as stepped: generated programs")
@@ -140,17 +50,29 @@ def generated_programs():
     for seed in range(FIRST, FIRST + SEEDS):
         path = made(seed)
         try:
-            same_stops([path], seed)
+            same_stops([path], seed, STOPS)
         except Failure as failure:
             kept(seed, path)
             raise Failure("engine_generate.py %d: %s" % (seed, failure)) from None
         os.unlink(path)
 
 
+@case("where two runs part that have the same branches: the first instruction that differs is named")
+def parted():
+    for flags, wanted in ([], r"at 3000\+0@0x(\S+):\n  \1:.*\badd +\$0x1,%rdx\n.*\brdx:bb9 / \S*rdx:bba\b"), (["-DMEMORY"], r"what differs is in memory"):
+        programs = {name: build("parted.S", *BARE, *flags, "-DBY=%d" % n, name="parted-%d" % n) for n, name in enumerate(("step", "engine"), 1)}
+
+        def run(name, more):
+            return record([programs[name]], [*WHOLE, "--backend", name, *more])
+
+        said = first_wrong_instruction(run, list(programs))
+        check(re.search(wanted, said), said)
+
+
 @case("stops in a process that another one makes, and in what it has become")
 def processes():
     tree, faults = build("tree.c", *STATIC), build("faults.c", *STATIC)
-    options = [*WHOLE, "--snap-at", "2:50", "--snap-at", "2:51+1", "--snap-at", "2:1000"]
+    options = [*START, "--snap-at", "2:50", "--snap-at", "2:51+1", "--snap-at", "2:1000"]
     runs = [record([tree, "fork-exec", faults, "null-write"], [*options, "--backend", name]) for name in ("step", "engine")]
     kept = [kept_at(run.trace) for run in runs]
     equal(kept[0], kept[1], "where they were")
@@ -175,7 +97,7 @@ def threads():
 @case("with --from ticks count from there")
 def from_there():
     program = [build("world.c", *STATIC), "status", "3"]
-    runs = [record(program, [*WHOLE, "--from", "main", "--snap-at", "30", "--backend", name]) for name in ("step", "engine")]
+    runs = [record(program, [*START, "--from", "main", "--snap-at", "30", "--backend", name]) for name in ("step", "engine")]
     kept = [kept_at(run.trace) for run in runs]
     equal(list(kept[0]), ["1:30+0"], "kept")
     equal(kept[0], kept[1], "where it was")
