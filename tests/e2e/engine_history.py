@@ -125,6 +125,21 @@ def many_ticks():
     check(off[0] > 18 << 20, "only %d ticks" % off[0])
 
 
+@case("more ticks than 32 bits have room for, and a moment behind that")
+def ticks_beyond_32_bits():
+    rounds, left = (1 << 32) + 1000, 7
+    program = [build("many_ticks.S", *BARE, "-DROUNDS=%d" % rounds)]
+    for name, options in ("engine", [*FULL[1], "--history", "5000"]), OFF:
+        result = record(program, [*WHOLE, *options, "--snap-at", str(rounds - left)])
+        rows = engine_compare.events(result.trace)
+        points = [re.search(r"^(\w+) .*\bpoint=(\d+\+\d+)", row).groups() for row in rows if re.match(r"(EXIT|SNAPSHOT) ", row)]
+        equal(points, [("SNAPSHOT", "%d+0" % (rounds - left)), ("SNAPSHOT", "%d+0" % rounds), ("EXIT", "%d+0" % rounds)], name)
+        check([row for row in rows if row.startswith("THREAD ") and ",rcx:%x," % left in row], "rcx at the moment, " + name)
+        equal(int(report(result.trace, "-n", "1")["fault"]["ticks"]), rounds, "ticks in the report, " + name)
+        last = [row[1] for row in branches(result.trace)[-5000:]]
+        equal(last, list(range(rounds - 4999, rounds + 1)) if name == "engine" else [], "ticks of the last branches, " + name)
+
+
 @case("records of all kinds where their room ends")
 def full_room():
     program = build("full_room.c", "-O1")
