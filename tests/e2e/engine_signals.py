@@ -10,16 +10,22 @@ from e2e import *
 import engine_compare
 
 BACKEND = engine_compare.backends()[1]
+CHECK = os.path.join(BUILD, "tests/tools/check_history")
 ALARMS = os.environ.get("BTREC_ALARMS", "300")
 TORTURE = "registers alternative-stack nested jumps edits moves strings calls sleeps threads queued faults written-code".split()
 CODE = "rewritten toggled double-mapped file-mapped privately-mapped remapped patched-by-thread own-text unaligned-store many-pages copied loaded-twice executed".split()
-FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall gs-base
+FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall transactions gs-base
 fs-base selectors kernel-bases contexts deep-backtrace seccomp limits single-step cpuid cpuid-trap locked enter-nested without-sib astray rip-relative
 code-32""".split()
 SENT = """handled-each blocked-each with-others fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer
 frame-pointer-handled frame-unaligned frame-unaligned-handled""".split()
 PENDING = """waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend asked-for-at-once
 behind-another behind-its-own handled-elsewhere own-while-stopped""".split()
+
+
+def history_holds(trace):
+    done = subprocess.run([CHECK, trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal(done.returncode, 0, "check_history: %s" % done.stdout.decode(errors="replace")[:400])
 
 
 def torture():
@@ -92,6 +98,11 @@ add_all("signals", torture, TORTURE, ALARMS)
 add_all("signals like faults", sent_faults, SENT)
 add_all("code that changes", changing, CODE)
 add_all("what a program sees of itself", exact, FAULTS)
+
+
+@case("transactions that are given up, or cannot begin: the history holds")
+def transactions():
+    history_holds(record([exact(), "transactions"], ["--backend", BACKEND, "--snap-exit", "always"]).trace)
 
 
 @case("operands beside the code, where they are far from the cache and above what 32 bits name")

@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -318,6 +319,44 @@ static void code_32(void)
 	}
 }
 
+static int stay_on_one_cpu(void)
+{
+	cpu_set_t may, one;
+	int cpu = 0;
+
+	sched_getaffinity(0, sizeof may, &may);
+	while (!CPU_ISSET(cpu, &may))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof one, &one);
+	return cpu;
+}
+
+/* The two other calls of that page, each with another's arguments, and one that faults in the kernel. */
+static void vsyscall_others(void)
+{
+	int (*const volatile gettimeofday_there)(struct timeval *, struct timezone *) = (int (*)(struct timeval *, struct timezone *))0xffffffffff600000;
+	int (*const volatile getcpu_there)(unsigned *, unsigned *, void *) = (int (*)(unsigned *, unsigned *, void *))0xffffffffff600800;
+	int cpu = stay_on_one_cpu(), wrong = 0;
+
+	for (int i = 0; i < 50; i++) {
+		struct timeval before, now = {0}, after;
+		struct timezone zone = {.tz_minuteswest = -7}, zone_here = {.tz_minuteswest = -8};
+		unsigned other_cpu = ~0u, node = ~0u, node_here;
+
+		gettimeofday(&before, &zone_here);
+		wrong += gettimeofday_there(&now, &zone) != 0;
+		gettimeofday(&after, NULL);
+		wrong += timercmp(&now, &before, <) || timercmp(&after, &now, <) || zone.tz_minuteswest != zone_here.tz_minuteswest;
+		wrong += getcpu_there(&other_cpu, &node, NULL) != 0 || syscall(SYS_getcpu, NULL, &node_here, NULL);
+		wrong += other_cpu != (unsigned)cpu || node != node_here;
+	}
+	printf("%d wrong\n", wrong);
+	FAULT("movabsq $0xffffffffff600000, %%rax; movl $8, %%edi; xorl %%esi, %%esi; call *%%rax");
+	FAULT("movabsq $0xffffffffff600800, %%rax; movl $8, %%edi; xorl %%esi, %%esi; xorl %%edx, %%edx; call *%%rax");
+}
+
 /* The old way to ask for the time, where the kernel has it. */
 static void vsyscall(void)
 {
@@ -331,6 +370,36 @@ static void vsyscall(void)
 			 : "=m"(before_rsp), "=r"(called)::"rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
 	now = time(NULL);
 	puts(now - called < 10 && now >= called ? "the time" : "another time");
+	vsyscall_others();
+}
+
+static int has_transactions(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_RTM;
+}
+
+/* Transactions of TSX: where the processor has none each of the four instructions is an illegal one, or begins none. */
+static void transactions(void)
+{
+	unsigned plain = 0, given_up = 0, faulted = 0, inside = 0;
+	uint32_t *volatile nowhere = (uint32_t *)8;
+
+	FAULT("xbegin 1f; xend; 1:");
+	FAULT("xtest");
+	FAULT("xabort $5");
+	FAULT("xend");
+	if (!has_transactions())
+		return;
+	/* What is done in one that is given up is undone, and its end is done by the way that each has for that: once in any case. */
+	for (int i = 0; i < 1000; i++) {
+		__asm__ volatile("xbegin 1f; addl $1, %0; xend; jmp 2f; 1: addl $1, %0; 2:" : "+m"(plain)::"rax", "cc", "memory");
+		__asm__ volatile("xbegin 1f; addl $100, %0; xabort $7; 1: addl $1, %0" : "+m"(given_up)::"rax", "cc", "memory");
+		__asm__ volatile("xbegin 1f; addl $100, %0; movl $1, (%1); xend; 1: addl $1, %0" : "+m"(faulted) : "r"(nowhere) : "rax", "cc", "memory");
+		__asm__ volatile("xbegin 1f; xabort $9; 1: xtest; jz 2f; addl $1, %0; 2:" : "+m"(inside)::"rax", "cc", "memory");
+	}
+	printf("%u %u %u, inside %u\n", plain, given_up, faulted, inside);
 }
 
 static void gs_base(void)
@@ -435,16 +504,8 @@ static void cpuid(void)
 {
 	static const uint32_t subleaves[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 63, 0x80000000, 0xffffffff};
 	static const uint32_t first[] = {0, 0x80000000};
-	cpu_set_t may, one;
-	int cpu = 0;
 
-	/* Some leaves number the processor. */
-	sched_getaffinity(0, sizeof may, &may);
-	while (!CPU_ISSET(cpu, &may))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof one, &one);
+	stay_on_one_cpu(); /* some leaves number the processor */
 	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
 		for (uint32_t leaf = first[i]; leaf <= __get_cpuid_max(first[i], NULL); leaf++)
 			for (size_t k = 0; k < sizeof subleaves / sizeof subleaves[0]; k++)
@@ -588,7 +649,7 @@ static const struct {
 	{"int3", int3}, {"long-int3", long_int3}, {"ud2", ud2}, {"divide", divide}, {"fpe-sse", fpe_sse}, {"null-call", null_call}, {"wild-call", wild_call},
 	{"wild-jump", wild_jump}, {"wild-return", wild_return}, {"null-jump", null_jump}, {"bad-load", bad_load}, {"bad-store", bad_store},
 	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"selectors", selectors}, {"kernel-bases", kernel_bases},
-	{"contexts", swap_contexts},
+	{"contexts", swap_contexts}, {"transactions", transactions},
 	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
 	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"enter-nested", enter_nested}, {"astray", astray}, {"rip-relative", rip_relative}, {"without-sib", without_sib}, {"code-32", code_32},
 };
