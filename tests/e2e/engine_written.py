@@ -28,7 +28,7 @@ ALONE = {
 # Times, processes, threads, /proc/self/status, and the library's abort(), which blocks signals by calls of its own:
 # only outcome and history are compared.
 OTHERS = {
-    "written_by_kernel": "by-small-calls by-getxattrat by-received-mem by-int80 read-in-flight".split(),
+    "written_by_kernel": "by-small-calls by-getxattrat by-received-mem by-int80 read-in-flight by-io-submit by-io-uring".split(),
     "written_code": "by-a-thread forked forked-with-threads dies-protected".split(),
     "written_signals": "with-signals-blocked with-faults-ignored blocked-fault".split(),
     "written_at_end": """id-of-a-thread id-at-exit-group id-at-kill id-at-execve id-by-itself lock-of-a-thread lock-at-kill lock-at-execve

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* written_by_kernel NAME: code in writable pages that run and are written by turns, by system calls. Each case counts what comes out wrong.
  * tests/e2e/engine_written.py */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -305,11 +309,146 @@ static long read_in_flight(void)
 	return bad;
 }
 
+/* The kernel is told of the page by a structure, and writes what came of it to the page, too. */
+static long submit_reads(aio_context_t queue, unsigned char *page)
+{
+	struct io_event *event = (struct io_event *)(page + 512);
+	unsigned char bytes[SIZE];
+	int fd = memfd_create("file", 0);
+	struct iocb read_code = {.aio_fildes = (uint32_t)fd, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)page, .aio_nbytes = SIZE};
+	struct iocb *one = &read_code;
+	long bad = fd < 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		bad += pwrite(fd, bytes, SIZE, 0) != SIZE || syscall(SYS_io_submit, queue, 1, &one) != 1;
+		bad += call(page, 2) != i + 2;
+		bad += syscall(SYS_io_getevents, queue, 1, 1, event, NULL) != 1 || event->res != SIZE;
+		bad += call(page, 3) != i + 3;
+	}
+	return bad + close(fd);
+}
+
+static long by_io_submit(void)
+{
+	unsigned char *before = warm(1);
+	aio_context_t queue = 0;
+
+	if (syscall(SYS_io_setup, 8, &queue))
+		return errno != ENOSYS;
+	return submit_reads(queue, before) + submit_reads(queue, warm(1)) + submit_reads(queue, before) + syscall(SYS_io_destroy, queue);
+}
+
+/* An io_uring that is asked for one thing at a time. */
+struct uring {
+	int fd;
+	unsigned *submitted, *submission_mask, *submission, *completed, *completion_mask;
+	struct io_uring_sqe *entries;
+	struct io_uring_cqe *results;
+};
+
+static bool uring_open(struct uring *u)
+{
+	struct io_uring_params p = {0};
+	char *s, *c;
+
+	u->fd = (int)syscall(SYS_io_uring_setup, 8, &p);
+	if (u->fd < 0 && (errno == ENOSYS || errno == EPERM || errno == ENOMEM)) /* it is not there, forbidden, or may lock too little */
+		return false;
+	s = mmap(NULL, p.sq_off.array + p.sq_entries * sizeof(unsigned), PROT_READ | PROT_WRITE, MAP_SHARED, u->fd, IORING_OFF_SQ_RING);
+	c = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof *u->results, PROT_READ | PROT_WRITE, MAP_SHARED, u->fd, IORING_OFF_CQ_RING);
+	u->entries = mmap(NULL, p.sq_entries * sizeof *u->entries, PROT_READ | PROT_WRITE, MAP_SHARED, u->fd, IORING_OFF_SQES);
+	if (s == MAP_FAILED || c == MAP_FAILED || u->entries == MAP_FAILED)
+		exit(3);
+	u->submitted = (unsigned *)(s + p.sq_off.tail);
+	u->submission_mask = (unsigned *)(s + p.sq_off.ring_mask);
+	u->submission = (unsigned *)(s + p.sq_off.array);
+	u->completed = (unsigned *)(c + p.cq_off.head);
+	u->completion_mask = (unsigned *)(c + p.cq_off.ring_mask);
+	u->results = (struct io_uring_cqe *)(c + p.cq_off.cqes);
+	return true;
+}
+
+static long uring_enter(struct uring *u, unsigned submit, unsigned wait)
+{
+	return syscall(SYS_io_uring_enter, u->fd, submit, wait, wait ? IORING_ENTER_GETEVENTS : 0, NULL, 0);
+}
+
+/* Asks for a function's bytes; flags: IOSQE_*. */
+static void uring_read(struct uring *u, int fd, unsigned char *to, uint8_t flags)
+{
+	unsigned tail = *u->submitted, i = tail & *u->submission_mask;
+
+	u->entries[i] = (struct io_uring_sqe){.opcode = IORING_OP_READ, .fd = fd, .addr = (uintptr_t)to, .len = SIZE, .flags = flags};
+	u->submission[i] = i;
+	__atomic_store_n(u->submitted, tail + 1, __ATOMIC_RELEASE);
+}
+
+static int uring_result(struct uring *u)
+{
+	unsigned head = *u->completed;
+	int result = u->results[head & *u->completion_mask].res;
+
+	__atomic_store_n(u->completed, head + 1, __ATOMIC_RELEASE);
+	return result;
+}
+
+/* At once, and by a thread of the kernel's. */
+static long uring_reads(struct uring *u, unsigned char *page)
+{
+	unsigned char bytes[SIZE];
+	int fd = memfd_create("file", 0);
+	long bad = fd < 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		encode(bytes, i);
+		uring_read(u, fd, page, i % 2 ? IOSQE_ASYNC : 0);
+		bad += pwrite(fd, bytes, SIZE, 0) != SIZE || uring_enter(u, 1, 1) != 1 || uring_result(u) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad + close(fd);
+}
+
+/* The page runs while the read waits. */
+static long uring_late_reads(struct uring *u, unsigned char *page)
+{
+	unsigned char bytes[SIZE];
+	int ends[2];
+	long bad = pipe(ends) != 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		int before = i ? i - 1 : TIMES - 1;
+
+		encode(bytes, i);
+		uring_read(u, ends[0], page, 0);
+		bad += uring_enter(u, 1, 0) != 1;
+		for (int k = 0; k < 20; k++)
+			bad += call(page, k) != before + k;
+		bad += write(ends[1], bytes, SIZE) != SIZE || uring_enter(u, 0, 1) != 0 || uring_result(u) != SIZE;
+		bad += call(page, 2) != i + 2;
+	}
+	return bad + close(ends[0]) + close(ends[1]);
+}
+
+static long by_io_uring(void)
+{
+	unsigned char *before = warm(1), *after;
+	struct uring u;
+	long bad;
+
+	if (!uring_open(&u))
+		return 0;
+	after = warm(1);
+	bad = uring_reads(&u, before) + uring_late_reads(&u, before);
+	bad += uring_reads(&u, after) + uring_late_reads(&u, after);
+	return bad + close(u.fd);
+}
+
 static const struct row rows[] = {
 	{"by-read", by_read}, {"by-int80", by_int80}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg},
 	{"by-vmsplice", by_vmsplice}, {"by-getxattrat", by_getxattrat},
 	{"by-file", by_file}, {"by-process-vm-writev", by_process_vm_writev}, {"by-proc-mem", by_proc_mem}, {"by-received-mem", by_received_mem},
-	{"by-small-calls", by_small_calls}, {"read-in-flight", read_in_flight},
+	{"by-small-calls", by_small_calls}, {"read-in-flight", read_in_flight}, {"by-io-submit", by_io_submit}, {"by-io-uring", by_io_uring},
 };
 
 int main(int argc, char **argv) { return run_case(argc, argv, rows, sizeof rows / sizeof rows[0]); }
