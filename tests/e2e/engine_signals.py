@@ -19,6 +19,7 @@ fs-base selectors kernel-bases contexts deep-backtrace seccomp limits single-ste
 code-32""".split()
 SENT = """handled-each blocked-each with-others fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer
 frame-pointer-handled frame-unaligned frame-unaligned-handled""".split()
+HANDLERS = "no-child-wait autodisarm unknown-flags edited-state".split()
 PENDING = """waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend asked-for-at-once
 behind-another behind-its-own handled-elsewhere own-while-stopped""".split()
 
@@ -63,6 +64,10 @@ def sent_faults():
     return build("sent_faults.c", *STATIC)
 
 
+def handler_state():
+    return build("handler_state.c", *STATIC)
+
+
 def add_pending(name):
     # SIGTRAP and SIGSEGV are what the engine needs unblocked, whatever the program does.
     @case("blocked signals that the process has: " + name)
@@ -97,7 +102,16 @@ def crowded():
 add_all("signals", torture, TORTURE, ALARMS)
 add_all("signals like faults", sent_faults, SENT)
 add_all("code that changes", changing, CODE)
+add_all("what handlers are given and change", handler_state, HANDLERS)
 add_all("what a program sees of itself", exact, FAULTS)
+
+
+@case("what handlers are given and change: where it is only counted, side by side, stepped")
+def handlers_otherwise():
+    for name in HANDLERS:
+        for options in ["--history", "off"], ["--backend", BACKEND, "--parallel"], ["--backend", "step", "--from", "main"]:
+            alone, _ = same_as_native([handler_state(), name], options)
+            check(alone.status == 0 and alone.out, "natively: %d %s" % (alone.status, alone.out))
 
 
 @case("transactions that are given up, or cannot begin: the history holds")
