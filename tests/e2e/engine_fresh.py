@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Code that runs for the first time (programs/fresh_code.c): chains for it are made without its task leaving the cache, until the cache is
-# full, or another thread changes what is executable: no branch is lost, and each is of the image in which its code was.
+# full, or another thread changes what is executable: no branch is lost, and each is of the image in which its code was. And libraries that
+# come and go (programs/plugins.c).
 import re
 import subprocess
 
@@ -19,6 +20,11 @@ def program():
 
 def dump(trace):
     return execute([BTREC, "dump", trace]).out.decode()
+
+
+def history_holds(trace):
+    done = subprocess.run([CHECK, trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal(done.returncode, 0, "check_history: %s" % done.stdout.decode(errors="replace")[:400])
 
 
 def epochs_hold(said):
@@ -46,8 +52,7 @@ def add(name):
     def natively():
         recorded = record([program(), name], ["--backend", BACKEND, "--history", "full", "--snap-exit", "always"])
         equal(recorded.out, b"0 wrong\n", "output")
-        done = subprocess.run([CHECK, recorded.trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        equal(done.returncode, 0, "check_history: %s" % done.stdout.decode(errors="replace")[:400])
+        history_holds(recorded.trace)
         said = dump(recorded.trace)
         check("scribbled" not in said and "undecoded" not in said, "branches are missing")
         epochs_hold(said)
@@ -60,6 +65,26 @@ def add(name):
 
 for name_ in NAMES:
     add(name_)
+
+
+def plugins(rounds):
+    files = [build("plugin.c", "-shared", "-fPIC", "-DVALUE=%d" % value, name="plugin%d.so" % value) for value in (1, 2, 3)]
+    return [build("plugins.c", "-ldl"), str(rounds), *files]
+
+
+@case("libraries that are loaded and unloaded, one where another was: values and history")
+def loaded_again():
+    alone, recorded = same_as_native(plugins(300), ["--backend", BACKEND, "--history", "full", "--snap-exit", "always"])
+    equal(alone.out, b"at one place, 0 wrong\n", "output")
+    history_holds(recorded.trace)
+    epochs_hold(dump(recorded.trace))
+
+
+@case("... also only counted, by turns, side by side, and stepped")
+def loaded_again_otherwise():
+    for options in ["--history", "off"], ["--switch-history"], ["--parallel"]:
+        same_as_native(plugins(300), ["--backend", BACKEND, *options])
+    same_as_native(plugins(6), ["--backend", "step", "--from", "main"])
 
 
 @case("fresh code: every case is tried")
