@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import stat
+import subprocess
 
 from e2e import *
 
@@ -250,6 +251,68 @@ def counters():
 def exit_group():
     alone, recorded = same_as_native([threads(), "exit-group"])
     equal(alone.status, 8, "native end")
+
+
+def old_program(*options):
+    """A 32-bit one; what the tests compile with may have no libraries for such."""
+    target = os.path.join(fresh_dir("bin"), "old_program")
+    for argv in (["as", "--32", *options, os.path.join(PROGRAMS, "old_program.s"), "-o", target + ".o"], ["ld", "-m", "elf_i386", target + ".o", "-o", target]):
+        subprocess.run(argv, check=True)
+    try:
+        native([target])
+    except OSError as error:
+        raise Skip("32-bit programs do not run here: %s" % error)
+    return target
+
+
+EACH_WAY = ["--backend", "engine"], ["--backend", "engine", "--history", "off"], ["--backend", "engine", "--parallel"], ["--backend", "step", "--from", "main"]
+
+
+def ticks_of_child(trace):
+    """Ticks of the second task since its execve."""
+    dump = execute([BTREC, "dump", trace], cwd=TMP).out.decode(errors="replace")
+    began, = re.findall(r"^SYSCALL_EXIT .* task=2 point=(\d+)\S* nr=0x3b result=0x0$", dump, re.M)
+    ended, = re.findall(r"^EXIT .* task=2 point=(\d+)", dump, re.M)
+    return int(ended) - int(began)
+
+
+@case("a 32-bit program in the tree: its ticks are counted")
+def exec_32():
+    program = old_program()
+    for options in EACH_WAY:
+        alone, recorded = same_as_native([tree(), "fork-exec", program], options)
+        equal(alone.out, b"32 bits\nprogram exited with 7\n", "native output")
+        equal(process_ends(report(recorded.trace, "-n", "1")), [("old_program", "7"), ("tree", "0")], "processes")
+        equal(ticks_of_child(recorded.trace), 53, "ticks")
+
+
+@case("a 32-bit program in the tree crashes: a gap says why there are no branches of it")
+def exec_32_crash():
+    program = old_program("--defsym", "CRASH=1")
+    for options in EACH_WAY:
+        alone, recorded = same_as_native([tree(), "fork-exec", program], options)
+        equal(alone.out, b"32 bits\nprogram died by signal 11\n", "native output")
+        found = report(recorded.trace)
+        equal((found["fault"]["signal"], found["fault"]["address"]), ("SIGSEGV", "0x10"), "fault")
+        equal(ticks_of_child(recorded.trace), 53, "ticks")
+        if "off" in options:
+            continue
+        # What its system calls are is known.
+        equal({b["kind"] for b in found["branches"] if b["from"]["module"] == program}, {"syscall"}, "its branches")
+        equal([(gap["reason"], gap["before"]) for gap in found["gaps"]], [("code-32", len(found["branches"]) - n) for n in (1, 0)], "gaps")
+        check("32-bit code: stepped, and counted, but not recorded" in text(recorded.trace), text(recorded.trace))
+
+
+@case("a 32-bit program becomes a 64-bit one, whose branches are recorded")
+def exec_32_exec():
+    program = old_program()
+    for options in EACH_WAY:
+        alone, recorded = same_as_native([tree(), "fork-exec", program, build("faults.c", *STATIC), "null-write"], options)
+        equal(alone.out, b"32 bits\nprogram died by signal 11\n", "native output")
+        found = report(recorded.trace)
+        equal(found["threads"][0]["stack"][0]["function"], "store", "function")
+        if "off" not in options:
+            check(len([b for b in found["branches"] if b["from"]["module"] == build("faults.c", *STATIC)]) > 1000, "branches of the new program")
 
 
 @case("btrec ends with the initial process; a daemon is recorded on")
