@@ -44,6 +44,8 @@ FAULTS = {
         pc=0x123456789000, words=["return", "0x123456789000"], calls=["ret_unmapped", "smash"], last="ret")),
     "ret-non-canonical": ("SIGSEGV", "SI_KERNEL", ANY, "smash", dict(
         mark=None, words=["return", "non-canonical", "0x4141414141414141"], calls=["ret_non_canonical", "smash"], stack=["smash"])),
+    "smashed-return": ("SIGSEGV", "SEGV_MAPERR", 0x10, "smash_and_store", dict(
+        words=["write", "null"], calls=["smashed_return", "smash_and_store"], stack=["smash_and_store", "never_entered"])),
     "stack-overflow": ("SIGSEGV", "SEGV_MAPERR", ANY, "descend", dict(
         mark=None, words=["stack overflow"], calls=["descend", "descend", "descend"], stack=["descend", "descend", "descend"])),
     "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
@@ -201,6 +203,22 @@ def add_fault(name, expected):
 
 for fault_name, fault_row in FAULTS.items():
     add_fault(fault_name, fault_row)
+
+
+@case("a return address that was written over: the report says that stack and history disagree, and what was called")
+def smashed():
+    program = build("faults.c", *STATIC)
+    recorded = record([program, "smashed-return"], FROM_MAIN)
+    said = text(recorded.trace)
+    check("  The stack and the branch history disagree from frame #1 on: the history has no such call.\n" in said, said)
+    called = said.partition("By the branch history these calls were open, innermost first:\n")[2].splitlines()
+    check(re.match(r" +call at smashed_return\+", called[0]) and re.match(r" +call at main\+", called[1]), "open calls: %s" % called[:3])
+    # The stack is as it is in memory, and nothing of the history's added to it.
+    thread = report(recorded.trace)["threads"][0]
+    equal(([f["function"] for f in thread["stack"][:2]], thread["unwound"]), (["smash_and_store", "never_entered"], len(thread["stack"])), "stack and its length")
+    for name in "null-write", "abort":
+        said = text(record([program, name], FROM_MAIN).trace)
+        check("disagree" not in said and "agrees with" in said, "of one that is whole: " + said)
 
 
 @case("seccomp kills the process")

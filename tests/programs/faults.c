@@ -134,6 +134,28 @@ static void ret_non_canonical(void)
 	sink = 3;
 }
 
+extern const char behind_call[];
+
+/* Has a call in it, to whose return address another function's is changed. */
+__attribute__((used)) NOINLINE static void never_entered(void)
+{
+	__asm__ volatile("call 1f\nbehind_call: nop\n1: addq $8, %%rsp" ::: "memory");
+}
+
+NOINLINE static void smash_and_store(struct node *node)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+
+	*(volatile uintptr_t *)(frame + 1) = (uintptr_t)behind_call;
+	node->value = 8; /* @smashed-return */
+}
+
+static void smashed_return(void)
+{
+	smash_and_store(no_node);
+	sink = 4;
+}
+
 NOINLINE static long descend(long depth)
 {
 	volatile char room[1024];
@@ -416,6 +438,7 @@ static const struct {
 	{"call-data", call_data},
 	{"ret-unmapped", ret_unmapped},
 	{"ret-non-canonical", ret_non_canonical},
+	{"smashed-return", smashed_return},
 	{"stack-overflow", stack_overflow},
 	{"stack-overflow-handled", stack_overflow_handled},
 	{"abort", call_abort},
