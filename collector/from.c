@@ -2,6 +2,7 @@
 #include "collector/from.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
@@ -89,11 +90,22 @@ static uint64_t find_symbol(Elf *elf, const char *name)
 	return value;
 }
 
+/* Whether where is an address: hexadecimal, as tools print it, with 0x or without. It begins with a digit, as no function's name does: `add` is
+ * a name, 0add an address. */
+static bool is_address(const char *where, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(where, &end, 16);
+	return *where >= '0' && *where <= '9' && !*end && !errno;
+}
+
 static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where)
 {
-	char path[4200], *end;
-	uint64_t value = strtoull(where, &end, 0), addr = 0;
-	bool number = *where >= '0' && *where <= '9' && !*end;
+	char path[4200];
+	uint64_t value, addr = 0;
+	bool number = is_address(where, &value);
 	Elf *elf;
 	int fd;
 

@@ -6,7 +6,7 @@
 
 #include "collector/address_space.h"
 
-/* Resolves where, a symbol or an address as `nm` prints it (the load bias is added), in the files mapped into a space: the main
+/* Resolves where, a symbol or an address as `nm` prints it (hexadecimal, beginning with a digit; the load bias is added), in the files mapped into a space: the main
  * program first. Returns the address in memory, 0 when it is in none of them. */
 uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where);
 

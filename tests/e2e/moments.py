@@ -64,8 +64,16 @@ def from_address():
     for program in (moments("from"), dynamic("from")):
         listing = subprocess.run(["nm", program[0]], stdout=subprocess.PIPE, check=True).stdout.decode()
         address = re.search(r"^([0-9a-f]+) T interesting$", listing, re.M).group(1)
-        run = record(program, ["--from", "0x" + address])
-        equal(report(run.trace, "-n", "1000")["branches"][0]["from"]["function"], "interesting", "function of the first branch")
+        for written in (address, "0x" + address, "0X" + address.upper()):
+            run = record(program, ["--from", written])
+            equal(run.own_err.count("never reached"), 0, "what is said of %s" % written)
+            equal(report(run.trace, "-n", "1000")["branches"][0]["from"]["function"], "interesting", "function of the first branch")
+
+
+@case("--from a function whose name is a number, too")
+def from_hex_name():
+    run = record(moments("from-fade"), ["--from", "fade"])
+    equal(report(run.trace, "-n", "1000")["branches"][0]["from"]["function"], "fade", "function of the first branch (%s)" % run.own_err)
 
 
 @case("--from: a thread that sleeps in a system call is recorded from there too")

@@ -32,6 +32,20 @@ static int mark(void)
 	return 0;
 }
 
+/* A name that is a number, too. */
+__attribute__((noinline)) void fade(int n)
+{
+	interesting(n);
+	sink++;
+}
+
+static int from_fade(void)
+{
+	fade(7);
+	raise(SIGKILL);
+	return 0;
+}
+
 static int from(void)
 {
 	interesting(7);
@@ -173,6 +187,8 @@ int main(int argc, char **argv)
 		return mark();
 	if (!strcmp(what, "from"))
 		return from();
+	if (!strcmp(what, "from-fade"))
+		return from_fade();
 	if (!strcmp(what, "from-thread"))
 		return from_thread();
 	if (!strcmp(what, "from-child"))
