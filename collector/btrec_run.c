@@ -260,7 +260,7 @@ static const struct option_row rows[] = {
 	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)", set_no_replay},
 	{"parallel", 0, NULL, "let threads of a process run side by side (implies --no-replay)", set_parallel},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used", set_unbound},
-	{"quiet", 'q', NULL, "no line about the trace at the end", set_quiet},
+	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
 	{"alarm-each", 0, "N", NULL, set_alarm_each},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
@@ -389,6 +389,7 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 	if (!lives_on && r->goals_kept < r->options.goal_count)
 		snprintf(goals, sizeof goals, "; %zu of %zu points of --snap-at were never reached", r->options.goal_count - r->goals_kept, r->options.goal_count);
 	m->lives_on = lives_on;
+	m->lacks = *stopped || *never || *goals;
 	snprintf(m->text, sizeof m->text, "%s%s%s%s%s; trace: %.3200s", how, stopped, never, goals, lives_on ? "; what it left running is recorded on" : "",
 		 run->trace);
 }

@@ -152,7 +152,7 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	}
 	if (!m->lives_on)
 		waitpid(recorder, NULL, 0);
-	if (!quiet)
+	if (!quiet || m->lacks)
 		say("%s", m->text);
 	return end_like(m);
 }
@@ -213,9 +213,9 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 			break;
 		if (m.type == FRONT_STOPPED)
 			stop_like(m.value, recorder);
-		else if (m.type == FRONT_SAYS && !quiet)
+		else if (m.type == FRONT_SAYS)
 			say("%s", m.text);
-		else if (m.type != FRONT_WENT_ON && m.type != FRONT_SAYS)
+		else if (m.type != FRONT_WENT_ON)
 			return act_on(&m, recorder, quiet);
 	}
 	say("the recorder was killed, and the program with it; what it had written can be read");

@@ -14,7 +14,7 @@ enum front_message_type {
 	FRONT_FAILED,  /* the program did not start: text, exit status in value */
 	FRONT_STOPPED, /* it was stopped by the signal in value; a FRONT_WENT_ON follows, which is read when the front itself has been stopped */
 	FRONT_WENT_ON,
-	FRONT_SAYS,    /* text is a line for the user; the program runs on */
+	FRONT_SAYS,    /* text is an error, a line for the user; the program runs on */
 	FRONT_ENDED,   /* it ended: kind, value; text is the one line for the user */
 };
 
@@ -24,11 +24,12 @@ struct front_message {
 	enum bt_exit_kind kind;
 	int value;
 	bool lives_on; /* the recorder does: do not wait for it */
+	bool lacks;    /* FRONT_ENDED: text says of something that was not recorded, which is said also to whom wants to hear nothing */
 	char text[3760]; /* a message is one write to a pipe: at most 4096 */
 };
 
 /* Waits for the recorder's messages and acts on them; does not return but by the program's end: gives the exit status, or ends this
- * process by the program's signal. quiet: no line at the end. */
+ * process by the program's signal. quiet: no line at the end, unless it lacks something. */
 int front_wait(int pipe, pid_t recorder, bool quiet);
 
 /* Before the two part: the recorder takes in silence what the terminal sends to the whole job, and collects signals that the front

@@ -3,6 +3,7 @@
 # A recorded program meets the world it would meet alone, and btrec ends as it does or refuses with a reason.
 import os
 import re
+import select
 import shutil
 import signal
 import struct
@@ -441,20 +442,25 @@ def full_disk():
         check(re.search(rb"^end +not known: recording stopped before the program ended$", info.out, re.M), "how it ended: %r" % info.out)
         check(re.search(rb"^stopped +recording stopped early: \"No space left", info.out, re.M), "why it stopped: %r" % info.out)
         check(b"cut off" not in info.out + info.err + shown.out + shown.err, "the recorder was not cut off: %r" % (info.out + info.err + shown.out))
+        shutil.rmtree(trace)
+        quietly = execute([BTREC, "run", "-q", "-o", trace, "--", build("tree.c", *STATIC), "children"], cwd=TMP)
+        equal((quietly.status, quietly.out), (0, b"sum 66\n"), "end and output (%s)" % quietly.err.decode())
+        check(b"recording stopped early: No space left on device" in quietly.err, "nothing said of the full disk with -q: %r" % quietly.err.decode())
     finally:
         subprocess.run(["umount", "-l", disk])
 
 
-@case("a disk that becomes full: it is said at once, and nobody is told that a snapshot was kept")
+@case("a disk that becomes full: it is said at once, also with -q, and nobody is told that a snapshot was kept")
 def disk_becomes_full():
     need_root()
     disk = fresh_dir("disk")
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
         raise Skip("no tmpfs can be mounted here")
     try:
-        recorder = start([BTREC, "run", "-o", os.path.join(disk, "trace"), "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done; echo $$; read line"],
+        recorder = start([BTREC, "run", "-q", "-o", os.path.join(disk, "trace"), "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done; echo $$; read line"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=TMP)
         program = int(recorder.stdout.readline())
+        check(select.select([recorder.stderr], [], [], 20)[0], "nothing is said of the full disk")
         said = recorder.stderr.readline().decode()
         check(re.search("No space left on device.*the program runs on", said), "what is said of the full disk: %r" % said)
         asked = execute([BTREC, "snap", str(program)])

@@ -106,10 +106,18 @@ def from_library():
 
 @case("--from: a place that is never reached is told")
 def from_nowhere():
-    run = record(moments("exit", "3"), ["--from", "no_such_function"])
+    for options in ([], ["-q"]):
+        run = record(moments("exit", "3"), [*options, "--from", "no_such_function"])
+        equal(run.status, 3, "status")
+        check("no_such_function was never reached" in run.own_err, run.own_err)
+        equal(dump(run.trace, "START"), [], "START records")
+
+
+@case("--snap-at: a point that is never reached is told, also with -q")
+def snap_at_nowhere():
+    run = record(moments("exit", "3"), ["-q", "--snap-at", "999999999"])
     equal(run.status, 3, "status")
-    check("no_such_function was never reached" in run.own_err, run.own_err)
-    equal(dump(run.trace, "START"), [], "START records")
+    check("1 of 1 points of --snap-at were never reached" in run.own_err, run.own_err)
 
 
 @case("--snap-exit")
