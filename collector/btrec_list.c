@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec list: the traces in the trace directory, oldest first. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,8 @@ static void describe_end(const struct trace *t, char *how, size_t size)
 		abbrev = rec.u.end.status < 65 ? sigabbrev_np((int)rec.u.end.status) : NULL;
 		if (rec.u.end.kind == BT_EXIT_SIGNAL)
 			snprintf(how, size, "SIG%s", abbrev ? abbrev : "?");
+		else if (rec.u.end.kind == BT_EXIT_UNKNOWN)
+			snprintf(how, size, "unknown");
 		else
 			snprintf(how, size, "exit %u", rec.u.end.status);
 	}
@@ -71,12 +74,23 @@ static void add(struct listing *l, const char *dir, const char *name)
 	trace_close(t);
 }
 
+/* A directory that is not there yet has no traces. */
+static int cannot_read(const char *dir, int cause)
+{
+	struct bt_error err;
+
+	bt_fail(&err, cause == EACCES || cause == EPERM ? BT_E_PERMISSION : BT_E_IO, cause, "cannot read %.300s", dir);
+	return btrec_complain(&err);
+}
+
 static int list(const char *dir)
 {
 	struct listing l = {0};
 	DIR *d = opendir(dir);
 	struct dirent *e;
 
+	if (!d && errno != ENOENT)
+		return cannot_read(dir, errno);
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.' && strcmp(e->d_name, "latest"))
 			add(&l, dir, e->d_name);

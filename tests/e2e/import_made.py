@@ -305,6 +305,8 @@ def places():
     equal(execute([BTREC, "import"]).status, 2, "no file")
     home = fresh_dir("home")
     result = execute([BTREC, "import", path], env=dict(os.environ, BTREC_TRACE_DIR=home))
+    listed = execute([BTREC, "list"], env=dict(os.environ, BTREC_TRACE_DIR=home))
+    check(listed.out.count(b"\n") == 1 and b"  unknown " in listed.out and b"exit" not in listed.out, "list, of an end that is not known: %s" % listed.out)
     equal(result.status, 0, "status without -o")
     equal(os.readlink(os.path.join(home, "latest")), os.path.basename(path) + "-0", "latest")
 

@@ -253,10 +253,28 @@ def places():
     equal(listed.status, 0, "status of list")
     lines = listed.out.decode().splitlines()
     check(len(lines) == 2 and all("exit 5" in line for line in lines) and lines[1].endswith("/moments-1"), listed.out)
+    for place, status, why in ((os.path.join(home, "moments-0", "events"), 74, "Not a directory"), (fresh("none"), 1, "no traces in")):
+        refused = execute([BTREC, "list"], env=dict(environment, BTREC_TRACE_DIR=place))
+        equal(refused.status, status, "status of list of %s" % place)
+        check(why in refused.err.decode() and place in refused.err.decode() and refused.err.count(b"\n") == 1, refused.err)
     information = execute([BTREC, "info"], env=environment)
     equal(information.status, 0, "status of info")
     for part in ("exited with 5", "Jcc JrCXZ LOOPcc", "moments-1", "replay"):
         check(part in information.out.decode(), "info says nothing of %s" % part)
+
+
+@case("list: a directory that may not be read is not called empty")
+def list_forbidden():
+    folder = fresh_dir("forbidden", 0o700)
+    keywords = {}
+    if os.geteuid() == 0:
+        keywords = dict(user=65534, group=65534, extra_groups=[])
+        tool = shutil.copy(BTREC, fresh("btrec"))
+    else:
+        os.chmod(folder, 0)
+        tool = BTREC
+    result = execute([tool, "list"], env=dict(os.environ, BTREC_TRACE_DIR=folder), **keywords)
+    equal((result.status, result.err.decode()), (77, "btrec: cannot read %s: Permission denied\n" % folder), "status and line")
 
 
 @case("commands on what is no trace")
