@@ -59,13 +59,15 @@ static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 	return 1;
 }
 
-static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file)
+/* closed: END, the last that is written, has been printed; `events` is the first file. */
+static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file, bool *closed)
 {
 	struct trace_cursor c;
 	struct bt_record rec;
 	struct bt_error err;
 	size_t damage = 0;
 	uint32_t unit = 0;
+	bool torn;
 	int rc;
 
 	fprintf(to, "file %s, %zu bytes\n", file->name, file->bytes.len);
@@ -81,10 +83,12 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 				damage += print_entries(to, &rec.u.branches);
 			if (rec.kind == BT_RECORD_CALLS)
 				damage += print_calls(to, &rec.u.calls);
+			*closed |= rec.kind == BT_RECORD_END && !t->being_written;
 			continue;
 		}
-		fprintf(to, "%s at byte %" PRIu64 ": %s\n", err.code == BT_E_TRUNCATED ? "torn" : "damage", err.offset, err.text);
-		damage += err.code != BT_E_TRUNCATED;
+		torn = err.code == BT_E_TRUNCATED && !*closed;
+		fprintf(to, "%s at byte %" PRIu64 ": %s\n", torn ? "torn" : "damage", err.offset, err.text);
+		damage += !torn;
 	}
 	trace_cursor_release(&c);
 	return damage;
@@ -93,8 +97,9 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 size_t trace_dump(FILE *to, const struct trace *t)
 {
 	size_t damage = 0;
+	bool closed = false;
 
 	for (size_t i = 0; i < t->file_count; i++)
-		damage += print_file(to, t, &t->files[i]);
+		damage += print_file(to, t, &t->files[i], &closed);
 	return damage;
 }

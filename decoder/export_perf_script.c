@@ -43,6 +43,7 @@ struct script {
 	size_t count, cap;
 	struct buf out;
 	bool damaged;
+	bool closed; /* END is there, which is written last */
 	/* Texts that are most often those of the line or entry before. */
 	uint64_t flags;
 	char flags_text[FLAGS_MAX];
@@ -326,7 +327,7 @@ static bool take(struct script *s, const struct bt_record *rec)
 static void release(struct script *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		s->damaged |= s->tasks[i]->runs.damaged;
+		s->damaged |= s->tasks[i]->runs.damaged || (s->closed && s->tasks[i]->runs.torn);
 		run_reader_release(&s->tasks[i]->runs);
 		free(s->tasks[i]);
 	}
@@ -352,6 +353,7 @@ int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 			s.damaged |= got != -BT_E_TRUNCATED;
 		else if (!take(&s, &rec))
 			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+		s.closed |= got > 0 && rec.kind == BT_RECORD_END && !t->being_written;
 	}
 	if (!rc)
 		flush(&s);

@@ -22,6 +22,7 @@ struct run_words {
 struct run_reader {
 	struct trace_cursor cursor;
 	bool opened, imported, damaged;
+	bool torn; /* the file ends inside a block: damage where the trace was closed */
 	bool whole; /* an import of whole histories: no sample has branches of its own */
 	struct slice in; /* of the chunk */
 	struct bt_branch_codec codec;

@@ -62,6 +62,7 @@ static bool next_chunk(struct run_reader *r)
 
 	while ((rc = trace_cursor_next(&r->cursor, &rec, NULL)) != 0) {
 		if (rc < 0) {
+			r->torn |= rc == -BT_E_TRUNCATED;
 			r->damaged |= rc != -BT_E_TRUNCATED;
 			continue;
 		}

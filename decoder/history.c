@@ -46,7 +46,7 @@ struct load {
 	const struct model *m;
 	const struct trace_file *file;
 	uint32_t task;
-	bool damaged; /* set while reading; a torn tail is no damage */
+	bool damaged; /* set while reading; a torn tail is no damage where the trace was not closed */
 };
 
 /* Visits the task's chunks in file order: take(arg, index, record) until it is false. */
@@ -65,7 +65,7 @@ static void for_chunks(struct load *l, take_chunk *take, void *arg)
 		if (c.next_ordinal != blocks)
 			unpacked += c.raw.len;
 		blocks = c.next_ordinal;
-		if (rc < 0 && rc != -BT_E_TRUNCATED)
+		if (rc < 0 && (rc != -BT_E_TRUNCATED || model_is_closed(l->m)))
 			l->damaged = true;
 		if (rc == 1 && rec.kind == BT_RECORD_BRANCHES && rec.u.branches.task == l->task &&
 		    !take(arg, index++, &rec.u.branches))

@@ -284,6 +284,11 @@ static void interpret(struct loader *l)
 	snapshots_finish(l);
 }
 
+bool model_is_closed(const struct model *m)
+{
+	return m->end && !m->stopped && !m->trace->being_written;
+}
+
 const char *model_unclosed(const struct model *m)
 {
 	bool torn = false;
@@ -307,13 +312,26 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 	return m->trace->being_written ? "the recorder was writing here" : "the recorder was cut off here";
 }
 
+static void judge_torn_tails(struct model *m)
+{
+	for (size_t i = 0; i < m->damage_count && model_is_closed(m); i++) {
+		struct model_damage *d = &m->damage[i];
+
+		if (!d->torn)
+			continue;
+		d->torn = false;
+		d->code = BT_E_CORRUPT;
+		snprintf(d->text, sizeof d->text, "the file is shorter than it was written (copied incompletely?)");
+	}
+}
+
 /* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. */
 static void look_for_what_is_missing(struct loader *l)
 {
 	const struct model *m = l->m;
 	char file[32];
 
-	if (!m->end || m->trace->being_written || m->stopped || m->damage_count || l->unknown_events)
+	if (!model_is_closed(m) || m->damage_count || l->unknown_events)
 		return;
 	if (m->events[m->event_count - 1].seq != m->event_count)
 		loader_damage(l, "events", 0, BT_E_CORRUPT, "events are missing, although every block is there and whole");
@@ -351,6 +369,7 @@ static void load(struct loader *l)
 	for (size_t i = 0; i < t->file_count && !l->p->arena.failed; i++)
 		if (t->files[i].kind == BT_FILE_BRANCHES)
 			branches_scan(l, &t->files[i]);
+	judge_torn_tails(l->m);
 	if (!l->p->arena.failed)
 		look_for_what_is_missing(l);
 }

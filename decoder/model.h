@@ -41,7 +41,8 @@ struct model_snapshot {
 	size_t memory_count;
 };
 
-/* Something in the trace that could not be read. torn: the recorder was cut off, writing, or could write no more here, which is no damage. */
+/* Something in the trace that could not be read. torn: the recorder was cut off, writing, or could write no more here, which is no damage; a closed
+ * trace has no such place. */
 struct model_damage {
 	char file[32];
 	uint64_t offset;
@@ -69,6 +70,9 @@ struct model {
  * Errors: BT_E_NO_MEMORY. */
 int model_load(struct model **out, struct trace *t, struct bt_error *err) BT_MUST_USE;
 void model_free(struct model *m);
+
+/* Whether all that was ever written is to be there: END is the last thing that is. */
+bool model_is_closed(const struct model *m);
 
 /* Why there is no END, or less than what should be before it, in words for the user; NULL: there is. */
 const char *model_unclosed(const struct model *m);

@@ -267,6 +267,8 @@ static void stream_record(struct trace_writer *w, struct stream *s, uint32_t uni
 	if (w->stopped)
 		return;
 	stream_fit(w, s, unit, kind, body);
+	if (kind == BT_RECORD_END)
+		return; /* it goes last, when the trace is closed: who finds it knows that all else was written */
 	if (s == &w->objects && is_code(s) && s->records.len >= CODE_TARGET)
 		stream_flush(w, s);
 	else if (s->records.len >= BLOCK_TARGET || s->records.failed)

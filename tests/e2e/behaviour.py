@@ -533,6 +533,11 @@ def truncated():
             shown = execute([BTVIEW, "--stdio", copy])
             check(shown.status in (0, 66, 76), "%s cut to %d of %d bytes: status %d (%s)" % (file, keep, size, shown.status, shown.err))
             check(shown.err, "%s cut to %d of %d bytes: no note" % (file, keep, size))
+            if file != "events": # its END says that the others were whole
+                infos = [execute([BTREC, command, copy]) for command in ("info", "dump")]
+                equal([shown.status, *(i.status for i in infos)], [76] * 3, "statuses of %s cut to %d of %d bytes" % (file, keep, size))
+                check(b"cut off" not in shown.out + shown.err + infos[0].out + infos[0].err, "%s cut to %d bytes: %r" % (file, keep, shown.err))
+                check(not keep or b"shorter than it was written" in infos[0].err, "%s cut to %d bytes: %r" % (file, keep, infos[0].err))
             shutil.rmtree(copy)
 
 

@@ -91,11 +91,39 @@ static void damage_is_a_line_with_its_offset(void **state)
 	maker_release(&k);
 }
 
+/* END is written last: what is cut then was whole. */
+static void a_cut_file_of_a_closed_trace_is_damage(void **state)
+{
+	static const struct bt_branch jump = {.kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN};
+	size_t damage;
+	char *text;
+	(void)state;
+
+	for (size_t closed = 0; closed < 2; closed++) {
+		struct maker k;
+
+		maker_init(&k);
+		maker_add(&k, 1, NOTE, note, .text = bt_str("here"));
+		if (closed)
+			maker_add(&k, 0, END, end, .status = 0);
+		maker_flush(&k, MAKER_EVENTS);
+		maker_branches(&k, (struct bt_record_branches){.task = 1, .count = 1}, &jump, 1);
+		maker_flush(&k, MAKER_BRANCHES + 1);
+		k.files[MAKER_BRANCHES + 1].len -= 5;
+		text = dump(&k, &damage);
+		expect(text, closed ? "\ndamage at byte " : "\ntorn at byte ");
+		assert_int_equal(damage, closed);
+		free(text);
+		maker_release(&k);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_record_and_entry_has_a_line),
 		cmocka_unit_test(damage_is_a_line_with_its_offset),
+		cmocka_unit_test(a_cut_file_of_a_closed_trace_is_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -479,6 +479,33 @@ static void a_torn_tail_is_told_from_damage(void **state)
 	assert_true(t->m->damage[0].torn);
 }
 
+/* END is written last. */
+static void a_torn_tail_of_a_closed_trace_is_damage(void **state)
+{
+	static const struct bt_branch some[10] = {{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
+	struct made *t = *state;
+
+	for (int closed = 0; closed < 2; closed++) {
+		maker_add(&t->k, 0, TASK, task, .task = 1);
+		if (closed)
+			maker_add(&t->k, 0, END, end, .status = 0);
+		maker_flush(&t->k, MAKER_EVENTS);
+		maker_branches(&t->k, (struct bt_record_branches){.task = 1}, some, 10);
+		maker_flush(&t->k, MAKER_BRANCHES + 1);
+		t->k.files[MAKER_BRANCHES + 1].len -= 3;
+		made_load(t);
+		assert_int_equal(t->m->damage_count, 1);
+		assert_string_equal(t->m->damage[0].file, "branches-1");
+		assert_int_equal(t->m->damage[0].torn, !closed);
+		if (closed) {
+			assert_int_equal(t->m->damage[0].code, BT_E_CORRUPT);
+			assert_non_null(strstr(model_damage_text(t->m, t->m->damage), "shorter than it was written"));
+			assert_null(model_unclosed(t->m));
+		}
+		made_clear(t);
+	}
+}
+
 static void the_list_of_damage_ends(void **state)
 {
 	struct made *t = *state;
@@ -582,6 +609,7 @@ int main(void)
 		MADE_TEST(damage_is_listed_and_the_rest_is_read),
 		MADE_TEST(a_hole_in_the_numbers_of_events_is_damage),
 		MADE_TEST(a_torn_tail_is_told_from_damage),
+		MADE_TEST(a_torn_tail_of_a_closed_trace_is_damage),
 		MADE_TEST(the_list_of_damage_ends),
 		MADE_TEST(block_headers_without_end_are_given_up),
 		MADE_TEST(a_bomb_is_not_unpacked),

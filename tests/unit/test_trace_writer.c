@@ -128,6 +128,36 @@ static void code_that_is_written_again_and_again_is_packed(void **state)
 	assert_true(st.st_size < 24 << 20);
 }
 
+/* Whoever finds END knows that all else was written, whenever the recorder was killed. */
+static void the_end_goes_out_when_all_else_has(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	struct bt_record_end end = {.seq = 2};
+	struct bt_record_note note = {.seq = 1};
+	uint16_t kinds[64];
+	struct stat before, after;
+	struct bt_error err;
+	struct trace *t;
+	char file[128], *long_text = calloc(1, 1 << 20);
+	size_t n;
+
+	memset(long_text, 'x', (1 << 20) - 48); /* with END there is enough for a block */
+	note.text = bt_str(long_text);
+	snprintf(file, sizeof file, "%s/events", f->path);
+	trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	assert_int_equal(stat(file, &before), 0);
+	trace_writer_event(w, 0, BT_RECORD_END, &end);
+	assert_int_equal(stat(file, &after), 0);
+	assert_int_equal(after.st_size, before.st_size);
+	trace_writer_close(w);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(read_kinds(t, "events", kinds, &n, &err), 0);
+	assert_int_equal(kinds[n - 1], BT_RECORD_END);
+	trace_close(t);
+	free(long_text);
+}
+
 /* A recorder that is killed leaves no record that names an object which is not there. */
 static void objects_go_out_before_events_that_may_name_them(void **state)
 {
@@ -338,6 +368,7 @@ int main(void)
 		WITH_DIR(what_was_flushed_is_there_without_a_close),
 		WITH_DIR(big_streams_go_out_in_blocks),
 		WITH_DIR(code_that_is_written_again_and_again_is_packed),
+		WITH_DIR(the_end_goes_out_when_all_else_has),
 		WITH_DIR(objects_go_out_before_events_that_may_name_them),
 		WITH_DIR(what_no_block_can_hold_is_left_out_and_said),
 		WITH_DIR(events_of_units_stand_in_the_order_of_their_writing),
