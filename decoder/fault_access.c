@@ -152,7 +152,7 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m)
 	} else {
 		fault_say(c, " = 0x%" PRIx64, value);
 		if (value < NEAR_NULL)
-			fault_say(c, ", a pointer made from null");
+			fault_say(c, ", too small to be a pointer");
 	}
 	say_index(c, m);
 	if (m->displacement)

@@ -26,7 +26,7 @@ expect "the same output" cmp "$work/native.out" "$work/stale.out"
 expect_status 0 "$BTVIEW" --stdio -n 80 "$work/trace-stale"
 cp "$work/out" "$work/report"
 expect_text "$work/report" 'SIGSEGV \(SEGV_MAPERR\)'
-expect_text "$work/report" 'read from 0x7d7 through r[a-z0-9]+ = 0x7cf'
+expect_text "$work/report" 'read from 0x7d7 through r[a-z0-9]+ = 0x7cf, too small to be a pointer,'
 expect_text "$work/report" 'account_charge .*stale\.c:'
 expect_text "$work/report" '[0-9]+: if \(a->balance >= cents\)'
 expect_text "$work/report" '#1 +checkout.* .*stale\.c:'

@@ -46,7 +46,7 @@ static const struct fault_case cases[] = {
 	{"null array", CODE("\x48\x8b\x04\xcb"), .regs.rcx = 5, .signo = 11, .signal_code = 1, .addr = 0x28,
 	 .text = "read from 0x28 through rbx, a null array pointer, index rcx = 5 times 8"},
 	{"near null", CODE("\x8b\x43\x08"), .regs.rbx = 0x20, .signo = 11, .signal_code = 1, .addr = 0x28,
-	 .text = "read from 0x28 through rbx = 0x20, a pointer made from null, at offset 8"},
+	 .text = "read from 0x28 through rbx = 0x20, too small to be a pointer, at offset 8"},
 	{"read-modify-write", CODE("\x48\xff\x03"), .signo = 11, .signal_code = 1, .addr = 0,
 	 .text = "update of 0x0 through rbx, a null pointer"},
 	{"null constant", CODE("\x8b\x04\x25\0\0\0\0"), .signo = 11, .signal_code = 1, .text = "read from 0x0, a null pointer"},
