@@ -61,7 +61,7 @@ static int choose_trace(const struct arguments *a, const char *file, char trace[
 		snprintf(trace, BT_PATH_MAX, "%s", a->output);
 		return access(trace, F_OK) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already", trace);
 	}
-	rc = place_directory(directory, err);
+	rc = trace_place(directory, err);
 	if (!rc)
 		rc = place_prepare(directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {

@@ -126,7 +126,7 @@ int btrec_list(int argc, char **argv)
 		return 0;
 	if (at > 0 && at < argc)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
-	if (at < 0 || place_directory(dir, &err))
+	if (at < 0 || trace_place(dir, &err))
 		return btrec_complain(&err);
 	return list(dir);
 }

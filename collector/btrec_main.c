@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "collector/btrec_commands.h"
-#include "collector/place.h"
 #include "collector/say.h"
 #include "config.h"
+#include "format/trace_place.h"
 #include "lib/output.h"
 
 struct command {
@@ -58,21 +58,15 @@ int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error 
 	return 0;
 }
 
-int btrec_trace_argument(int argc, char **argv, int operand, char path[4096], struct bt_error *err)
+int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_MAX], struct bt_error *err)
 {
-	char dir[BT_PATH_MAX];
-	int rc;
-
 	if (argc - operand > 1)
 		return bt_fail(err, BT_E_MISUSE, 0, "%s: one trace at a time, not %d", argv[0], argc - operand);
 	if (argc - operand == 1) {
-		snprintf(path, 4096, "%s", argv[operand]);
+		snprintf(path, BT_PATH_MAX, "%s", argv[operand]);
 		return 0;
 	}
-	rc = place_directory(dir, err);
-	if (!rc)
-		snprintf(path, 4096, "%.4000s/latest", dir);
-	return rc;
+	return trace_place_latest(path, err);
 }
 
 static int command(int argc, char **argv)

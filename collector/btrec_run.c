@@ -330,7 +330,7 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 			snprintf(run->trace, sizeof run->trace, "%s", run->output);
 		return open_writer(run, run->output, w, err);
 	}
-	rc = place_directory(run->directory, err);
+	rc = trace_place(run->directory, err);
 	if (!rc)
 		rc = place_prepare(run->directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +11,6 @@
 #include <unistd.h>
 
 #include "lib/escape.h"
-
-int place_directory(char dir[BT_PATH_MAX], struct bt_error *err)
-{
-	const char *own = getenv("BTREC_TRACE_DIR"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-
-	if (own && *own) {
-		snprintf(dir, BT_PATH_MAX, "%s", own);
-		return 0;
-	}
-	if (data && *data == '/') { /* the specification: relative ones are ignored */
-		snprintf(dir, BT_PATH_MAX, "%s/btrec", data);
-		return 0;
-	}
-	if (!home || !*home) {
-		const struct passwd *pw = getpwuid(getuid());
-
-		home = pw ? pw->pw_dir : NULL;
-	}
-	if (!home)
-		return bt_fail(err, BT_E_IO, 0, "no place for the trace: HOME is not set; use -o DIR");
-	snprintf(dir, BT_PATH_MAX, "%s/.local/share/btrec", home);
-	return 0;
-}
 
 static bool is_shared(const struct stat *st) { return st->st_mode & (S_IWGRP | S_IWOTH); }
 

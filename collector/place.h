@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where traces are kept when the user names no directory. */
+/* What is put where traces are kept (format/trace_place.h), and what is kept elsewhere. */
 #ifndef BT_PLACE_H
 #define BT_PLACE_H
 
 #include <stdbool.h>
 
+#include "format/trace_place.h"
 #include "lib/error.h"
-
-enum {
-	BT_PATH_MAX = 4096,
-};
-
-/* The directory that holds traces: $BTREC_TRACE_DIR, else $XDG_DATA_HOME/btrec, else ~/.local/share/btrec. */
-int place_directory(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
 
 /* The directory of what is kept only to be faster the next time: $XDG_CACHE_HOME/btrec, else ~/.cache/btrec; it need not be there yet. False
  * when there is none that nobody else can change: it is to be the user's own, what it is in (HOME and .cache, too) the user's or root's, and

@@ -4,6 +4,7 @@ format_libformat_a_SOURCES = \
 	format/call.c format/call.h \
 	format/record.c format/record.h format/records.def \
 	format/reserve.c format/reserve.h \
+	format/trace_place.c format/trace_place.h \
 	format/trace_reader.c format/trace_reader.h \
 	format/trace_writer.c format/trace_writer.h
 EXTRA_DIST += format/README.md

@@ -14,6 +14,7 @@
 #include "decoder/export.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
+#include "format/trace_place.h"
 #include "lib/escape.h"
 #include "lib/output.h"
 #include "tui/tui.h"
@@ -241,23 +242,6 @@ static int parse(struct arguments *a, int argc, char **argv)
 	return -1;
 }
 
-/* "latest" in the folder where btrec puts traces; NULL when there is none to be had. free() it. */
-static char *latest_trace(void)
-{
-	static const struct {
-		const char *variable, *below;
-	} places[] = {{"BTREC_TRACE_DIR", ""}, {"XDG_DATA_HOME", "/btrec"}, {"HOME", "/.local/share/btrec"}};
-	char *path;
-
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		const char *value = getenv(places[i].variable);
-
-		if (value && *value)
-			return asprintf(&path, "%s%s/latest", value, places[i].below) < 0 ? NULL : path;
-	}
-	return NULL;
-}
-
 static int fail(const struct bt_error *err)
 {
 	char text[2 * sizeof err->text];
@@ -384,7 +368,8 @@ static int view_trace(const struct arguments *a, const char *path)
 int main(int argc, char **argv)
 {
 	struct arguments a = {.view = VIEW_TERMINAL};
-	char *latest = NULL;
+	char latest[BT_PATH_MAX];
+	struct bt_error err;
 	int status;
 
 	setlocale(LC_CTYPE, "");
@@ -394,13 +379,9 @@ int main(int argc, char **argv)
 		return is_written() ? status : bt_error_exit_status(BT_E_IO);
 	if (a.view == VIEW_TERMINAL && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		a.view = VIEW_TEXT;
+	if (!a.trace && trace_place_latest(latest, &err))
+		return fail(&err);
 	if (!a.trace)
-		a.trace = latest = latest_trace();
-	if (!a.trace) {
-		fputs("btview: no trace named, and none of BTREC_TRACE_DIR, XDG_DATA_HOME and HOME is set\n", stderr);
-		return bt_error_exit_status(BT_E_NO_TRACE);
-	}
-	status = a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);
-	free(latest);
-	return status;
+		a.trace = latest;
+	return a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);
 }

@@ -79,7 +79,7 @@ static int directory_here(void *state, struct machine_directory *out)
 	int rc;
 
 	(void)state;
-	if (place_directory(out->path, NULL))
+	if (trace_place(out->path, NULL))
 		return -ENOENT;
 	snprintf(there, sizeof there, "%s", out->path);
 	/* What is not there yet is made when the first trace is. */

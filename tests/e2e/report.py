@@ -210,6 +210,21 @@ def latest():
         os.unlink(link)
 
 
+@case("btrec and btview agree on which trace is the latest, also without HOME and where XDG_DATA_HOME is relative")
+def same_latest():
+    home = fresh_dir("home")
+    folder = os.path.join(home, ".local", "share", "btrec")
+    os.makedirs(folder)
+    os.symlink(crash("null-write"), os.path.join(folder, "latest"))
+    plain = {k: v for k, v in os.environ.items() if k not in ("BTREC_TRACE_DIR", "XDG_DATA_HOME", "HOME")}
+    for environment, found in (({"HOME": home, "XDG_DATA_HOME": "data"}, True), ({"HOME": home, "XDG_DATA_HOME": ""}, True), ({}, None), ({"HOME": ""}, None)):
+        shown, info = (execute([*argv], env={**plain, **environment}, cwd=TMP) for argv in ([BTVIEW, "--stdio"], [BTREC, "info"]))
+        equal(shown.status, info.status, "status of btview, of btrec info with %s" % environment)
+        if shown.status:
+            equal(shown.err.replace(b"btview: ", b""), info.err.replace(b"btrec: ", b""), "what btview says, what btrec info says with %s" % environment)
+        check(not found or shown.status == 0, "no trace with %s: %r" % (environment, shown.err))
+
+
 EVIL = "evil\x1b]0;title\x07\x1b[31m"
 
 
