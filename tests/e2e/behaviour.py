@@ -214,12 +214,43 @@ def quiet():
 GDB_REGISTERS = ["rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"]
 
 
-@case("the core file is made where it would be, with the program's registers")
-def core_file():
+def need_core_files():
     with open("/proc/sys/kernel/core_pattern") as file:
         pattern = file.read().strip()
     if pattern.startswith("|") or "/" in pattern or "%" in pattern:
         raise Skip("kernel.core_pattern is %s" % pattern)
+
+
+def read_by_gdb(program, place):
+    """What gdb says of the core file in a directory: functions of each thread's stack, and registers that only the file has."""
+    core, = os.listdir(place)
+    said = execute(["gdb", "-nx", "-batch", "-ex", "thread apply all bt", "-ex", "thread 1", "-ex", "printf \"%lx\\n\", $xmm9.v2_int64[0]", "-ex", "output $st0", program,
+                    os.path.join(place, core)]).out.decode()
+    threads = [re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+)", part, re.M) for part in said.split("\nThread ")[1:]]
+    check("\n1122334455667788\n3.14159" in said, "xmm9 and st0: %s" % said[-300:])
+    return sorted(threads)
+
+
+@case("the core file of a dynamic program with threads: gdb reads their stacks from it as it does natively")
+def core_of_threads():
+    need_core_files()
+    if not shutil.which("gdb"):
+        raise Skip("gdb is missing")
+    program = build("core_threads.c", "-pthread")
+    places = [fresh_dir("core"), fresh_dir("core"), fresh_dir("core")]
+    equal(native([program], core=resource.RLIM_INFINITY, cwd=places[0]).status, -signal.SIGSEGV, "native end")
+    if not os.listdir(places[0]):
+        raise Skip("no core file without btrec either")
+    alone = read_by_gdb(program, places[0])
+    equal(sum("compute" in stack for stack in alone), 3, "threads that compute")
+    for place, options in zip(places[1:], ([], ["--parallel"])):
+        equal(record([program], options, core=resource.RLIM_INFINITY, cwd=place).status, -signal.SIGSEGV, "end")
+        equal(read_by_gdb(program, place), alone, "stacks, %s" % options)
+
+
+@case("the core file is made where it would be, with the program's registers")
+def core_file():
+    need_core_files()
     program = world()
     places = [fresh_dir("core"), fresh_dir("core")]
     alone = native([program, "crash"], core=resource.RLIM_INFINITY, cwd=places[0])

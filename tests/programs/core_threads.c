@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Three threads compute while the first one dies of a null pointer and leaves a core file. tests/e2e/engine_written.py */
+/* Three threads compute while the first one dies of a null pointer and leaves a core file. tests/e2e/engine_written.py, behaviour.py */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -30,5 +30,6 @@ int main(void)
 	while (up < THREADS)
 		;
 	usleep(20000);
+	__asm__ volatile("movq %0, %%xmm9\n\tfldpi" : : "r"(0x1122334455667788) : "xmm9");
 	return *nowhere;
 }
