@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Programs of the system from the deterministic start: every branch, tick and point that the engine records is the stepper's.
-# BTREC_BRANCHES: the least that each of them has to make. Where it is set (./check --full: a million) all of them run, else the first, with 20000.
+# BTREC_BRANCHES: the least that each of them has to make. Where it is set (./check --full: a million) all of them run, else the first, with 40000.
 # At random points, BTREC_STOPS (8), registers and all that events hold are the same, too. BTREC_SEED (1): the seed of what they read and of these.
 import os
 import random
@@ -13,7 +13,7 @@ import engine_compare
 
 SEED = int(os.environ.get("BTREC_SEED", "1"))
 OUTSIDE_MOST = 0.1 # percent
-BRANCHES = int(os.environ.get("BTREC_BRANCHES", "20000"))
+BRANCHES = int(os.environ.get("BTREC_BRANCHES", "40000"))
 FULL = "BTREC_BRANCHES" in os.environ
 STOPS = int(os.environ.get("BTREC_STOPS", "8"))
 RATE = 8000 # branches a second that the stepper makes at the very least, on a loaded machine, recorded, listed and dumped
