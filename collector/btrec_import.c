@@ -59,7 +59,7 @@ static int choose_trace(const struct arguments *a, const char *file, char trace[
 
 	if (a->output) {
 		snprintf(trace, BT_PATH_MAX, "%s", a->output);
-		return access(trace, F_OK) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already", trace);
+		return access(trace, F_OK) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already: give -o another name, or remove it", trace);
 	}
 	rc = trace_place(directory, err);
 	if (!rc)
@@ -83,6 +83,16 @@ static void fill_header(struct importer *im, const struct capture *c)
 	h->version = bt_str(PACKAGE_VERSION);
 }
 
+/* What is wrong with the capture is said of that file. */
+static int name_file(const char *file, int rc, struct bt_error *err)
+{
+	struct bt_error cause = *err;
+
+	if (!rc || cause.code == BT_E_NO_MEMORY || cause.code == BT_E_IO)
+		return rc;
+	return bt_fail_at(err, cause.code, cause.offset, "%s: %s", strcmp(file, "-") ? file : "standard input", cause.text);
+}
+
 static int import_to(const char *file, const char *trace, bool quiet, struct bt_error *err)
 {
 	struct importer *im;
@@ -98,7 +108,7 @@ static int import_to(const char *file, const char *trace, bool quiet, struct bt_
 		return rc;
 	}
 	fill_header(im, &c);
-	rc = capture_import(im, c.bytes, err);
+	rc = name_file(file, capture_import(im, c.bytes, err), err);
 	samples = importer_samples(im);
 	branches = importer_branches(im);
 	if (rc)

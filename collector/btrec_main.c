@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/btrec_commands.h"
+#include "collector/program.h"
 #include "collector/say.h"
 #include "config.h"
 #include "format/trace_place.h"
@@ -28,7 +29,7 @@ static void help(FILE *to)
 	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps the branches that led to a crash.\n\nCommands:\n", to);
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
 		fprintf(to, "  %-6s %-32s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
-	fputs("\nOptions:\n      --help      show this\n      --version   show the version\n\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n", to);
+	fputs("\nOptions:\n  -h, --help      show this\n  -V, --version   show the version\n\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n", to);
 }
 
 int btrec_complain(const struct bt_error *err)
@@ -69,6 +70,14 @@ int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_M
 	return trace_place_latest(path, err);
 }
 
+/* Whether it is what the user wants to record, and not a command. */
+static bool is_program(const char *name)
+{
+	char path[BT_PATH_MAX];
+
+	return *name != '-' && (strchr(name, '/') || (*name && !program_find(name, path, NULL)));
+}
+
 static int command(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -80,12 +89,16 @@ static int command(int argc, char **argv)
 		help(stdout);
 		return 0;
 	}
-	if (!strcmp(name, "--version")) {
+	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
 		puts("btrec " PACKAGE_VERSION);
 		return 0;
 	}
-	if (*name)
-		say("unknown command %s", name);
+	if (is_program(name)) {
+		say("unknown command %s; to record it: btrec run %s", name, name);
+		return 2;
+	}
+	if (argc > 1)
+		say("unknown command %s", *name ? name : "''");
 	help(stderr);
 	return 2;
 }

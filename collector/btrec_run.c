@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,7 +53,8 @@ struct run {
 	const struct branch_source_ops *source; /* of the processor; NULL: none of those */
 	struct pmu pmu;
 	const char *source_name, *reason; /* in the trace's header */
-	char program[4096], trace[BT_PATH_MAX], directory[BT_PATH_MAX], cache[BT_PATH_MAX];
+	char *trace; /* BT_PATH_MAX, of front and recorder together */
+	char program[4096], directory[BT_PATH_MAX], cache[BT_PATH_MAX];
 	char **argv;
 	struct sigaction actions[NSIG];
 	sigset_t mask;
@@ -325,9 +327,9 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 		char cwd[2048];
 
 		if (*run->output != '/' && getcwd(cwd, sizeof cwd))
-			snprintf(run->trace, sizeof run->trace, "%s/%.2000s", cwd, run->output);
+			snprintf(run->trace, BT_PATH_MAX, "%s/%.2000s", cwd, run->output);
 		else
-			snprintf(run->trace, sizeof run->trace, "%s", run->output);
+			snprintf(run->trace, BT_PATH_MAX, "%s", run->output);
 		return open_writer(run, run->output, w, err);
 	}
 	rc = trace_place(run->directory, err);
@@ -664,7 +666,8 @@ static int start(struct run *run)
 	save_signals(run);
 	run->front_pid = getpid();
 	front_shield(); /* before the fork: the front may pass a signal on before the recorder has run at all */
-	if (pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
+	run->trace = mmap(NULL, BT_PATH_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->trace == MAP_FAILED || pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
 		say("cannot start the recorder: %s", strerror(errno));
 		return OURS;
 	}
@@ -676,7 +679,7 @@ static int start(struct run *run)
 	close(pipes[1]);
 	drop_descriptors(run, 1); /* what it has to say goes to stderr */
 	free(run->inherited);
-	return front_wait(pipes[0], recorder, run->quiet);
+	return front_wait(pipes[0], recorder, run->trace, run->quiet);
 }
 
 /* Everything about the program is read from /proc, by pids as we see them. */

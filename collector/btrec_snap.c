@@ -23,5 +23,6 @@ int btrec_snap(int argc, char **argv)
 	count = control_request_snapshot((int)pid, &err);
 	if (count < 0)
 		return btrec_complain(&err);
+	printf("kept %d snapshot%s\n", count, count == 1 ? "" : "s");
 	return 0;
 }

@@ -187,7 +187,7 @@ static void stop_like(int signo, pid_t recorder)
 		sigqueue(recorder, forward_request(), value);
 }
 
-int front_wait(int pipe, pid_t recorder, bool quiet)
+int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 {
 	sigset_t set = forwarded_set(), own;
 	int fd;
@@ -218,6 +218,6 @@ int front_wait(int pipe, pid_t recorder, bool quiet)
 		else if (m.type != FRONT_WENT_ON)
 			return act_on(&m, recorder, quiet);
 	}
-	say("the recorder was killed, and the program with it; what it had written can be read");
+	say("the recorder was killed, and the program with it%s%s", *trace ? "; what it had written can be read; trace: " : "", trace);
 	return 125;
 }

@@ -29,8 +29,9 @@ struct front_message {
 };
 
 /* Waits for the recorder's messages and acts on them; does not return but by the program's end: gives the exit status, or ends this
- * process by the program's signal. quiet: no line at the end, unless it lacks something. */
-int front_wait(int pipe, pid_t recorder, bool quiet);
+ * process by the program's signal. quiet: no line at the end, unless it lacks something.
+ * trace: where the recorder writes, in memory that it shares, empty until it has begun to. */
+int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet);
 
 /* Before the two part: the recorder takes in silence what the terminal sends to the whole job, and collects signals that the front
  * forwards; the front gets its own from front_wait on. */

@@ -99,6 +99,25 @@ static int check_elf(const char *path, const uint8_t *head, size_t len, struct b
 	return 0;
 }
 
+static int check(const char *path, int depth, struct bt_error *err);
+
+static int check_interpreter(const char *path, const char *interpreter, int depth, struct bt_error *err)
+{
+	struct bt_error cause;
+	int rc = check(interpreter, depth + 1, &cause);
+
+	return rc ? bt_fail(err, cause.code, 0, "%s: its interpreter %s", path, cause.text) : 0;
+}
+
+/* What a shell would take for a script. */
+static bool is_text(const uint8_t *head, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (head[i] < ' ' && !strchr("\t\n\r\f", head[i]))
+			return false;
+	return len;
+}
+
 static int check(const char *path, int depth, struct bt_error *err)
 {
 	uint8_t head[256] = {0};
@@ -131,8 +150,10 @@ static int check(const char *path, int depth, struct bt_error *err)
 		interpreter[strcspn(interpreter, " \t\n")] = '\0';
 		if (depth == SCRIPT_DEPTH)
 			return not_recordable(err, path, "too many interpreters");
-		return check(interpreter, depth + 1, err);
+		return check_interpreter(path, interpreter, depth, err);
 	}
+	if (n > 0 && !depth && is_text(head, (size_t)n))
+		return bt_fail(err, BT_E_NOT_RECORDABLE, 0, "%s: neither a program nor a script with #!; try btrec run sh %s", path, path);
 	return not_recordable(err, path, "neither a program nor a script with #!");
 }
 
@@ -165,9 +186,11 @@ static bool search_path(const char *name, char path[4096])
 
 int program_find(const char *name, char path[4096], struct bt_error *err)
 {
+	if (!*name)
+		return bt_fail(err, BT_E_NOT_FOUND, 0, "'': the program's name is empty");
 	if (strchr(name, '/'))
 		snprintf(path, 4096, "%s", name);
-	else if (!*name || !search_path(name, path))
+	else if (!search_path(name, path))
 		return bt_fail(err, BT_E_NOT_FOUND, 0, "%s: program not found in $PATH", name);
 	return check(path, 0, err);
 }

@@ -24,7 +24,7 @@ _btrec() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} at
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list info doctor dump --help -h --version" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list info doctor dump --help -h --version -V" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in

@@ -6,6 +6,7 @@
 
 #include "decoder/export_private.h"
 #include "lib/escape.h"
+#include "lib/output.h"
 
 enum {
 	OUT_FLUSH = 1 << 18,
@@ -43,6 +44,8 @@ struct script {
 	size_t count, cap;
 	struct buf out;
 	bool damaged;
+	bool unwritten; /* err says why */
+	struct bt_error *err;
 	bool closed; /* END is there, which is written last */
 	/* Texts that are most often those of the line or entry before. */
 	uint64_t flags;
@@ -274,7 +277,7 @@ static void put_head(struct script *s, const struct script_task *t, const struct
 static void flush(struct script *s)
 {
 	if (s->out.len)
-		fwrite(s->out.data, 1, s->out.len, s->to);
+		s->unwritten |= bt_output(s->to, s->out.data, s->out.len, s->unwritten ? NULL : s->err) != 0;
 	buf_reset(&s->out);
 }
 
@@ -340,7 +343,7 @@ static void release(struct script *s)
 
 int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 {
-	struct script s = {.to = to, .t = t, .texts = calloc(CACHE, sizeof *s.texts)};
+	struct script s = {.to = to, .t = t, .err = err, .texts = calloc(CACHE, sizeof *s.texts)};
 	struct trace_cursor events;
 	struct bt_record rec;
 	int got, rc = 0;
@@ -359,5 +362,5 @@ int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 		flush(&s);
 	trace_cursor_release(&events);
 	release(&s);
-	return rc ? rc : s.damaged;
+	return rc ? rc : s.unwritten ? -BT_E_IO : s.damaged;
 }

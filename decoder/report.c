@@ -10,6 +10,7 @@
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
 #include "decoder/source.h"
+#include "lib/output.h"
 
 static void put_slice(struct text *t, struct slice s)
 {
@@ -435,7 +436,7 @@ int report_print(FILE *to, const struct model *m, struct symbols *s, const struc
 	if (r.t.buf.failed)
 		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
 	if (rc >= 0 && r.t.buf.len)
-		fwrite(r.t.buf.data, 1, r.t.buf.len, to);
+		rc = bt_output(to, r.t.buf.data, r.t.buf.len, err) ? -BT_E_IO : rc;
 	focus_close(&r.focus);
 	buf_release(&r.t.buf);
 	return rc;

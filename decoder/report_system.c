@@ -6,6 +6,7 @@
 #include "decoder/by_cpu.h"
 #include "decoder/report.h"
 #include "decoder/report_private.h"
+#include "lib/output.h"
 
 enum {
 	TIME_WIDTH = 20,
@@ -158,7 +159,7 @@ int report_print_by_cpu(FILE *to, const struct model *m, struct symbols *s, cons
 	if (c.r.t.buf.failed || rc == -BT_E_NO_MEMORY)
 		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
 	if (!rc && c.r.t.buf.len)
-		fwrite(c.r.t.buf.data, 1, c.r.t.buf.len, to);
+		rc = bt_output(to, c.r.t.buf.data, c.r.t.buf.len, err);
 	by_cpu_close(&c.b);
 	buf_release(&c.r.t.buf);
 	return rc;

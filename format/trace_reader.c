@@ -203,7 +203,7 @@ static int open_failure(struct bt_error *err, const char *path, int failure)
 {
 	switch (failure) {
 	case ENOENT:
-		return bt_fail(err, BT_E_NO_TRACE, 0, "%s: no such trace", path);
+		return bt_fail(err, BT_E_NO_TRACE, 0, "%s: no such trace", *path ? path : "''");
 	case ENOTDIR:
 		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s: not a btrec trace (a trace is a directory)", path);
 	case EACCES:

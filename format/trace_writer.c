@@ -312,6 +312,8 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	if (mkdir(dir, 0700)) {
 		enum bt_error_code code = errno == EEXIST ? BT_E_EXISTS : errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO;
 
+		if (code == BT_E_EXISTS)
+			return bt_fail(err, code, 0, "%s exists already: give -o another name, or remove it", dir);
 		return bt_fail(err, code, errno, "cannot make the trace directory %s", dir);
 	}
 	w = calloc(1, sizeof *w);

@@ -33,8 +33,8 @@ int capture_import(struct importer *im, struct slice bytes, struct bt_error *err
 			importer_header(im)->reason = bt_str(formats[i].source);
 			return formats[i].import(im, bytes, err);
 		}
-	return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, 
-			  "this is no capture that can be imported: neither perf.data, nor text of perf script with brstack, nor a core file");
+	return bt_fail_at(err, BT_E_NOT_CAPTURE, 0,
+			  "no capture that can be imported: neither perf.data, nor text of perf script with brstack, nor a core file");
 }
 
 /* A file without a name, where temporary files go. */

@@ -3,9 +3,17 @@
 
 #include <errno.h>
 
+static int unwritten(int cause, struct bt_error *err) { return bt_fail(err, BT_E_IO, cause, "cannot write to standard output"); }
+
+int bt_output(FILE *f, const void *bytes, size_t len, struct bt_error *err)
+{
+	errno = 0;
+	return fwrite(bytes, 1, len, f) == len ? 0 : unwritten(errno, err);
+}
+
 int bt_output_end(FILE *f, struct bt_error *err)
 {
 	int cause = fflush(f) ? errno : 0; /* of what failed before nothing more is known */
 
-	return cause || ferror(f) ? bt_fail(err, BT_E_IO, cause, "cannot write") : 0;
+	return cause || ferror(f) ? unwritten(cause, err) : 0;
 }

@@ -195,8 +195,8 @@ const struct branch_source_ops *pmu_choose(const struct perf_kernel *kernel, str
 
 		if (!branch_sources[i]->probe(&p, &e))
 			return branch_sources[i];
-		snprintf(why + len, sizeof why - len, "%s%s: %.120s", len ? "; " : "", branch_sources[i]->name, e.text);
+		snprintf(why + len, sizeof why - len, "%s%s: %.160s", len ? "; " : "", branch_sources[i]->name, e.text);
 	}
-	bt_fail(err, BT_E_NO_HARDWARE, 0, "no branch record of the processor can be used here (%.300s): use the engine", why);
+	bt_fail(err, BT_E_NO_HARDWARE, 0, "no branch record of the processor can be used here, use the engine: %.330s", why);
 	return NULL;
 }

@@ -298,6 +298,55 @@ def not_found():
     refused(127, "not found|no such", ["does-not-exist-anywhere"])
 
 
+def executable(text):
+    path = fresh("script")
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, 0o755)
+    return path
+
+
+@case("a script whose interpreter is not there: 127, and both are named")
+def no_interpreter():
+    path = executable("#!/no/such\n")
+    equal(refused(127, "", [path]).err.decode(), "btrec: %s: its interpreter /no/such: No such file or directory\n" % path, "line")
+    outer = executable("#!%s\n" % path)
+    refused(127, re.escape("%s: its interpreter %s: its interpreter /no/such: No such" % (outer, path)), [outer])
+
+
+@case("a script without #!: 126, with what runs it")
+def no_shebang():
+    path = executable("echo here\n")
+    refused(126, re.escape("neither a program nor a script with #!; try btrec run sh %s" % path), [path])
+    refused(126, "neither a program nor a script with #!$", [executable("\x01\x02")])
+    equal(record(["sh", path]).out, b"here\n", "what is advised")
+
+
+@case("an empty name is seen as one")
+def empty_name():
+    refused(127, "''", [""])
+    for argv, status in (([BTVIEW, ""], 66), ([BTREC, "info", ""], 66), ([BTREC, ""], 2)):
+        result = execute(argv, cwd=TMP)
+        equal(result.status, status, "status of %s" % argv)
+        check(b"''" in result.err.splitlines()[0], result.err)
+
+
+@case("a program where a command should be: what records it is said")
+def no_command():
+    for name in (world(), "./x", "true"):
+        result = execute([BTREC, name], cwd=TMP)
+        equal((result.status, result.err.decode()), (2, "btrec: unknown command %s; to record it: btrec run %s\n" % (name, name)), "status and line")
+    result = execute([BTREC, "nonsense"], cwd=TMP)
+    check(result.err.startswith(b"btrec: unknown command nonsense\n") and b"btrec run" not in result.err, result.err)
+
+
+@case("-V as --version, of both")
+def version():
+    for tool in (BTREC, BTVIEW):
+        short_, long_ = (execute([tool, option]) for option in ("-V", "--version"))
+        equal((short_.status, short_.out), (0, long_.out), "what -V prints")
+
+
 @case("not executable: 126")
 def not_executable():
     path = fresh("plain")
@@ -339,7 +388,7 @@ def existing_trace():
     path = fresh_dir("trace")
     result = execute([BTREC, "run", "-o", path, "--", world(), "status", "0"])
     equal(result.status, 125, "status")
-    check(path in result.err.decode() and "exist" in result.err.decode(), result.err.decode())
+    equal(result.err.decode(), "btrec: %s exists already: give -o another name, or remove it\n" % path, "line")
     equal(os.listdir(path), [], "files in the directory")
 
 
@@ -514,8 +563,8 @@ def unwritable_output():
             done = execute([BTREC, *command], stdout=full, env=env)
             closed = execute([BTREC, *command], setup=lambda: os.close(1), env=env)
         equal((done.status, closed.status), (74, 74), "status of %s" % command)
-        for said in (done.err, closed.err):
-            check(said.startswith(b"btrec: cannot write") and said.count(b"\n") == 1, "what %s says: %r" % (command, said))
+        for said, why in ((done.err, b"No space left on device"), (closed.err, b"Bad file descriptor")):
+            equal(said, b"btrec: cannot write to standard output: %s\n" % why, "what %s says" % command)
     with open("/dev/full", "wb") as full:
         equal(execute([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/true"], stdout=full).status, 0, "status of a recording")
     equal(execute([BTREC, "run", "-q", "-o", fresh("trace"), "--", "/bin/true"], setup=lambda: os.close(1)).status, 0, "status without an output")
@@ -545,6 +594,7 @@ def torn():
     recorder = recorder_of(process)
     os.kill(recorder, signal.SIGKILL)
     equal(process.wait(30), 125, "end of btrec")
+    equal(process.stderr.read().decode(), "btrec: the recorder was killed, and the program with it; what it had written can be read; trace: %s\n" % trace, "line")
     forget_recorder(recorder)
     shown = execute([BTVIEW, "--stdio", trace])
     equal(shown.status, 0, "status of btview (%s)" % shown.err.decode())

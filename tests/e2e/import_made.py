@@ -291,6 +291,7 @@ def damaged():
         result = import_bytes(bad, status=69 if what in ("other byte order", "version 1") else 76)
         equal(result.err.count(b"\n"), 1, "%s: lines of the message" % what)
         check(said in result.err.decode(), "%s: %s" % (what, result.err.decode()))
+        check(re.search(r"^btrec: \S+/capture\.\d+: ", result.err.decode()), "%s: no file is named: %s" % (what, result.err.decode()))
 
 
 @case("a file that is not there, a directory, an existing trace")

@@ -143,9 +143,9 @@ def snap(what, options, times):
     program = only_child(only_child(recorder.pid))
     for _ in range(times):
         result = execute([BTREC, "snap", str(program)])
-        equal((result.status, result.err), (0, b""), "snap")
+        equal((result.status, result.out, result.err), (0, b"kept 1 snapshot\n", b""), "snap")
     result = execute([BTREC, "snap", str(recorder.pid)])
-    equal((result.status, result.err), (0, b""), "snap by the recorder's pid")
+    equal((result.status, result.out, result.err), (0, b"kept 1 snapshot\n", b""), "snap by the recorder's pid")
     os.kill(program, signal.SIGTERM)
     recorder.communicate(timeout=30)
     equal(recorder.returncode, -signal.SIGTERM, "status")

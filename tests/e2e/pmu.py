@@ -78,12 +78,14 @@ def _():
 def _():
     if os.path.exists("/sys/bus/event_source/devices/cpu") or os.path.exists("/sys/bus/event_source/devices/cpu_core"):
         raise Skip("this machine has a PMU")
-    result = record(["/bin/echo", "ran"], ["--source", "lbr"])
-    equal(result.status, 125, "status")
-    equal(result.out, b"", "stdout")
-    equal(result.err.count(b"\n"), 1, "lines")
-    check(b"no performance counters (PMU) here" in result.err and b"use the engine" in result.err, result.err)
-    check(not os.path.exists(result.trace), "there is a trace")
+    for options in (["--source", "lbr"], ["--backend", "pmu"]):
+        result = record(["/bin/echo", "ran"], options)
+        equal(result.status, 125, "status")
+        equal(result.out, b"", "stdout")
+        equal(result.err.count(b"\n"), 1, "lines")
+        check(b"no performance counters (PMU) here" in result.err and b"use the engine" in result.err, result.err)
+        check(not re.search(rb"use the (?!engine)", result.err), "cut: %s" % result.err)
+        check(not os.path.exists(result.trace), "there is a trace")
 
 
 # Modes -----------------------------------------------------------------------------------------------------------------------

@@ -188,11 +188,12 @@ def no_trace():
 
 @case("a full disk gives status 74")
 def full():
-    for argument in (["--stdio", crash("null-write")], ["--json", crash("null-write")], ["--help"], ["--version"]):
+    trace = crash("null-write")
+    for argument in (["--stdio", trace], ["--stdio", "-n", "5000", trace], ["--json", trace], ["--export", "perf-script", trace], ["--help"], ["--version"]):
         with open("/dev/full", "wb") as device:
             process = subprocess.run([BTVIEW, *argument], stdout=device, stderr=subprocess.PIPE)
         equal(process.returncode, 74, "status of %s" % argument)
-        check(b"cannot write" in process.stderr, "what %s says: %r" % (argument, process.stderr))
+        equal(process.stderr, b"btview: cannot write to standard output: No space left on device\n", "what %s says" % argument)
 
 
 @case("without a trace the latest is shown, without a terminal as text")
