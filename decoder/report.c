@@ -207,6 +207,18 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 	}
 }
 
+static void put_no_moment(struct report *r)
+{
+	enum bt_exit_kind kind;
+	uint32_t status;
+	bool core, ended = focus_exit(r->m, &kind, &status, &core);
+
+	if (ended && kind == BT_EXIT_STATUS && !status)
+		text_printf(&r->t, "  no moment was kept: the program ended with 0 (btrec run --snap-exit always keeps its end)\n");
+	else
+		text_printf(&r->t, r->m->trace->being_written ? "  no moment has been kept yet\n" : "  no moment was kept before the recording ended\n");
+}
+
 static int put_moment(struct report *r, struct bt_error *err)
 {
 	struct fault f;
@@ -214,7 +226,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 
 	report_heading(r, "What happened");
 	if (!r->focus.snap) {
-		text_printf(&r->t, "  the trace holds no snapshot\n");
+		put_no_moment(r);
 		return 0;
 	}
 	rc = fault_explain_snapshot(&f, r->m, r->s, r->focus.snap, err);

@@ -372,7 +372,7 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count, 
 int report_branches(struct report *r, struct bt_error *err)
 {
 	struct branch_rows b = {.tick_width = 1};
-	int rc = put_branches(r, &b, err);
+	int rc = r->m->task_count ? put_branches(r, &b, err) : r->o->function != NULL;
 
 	fold_release(&b.fold);
 	free(b.shown.entries);

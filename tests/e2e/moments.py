@@ -129,6 +129,21 @@ def snap_exit():
     check(kinds(record(moments("exit", "3"), ["--from", "main"]).trace) == ["exit"], "the default keeps failures")
 
 
+@case("without a moment the report says why, and shows no branches of nobody")
+def no_moment():
+    for status, said in (("0", "no moment was kept: the program ended with 0 (btrec run --snap-exit always keeps its end)"),
+                         ("3", "no moment was kept before the recording ended")):
+        shown = text(record(moments("exit", status), ["--snap-exit", "never"]).trace)
+        check("\nWhat happened\n  %s\n" % said in shown, shown)
+        check("Last branches of task 1 " in shown, shown)
+    cut = fresh_dir("cut")
+    with open(os.path.join(record(moments("exit", "3")).trace, "events"), "rb") as whole, open(os.path.join(cut, "events"), "wb") as file:
+        begin = whole.read(72) # the file's header, and that of the block that holds the trace's
+        file.write(begin + whole.read(int.from_bytes(begin[48:52], "little")))
+    shown = text(cut)
+    check("Last branches" not in shown and "no moment was kept before" in shown, shown)
+
+
 def only_child(pid):
     with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
         children = file.read().split()
