@@ -113,7 +113,7 @@ static int check_interpreter(const char *path, const char *interpreter, int dept
 static bool is_text(const uint8_t *head, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (head[i] < ' ' && !strchr("\t\n\r\f", head[i]))
+		if (head[i] < ' ' && !memchr("\t\n\r\f", head[i], 4))
 			return false;
 	return len;
 }
