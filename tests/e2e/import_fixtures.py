@@ -115,9 +115,10 @@ def compressed():
 @case("a record of size zero is refused")
 def zero_size():
     trace = fresh("trace")
-    result = execute([BTREC, "import", "-o", trace, capture("bad-piped-zero-size-sample")])
+    file = capture("bad-piped-zero-size-sample")
+    result = execute([BTREC, "import", "-o", trace, file])
     equal(result.status, 76, "status")
-    equal(result.err, b"btrec: perf.data: the record at byte 49104 has size 0, less than its header\n", "stderr")
+    equal(result.err.decode(), "btrec: %s: perf.data: the record at byte 49104 has size 0, less than its header\n" % file, "stderr")
     check(not os.path.exists(trace), "a trace was left")
 
 
