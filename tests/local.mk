@@ -315,7 +315,7 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/gdb_trace.py tests/e2e/
 	tests/programs/faults.c tests/programs/guessed.S tests/programs/handler_state.c tests/programs/handlers.S tests/programs/jit.S tests/programs/kill_any_time.c tests/programs/late_raise.c tests/programs/library.c tests/programs/lost_cause.c tests/programs/refused_request.c \
 	tests/programs/cycles.S tests/programs/library_user.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/old_program.s tests/programs/outside.c tests/programs/grown_code.c tests/programs/page_state.c tests/programs/parallel.inc tests/programs/ptrace.inc tests/programs/parallel.c tests/programs/parallel_code.c tests/programs/plugin.c tests/programs/plugins.c tests/programs/plugin_host.c tests/programs/region.c tests/programs/rewritten_file.c tests/programs/returns.S \
 	tests/programs/rseq.c tests/programs/side_by_side.c tests/programs/sent_faults.c tests/programs/signal_state.c tests/programs/silent.S tests/programs/many_ticks.S tests/programs/many_transfers.S tests/programs/mapping_calls.c tests/programs/stale_ymm.c tests/programs/told_elsewhere.c tests/programs/told_state.c tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
-	tests/programs/thread_forms.c tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S tests/programs/undumpable.c tests/programs/userfault.c \
+	tests/programs/throwing.cc tests/programs/thread_forms.c tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S tests/programs/undumpable.c tests/programs/userfault.c \
 	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c
 
 # btrec run over a simulated kernel and processor.

@@ -19,6 +19,7 @@ fs-base selectors kernel-bases contexts deep-backtrace seccomp limits single-ste
 code-32""".split()
 SENT = """handled-each blocked-each with-others fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer
 frame-pointer-handled frame-unaligned frame-unaligned-handled""".split()
+THROWING = "frames rethrown nested from-handler in-threads".split()
 HANDLERS = "no-child-wait autodisarm unknown-flags edited-state".split()
 PENDING = """waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend asked-for-at-once
 behind-another behind-its-own handled-elsewhere own-while-stopped""".split()
@@ -141,9 +142,27 @@ def code_32():
     check("  Consistent: " in report, report[:2000])
 
 
-@case("C++ exceptions through frames")
-def exceptions():
-    same_as_native([build("exceptions.cc")], ["--backend", BACKEND])
+def throwing():
+    return build("throwing.cc", "-pthread", "-fnon-call-exceptions")
+
+
+def add_throwing(name):
+    @case("C++ exceptions: " + name)
+    def run():
+        for options in ["--snap-exit", "always"], ["--history", "off"], ["--parallel"]:
+            alone, recorded = same_as_native([throwing(), name], ["--backend", BACKEND, *options])
+            equal((alone.status, alone.out), (0, b"0 wrong\n"), "natively")
+            if "--snap-exit" in options:
+                history_holds(recorded.trace)
+
+
+for name_ in THROWING:
+    add_throwing(name_)
+
+
+@case("C++ exceptions: every case is tried")
+def all_thrown():
+    equal(sorted(native([throwing()]).out.decode().split()), sorted(THROWING), "cases")
 
 
 main()
