@@ -61,7 +61,7 @@ struct backend_ops {
 	void (*leave)(struct backend *b, struct task *task);
 
 	/* The stopped task (maybe mid_run) has to wait while others of its unit run: what they may ask the kernel for, and the backend keeps, is
-	 * the kernel's again. May be NULL: keeps nothing. */
+	 * the kernel's again. It may be in a group stop, whose siginfo is to stay: PTRACE_LISTEN looks at it. May be NULL: keeps nothing. */
 	void (*rest)(struct backend *b, struct task *task);
 
 	/* The task is at PTRACE_EVENT_EXEC: enters the system call that led from the old program to the new one into the

@@ -14,14 +14,6 @@ enum {
 	SHORT_READ = 4096, /* bytes */
 };
 
-/* For whom a task waits that is about to unblock what they may take. */
-enum others {
-	OTHERS_NONE,
-	OTHERS_RUN,   /* they run side by side with it, and have it at once or not at all */
-	OTHERS_CALL,  /* they are awake in a system call */
-	OTHERS_SHORT, /* in a short one: who is awake there has not been given a processor */
-};
-
 /* For how long, at most, in ns. */
 static const uint64_t patience[] = {[OTHERS_NONE] = 0, [OTHERS_RUN] = 500000, [OTHERS_CALL] = 50000000, [OTHERS_SHORT] = 2000000000};
 
@@ -86,25 +78,28 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Signals wait for the process, and the task is about to unblock them: others see them first. Where they are waited for in vain, it is not for
- * as long the next time. Returns 0 with *s as it is then, or -BT_E_GONE. */
+/* Signals wait for the process, and the task is about to unblock them: others see them first. Where they were waited for in vain in a call, it is not
+ * for as long the next time. Returns 0 with *s as it is then, or -BT_E_GONE. */
 static int let_others_look(const struct task *task, struct hidden_signals *h, uint64_t signals, struct tracee_signals *s)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
 	uint64_t began = now_ns();
+	enum others first = OTHERS_NONE;
 
-	while (s->shared_pending & signals) {
+	for (bool waited = false; s->shared_pending & signals; waited = true) {
 		enum others others = others_to_wait_for(task);
 
+		first = waited ? first : others;
 		if (now_ns() - began >= patience[others] >> h->impatience[others]) {
-			h->impatience[others] += others >= OTHERS_CALL && h->impatience[others] < IMPATIENCE;
+			h->impatience[others] += waited && others == first && others >= OTHERS_CALL && h->impatience[others] < IMPATIENCE;
 			return 0;
 		}
 		nanosleep(&pause, NULL);
 		if (tracee_signals(task->tid, s))
 			return -BT_E_GONE;
 	}
-	memset(h->impatience, 0, sizeof h->impatience);
+	if (first != OTHERS_NONE)
+		memset(h->impatience, 0, sizeof h->impatience);
 	return 0;
 }
 
@@ -238,20 +233,16 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 	bool wide = is_wide(info), looked = h->looked & MASK_OF(info->si_signo);
 	struct posted_signal *p = wide ? &task->process->posted[kind] : &h->posted[kind];
 	struct held_signal *s = &h->held[kind][wide];
-	bool posted = was_posted(p, info);
 
 	if (info->si_signo != SIGTRAP && info->si_signo != SIGSEGV)
 		return false;
 	h->looked &= ~MASK_OF(info->si_signo);
-	if (posted) {
+	if (was_posted(p, info)) {
 		p->posted = false;
 		*info = p->info;
 	}
-	if (!(h->mask & MASK_OF(info->si_signo)) || (!sent && is_forced(info))) {
-		if (posted)
-			tracee_set_siginfo(task->tid, info);
+	if (!(h->mask & MASK_OF(info->si_signo)) || (!sent && is_forced(info)))
 		return false;
-	}
 	if (s->held) /* a second one, while the first is pending */
 		return true;
 	s->held = true;

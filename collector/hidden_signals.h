@@ -15,6 +15,15 @@ enum {
 	HIDE_SIGNAL_MAY_COME = 2, /* the same, but a step can be made, and meanwhile another thread may have got it */
 };
 
+/* For whom a task waits that is about to unblock what they may take. */
+enum others {
+	OTHERS_NONE,
+	OTHERS_RUN,   /* they run side by side with it, and have it at once or not at all */
+	OTHERS_CALL,  /* they are awake in a system call */
+	OTHERS_SHORT, /* in a short one: who is awake there has not been given a processor */
+	OTHERS_KINDS,
+};
+
 struct held_signal {
 	bool held;
 	siginfo_t info;
@@ -27,7 +36,7 @@ struct hidden_signals {
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the thread */
 	uint64_t looked; /* those that waited for the process when the task was about to unblock them, and that nobody else has taken */
 	bool counted; /* in process->signals_held: it has one that was sent to the process, or the kernel is about to give it one */
-	unsigned impatience[4]; /* how often others of the process were waited for in vain, by what they were doing */
+	unsigned impatience[OTHERS_KINDS]; /* how often others of the process were waited for in vain, by what they were doing */
 };
 
 /* Before the stopped task runs user code that will trap. Returns 0, HIDE_..., or -BT_E_GONE. */
@@ -53,8 +62,8 @@ int hidden_signals_rest(struct task *task, struct hidden_signals *h);
 int hidden_signals_go_on(struct task *task, struct hidden_signals *h);
 
 /* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV, the program blocks it, and the task is to go on without it, by way of
- * hidden_signals_hide(). May change *info, and what the task has of it, to the one that was sent first. sent: whatever it looks like, no
- * instruction has raised it. */
+ * hidden_signals_hide(). May change *info to the one that was sent first, of which the kernel does not know: with false it is the caller's to tell
+ * it. sent: whatever it looks like, no instruction has raised it. */
 bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info, bool sent);
 
 /* The kernel has this SIGTRAP again, which came to the stopped task where it could not be told of. */

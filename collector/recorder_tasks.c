@@ -372,7 +372,8 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 	task->state = TASK_GROUP_STOPPED;
 	if (task->mid_run && r->backend.ops->rest)
 		r->backend.ops->rest(&r->backend, task);
-	tracee_resume(task->tid, PTRACE_LISTEN, 0);
+	if (tracee_resume(task->tid, PTRACE_LISTEN, 0))
+		recorder_look_after(r, task);
 	if (task->unit)
 		recorder_give_up_turn(r, task);
 	if (task->tid == r->initial_pid && r->notify && !again) {

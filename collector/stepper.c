@@ -592,6 +592,7 @@ static int take_back_trap_flag(struct task *task)
 static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
 	struct step_task *st = task->step;
+	siginfo_t came;
 	bool ours = false;
 
 	if (ev->type == WAIT_INTERRUPT)
@@ -617,8 +618,11 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	}
 	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
 		return BACKEND_GONE;
+	came = *info;
 	if (stepper_keep_trap(task, info, false))
 		return step_on(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	if (memcmp(&came, info, sizeof came) && tracee_set_siginfo(task->tid, info))
+		return BACKEND_GONE;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing to add. */
 	return BACKEND_SIGNAL;
 }

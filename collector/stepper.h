@@ -13,7 +13,7 @@
 int stepper_hide_trap(struct task *task);
 
 /* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV that was sent while the program blocks it, and is kept for later; the task
- * is to be resumed without it. May change *info to the one that was sent first. sent: whatever it looks like, no instruction has raised it. */
+ * is to be resumed without it. May change *info to the one that was sent first, of which the kernel does not know. sent: whatever it looks like, no instruction has raised it. */
 bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent);
 
 /* The stopped task goes on in the midst of what the backend had begun (mid_run): others of its process come first to what waits for them all. Returns

@@ -90,6 +90,12 @@ def all_pending():
     equal(sorted(native([shared()]).out.decode().split()), sorted(PENDING), "cases")
 
 
+@case("a process that is sent a signal, stopped at once and continued goes on")
+def stopped_by_signals():
+    for options in ["--parallel", "--history", "off"], ["--parallel"], []:
+        same_as_native([build("stopped_by_signals.c", "-pthread"), "150"], ["--backend", BACKEND, *options])
+
+
 @case("blocked signals that the process has: recordings side by side, more than there are processors")
 def crowded():
     # Threads are interrupted in the midst of a step, and have to wait where they are awake in the kernel.
