@@ -5,6 +5,7 @@ from e2e import *
 
 
 LIMIT = 8  # doc/FORMAT.md, reasons of gaps
+PROCESSES = 8
 
 
 def dump(trace):
@@ -36,6 +37,36 @@ def limited():
     # Without the limit each task would keep its million (the case above).
     check(8 << 10 <= len(rows) < 8 << 20, "%d entries" % len(rows))
     check("Consistent:" in text(result.trace), "the verdict")
+
+
+def tree_branches(options):
+    """The trace and branches, by task, of processes that have all taken more branches than are kept, when they end."""
+    trace = fresh("trace")
+    process = start([BTREC, "run", "-q", "-o", trace, "--snap-exit", "always", *options, "--", build("branchy_tree.c", "-O1"), str(PROCESSES), "300000"],
+                    cwd=TMP, stdin=subprocess.PIPE)
+    equal(process.stdout.readline(), b"all stand\n", "what the program says")
+    time.sleep(1) # the limit is looked at ten times a second
+    process.stdin.close()
+    equal(process.wait(TIMEOUT), 0, "end")
+    found = {}
+    for row in branches(trace):
+        found.setdefault(row[0], []).append(row)
+    return trace, found
+
+
+@case("so do those of processes, all together")
+def limited_tree():
+    trace, found = tree_branches(["--history-memory", "1"])
+    equal(len(found), PROCESSES + 1, "tasks with branches")
+    notes_ = [line for line in dump(trace) if line.startswith("NOTE") and "--history-memory" in line]
+    equal(len(notes_), 1, "notes about it")
+    cut = [len(rows) for rows in found.values() if rows[0][2] == "gap" and rows[0][5] == LIMIT]
+    equal(len(cut), PROCESSES, "processes whose branches are cut off")
+    check(min(cut) >= 1000, "entries of processes: %s" % cut) # each keeps some
+    # An entry of these has some 8 bytes of memory. A process alone may have 131072, then, and would take a million.
+    total = sum(map(len, found.values()))
+    check(total < 2 << 17, "%d entries" % total)
+    check("Consistent:" in text(trace), "the verdict")
 
 
 main()
