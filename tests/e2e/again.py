@@ -71,7 +71,7 @@ def jailed():
 
 @case("the recorder's number is another process's in the namespace of a process: nothing is opened there")
 def other_namespace():
-    need_root()
+    need_namespaces()
     same_as_native([static(), "elsewhere", fresh_dir("pipe")], ("--backend", "engine"))
 
 

@@ -44,6 +44,7 @@ atexit.register(shutil.rmtree, TMP, True)
 os.environ["XDG_CACHE_HOME"] = TMP
 cases = []
 started = []
+reasons = [] # of the cases that were skipped
 
 
 class Failure(Exception):
@@ -305,6 +306,28 @@ def need_root():
         raise Skip("needs root")
 
 
+def need_namespaces():
+    """As root of a container without CAP_SYS_ADMIN has none."""
+    need_root()
+    if execute(["unshare", "-mpf", "true"]).status:
+        raise Skip("no namespaces can be made here")
+
+
+def need_core_files():
+    with open("/proc/sys/kernel/core_pattern") as file:
+        pattern = file.read().strip()
+    if pattern.startswith("|") or "/" in pattern:
+        raise Skip("core files do not come to the working directory: kernel.core_pattern is %s" % pattern)
+    if not resource.getrlimit(resource.RLIMIT_CORE)[1]:
+        raise Skip("core files have a hard limit of 0 (ulimit -Hc)")
+
+
+def has_sanitizer():
+    """Whether btrec was built with AddressSanitizer."""
+    with open(BTREC, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 def run_case(name, function):
     began = time.monotonic()
     try:
@@ -312,6 +335,7 @@ def run_case(name, function):
         verdict, why = "ok", ""
     except Skip as skipped:
         verdict, why = "skip", str(skipped)
+        reasons.append(why)
     except Failure as failure:
         verdict, why = "FAIL", str(failure)
     except Exception:
@@ -333,4 +357,7 @@ def main():
     print("%d ok, %d failed, %d skipped" % tuple(verdicts.count(v) for v in ("ok", "FAIL", "skip")))
     if "FAIL" in verdicts:
         sys.exit(1)
-    sys.exit(0 if "ok" in verdicts else 77)
+    if "ok" in verdicts:
+        sys.exit(0)
+    print("all are skipped: " + "; ".join(sorted(set(reasons)))) # the last line of a test that is skipped is its reason
+    sys.exit(77)

@@ -341,12 +341,10 @@ app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/P
 
 def core_of(program, *arguments):
     folder = fresh_dir("core")
-    if open("/proc/sys/kernel/core_pattern").read().strip() != "core":
-        raise Skip("cores do not go to the working directory (core_pattern)")
+    need_core_files()
     ended = execute([program, *arguments], cwd=folder, core=resource.getrlimit(resource.RLIMIT_CORE)[1])
-    cores = [name for name in os.listdir(folder) if name.startswith("core")]
-    if not cores:
-        raise Skip("no core file was made (status %d)" % ended.status)
+    cores = os.listdir(folder)
+    check(cores, "no core file was made (status %d)" % ended.status)
     return os.path.join(folder, cores[0]), ended
 
 

@@ -37,7 +37,7 @@ def memory(argv, options):
 def add(name, *options):
     @case("memory for each byte of code: " + name)
     def run():
-        if b"__asan_init" in open(BTREC, "rb").read():
+        if has_sanitizer():
             raise Skip("a sanitizer's memory would be counted")
         own, _, _ = memory(["sh", "-c", "echo waits; read x || :"], options)
         for how in ("the first time", "the second", "the third, with templates"):

@@ -321,7 +321,7 @@ def _():
     equal(result.status, 1, "status")
     said = result.own_err
     if "built without BPF" in said or "need the capabilities" in said or "does not load" in said or "cannot be loaded" in said:
-        raise Skip(said.splitlines()[0])
+        raise Skip("no BPF programs here: " + said.splitlines()[0])
     if os.path.exists("/sys/bus/event_source/devices/cpu") or os.path.exists("/sys/bus/event_source/devices/cpu_core"):
         raise Skip("this machine has a PMU")
     check("only samples" in said and "finds no branch record" in said, said)
