@@ -8,7 +8,7 @@ bench: all
 	bash $(srcdir)/bench/bench.bash . $(ROUNDS)
 	bash $(srcdir)/bench/export.bash . $(ROUNDS)
 	python3 $(srcdir)/bench/ratios.py . $(ROUNDS)
-# What real programs do under btrec, a table for doc/.
+# What real programs (tests/e2e/real_programs.py) do under btrec, a table for doc/.
 bench-programs: all
 	python3 $(srcdir)/bench/programs.py .
 .PHONY: bench bench-programs

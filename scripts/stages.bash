@@ -223,6 +223,13 @@ repeat_tests() {
 	(cd "$out/gcc-werror" && find . -name '*.trs' -delete && make -j"$jobs" check >repeat.log 2>&1)
 }
 
+# Each program of tests/e2e/real_programs.py; one of those promised that is not there is a failure.
+real_programs() {
+	local log="$out/full/programs.log"
+	run_quietly "$log" env BTREC_TIMEOUT=1800 python3 "$source_dir/bench/programs.py" --complete "$out/gcc-werror" || return 1
+	sed -nE 's/^(not installed: .*|[0-9]+ programs, .*)/  \1/p' "$log"
+}
+
 # engine_test NAME TEST [CASE...], with BTREC_SEED, BTREC_SEEDS, BTREC_ALARMS and BTREC_BRANCHES: one of the end-to-end tests of the engine.
 engine_test() {
 	local log="$out/full/engine-$1.log" test=$2
@@ -267,6 +274,7 @@ stages_full() {
 	local target i seconds=${BTREC_FUZZ_SECONDS:-300} seed=${BTREC_SEED:-1} repeat=${BTREC_REPEAT:-5}
 	mkdir -p "$out/full"
 	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, $repeat runs"
+	step "real programs: the same output, and next to nothing outside the cache" real_programs
 	stages_engine "$seed"
 	if stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
 		run_quietly fuzz.log make -j"$jobs" fuzz-targets; then
