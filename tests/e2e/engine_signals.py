@@ -93,7 +93,7 @@ def all_pending():
 @case("a process that is sent a signal, stopped at once and continued goes on")
 def stopped_by_signals():
     for options in ["--parallel", "--history", "off"], ["--parallel"], []:
-        same_as_native([build("stopped_by_signals.c", "-pthread"), "150"], ["--backend", BACKEND, *options])
+        same_as_native([build("stopped_by_signals.c", "-pthread"), "50"], ["--backend", BACKEND, *options])
 
 
 @case("blocked signals that the process has: recordings side by side, more than there are processors")
