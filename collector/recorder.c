@@ -150,6 +150,8 @@ static void on_syscall_or_signal(struct recorder *r, struct task *task, const st
 		recorder_on_native_syscall(r, task);
 	else if (task->start_pending && ev->type == WAIT_SIGNAL)
 		recorder_on_first_signal(r, task, ev);
+	else if (task->start_pending)
+		recorder_on_first_syscall(r, task);
 	else
 		recorder_on_backend_stop(r, task, ev);
 }

@@ -9,13 +9,38 @@
 #include "collector/from.h"
 #include "collector/tracee.h"
 
+/* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops for the call instead, and the kernel
+ * forgets the interruption. It goes on to another, which comes before it is in user code again. */
+static void interrupt_again(const struct task *task)
+{
+	tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+	tracee_resume(task->tid, PTRACE_CONT, 0);
+}
+
+/* Whether a task that has stopped for a system call may go on without that being looked at: it is no execve. */
+static bool makes_no_program(pid_t tid)
+{
+	struct tracee_syscall call;
+	enum tracee_syscall_stop stop = tracee_syscall_stop(tid, &call);
+
+	return stop == TRACEE_SYSCALL_EXIT || (stop == TRACEE_SYSCALL_ENTRY && !call.compat && call.nr != SYS_execve && call.nr != SYS_execveat);
+}
+
 /* The others have stopped before this one goes on: they are recorded from here, even if it ends the process at once. */
 static void await_others(struct recorder *r, const struct task *task)
 {
 	recorder_freeze(r);
-	for (struct task *t = r->tasks.first; t; t = t->next)
-		if (t != task && t->start_pending && !recorder_has_event(r, t->tid))
+	for (struct task *t = r->tasks.first; t; t = t->next) {
+		if (t == task || !t->start_pending)
+			continue;
+		if (!recorder_has_event(r, t->tid))
 			(void)recorder_await_stop(r, t->tid);
+		if (recorder_event_type(r, t->tid) == WAIT_SYSCALL && makes_no_program(t->tid)) {
+			recorder_drop_event(r, t->tid);
+			interrupt_again(t);
+			(void)recorder_await_stop(r, t->tid);
+		}
+	}
 	recorder_thaw(r);
 }
 
@@ -109,6 +134,16 @@ bool recorder_from_trap_waits(const struct task *task)
 
 	return task->start_pending && task->process->space->from_reached && task->regs.rip == task->process->space->from_reached + 1 &&
 	       !tracee_signals(task->tid, &s) && s.pending >> (SIGTRAP - 1) & 1;
+}
+
+void recorder_on_first_syscall(struct recorder *r, struct task *task)
+{
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->call);
+
+	if (tracee_get_regs(task->tid, &task->regs))
+		return;
+	if (stop != TRACEE_SYSCALL_ENTRY || !recorder_let_go_before_exec(r, task))
+		interrupt_again(task);
 }
 
 /* A signal reaches a task after --from was reached by another, before it was interrupted. */

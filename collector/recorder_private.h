@@ -133,7 +133,8 @@ void recorder_on_native_signal(struct recorder *r, struct task *task, const stru
 /* Whether the SIGTRAP of --from's breakpoint is still to come to a task that has been interrupted (its registers have been read). */
 bool recorder_from_trap_waits(const struct task *task);
 
-/* A signal reaches a task after another one has reached --from, and before it was interrupted for that. */
+/* A task stops for a system call, or for a signal, after another one has reached --from, and before it was interrupted for that. */
+void recorder_on_first_syscall(struct recorder *r, struct task *task);
 void recorder_on_first_signal(struct recorder *r, struct task *task, const struct wait_event *ev);
 
 /* ---- recorder.c ---- */

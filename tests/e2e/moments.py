@@ -104,6 +104,15 @@ def from_library():
     equal(len(dump(run.trace, "START")), 1, "START records")
 
 
+# While the place is not found system calls are watched; as an ordinary user always.
+@case("--from a function of a library that is loaded later: a thread that sleeps in a system call is recorded from there too")
+def from_library_beside():
+    library = build("library.c", "-shared", "-fPIC", name="liblate.so")
+    run = record(dynamic("from-library-beside", library), ["--from", "ledger_add"])
+    equal(run.status, -signal.SIGSEGV, "status")
+    equal(len(dump(run.trace, "START")), 2, "START records")
+
+
 @case("--from: a place that is never reached is told")
 def from_nowhere():
     for options in ([], ["-q"]):

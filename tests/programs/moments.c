@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,24 @@ static int from_library(const char *path)
 	if (function)
 		function(1);
 	return 9;
+}
+
+static void *sleeps(void *arg)
+{
+	sem_post(arg);
+	for (;;)
+		pause();
+}
+
+static int from_library_beside(const char *path)
+{
+	pthread_t thread;
+	sem_t begun;
+
+	sem_init(&begun, 0, 0);
+	pthread_create(&thread, NULL, sleeps, &begun);
+	sem_wait(&begun);
+	return from_library(path);
 }
 
 static int wait_forever(void)
@@ -195,6 +214,8 @@ int main(int argc, char **argv)
 		return from_child();
 	if (!strcmp(what, "from-library"))
 		return from_library(argv[2]);
+	if (!strcmp(what, "from-library-beside"))
+		return from_library_beside(argv[2]);
 	if (!strcmp(what, "wait"))
 		return wait_forever();
 	if (!strcmp(what, "wait-with-threads"))
