@@ -10,12 +10,13 @@
 
 enum {
 	LOOK_NS = 50000, /* between two looks at whether others are awake */
+	LOOKS_LEAST = 10, /* while somebody is waited for: where the machine is crowded time passes and nobody has run */
 	IMPATIENCE = 4,	 /* halvings of how long they are waited for */
 	SHORT_READ = 4096, /* bytes */
 };
 
 /* For how long, at most, in ns. */
-static const uint64_t patience[] = {[OTHERS_NONE] = 0, [OTHERS_RUN] = 500000, [OTHERS_CALL] = 50000000, [OTHERS_SHORT] = 2000000000};
+static const uint64_t patience[] = {[OTHERS_NONE] = 0, [OTHERS_RUN] = 3000000, [OTHERS_CALL] = 50000000, [OTHERS_SHORT] = 2000000000};
 
 #define MASK_OF(signo) (1ull << ((signo) - 1))
 
@@ -86,12 +87,14 @@ static int let_others_look(const struct task *task, struct hidden_signals *h, ui
 	uint64_t began = now_ns();
 	enum others first = OTHERS_NONE;
 
-	for (bool waited = false; s->shared_pending & signals; waited = true) {
+	for (int looks = 0; s->shared_pending & signals; looks++) {
 		enum others others = others_to_wait_for(task);
 
-		first = waited ? first : others;
-		if (now_ns() - began >= patience[others] >> h->impatience[others]) {
-			h->impatience[others] += waited && others == first && others >= OTHERS_CALL && h->impatience[others] < IMPATIENCE;
+		first = looks ? first : others;
+		if (others == OTHERS_NONE)
+			return 0;
+		if (looks >= LOOKS_LEAST && now_ns() - began >= patience[others] >> h->impatience[others]) {
+			h->impatience[others] += others == first && others >= OTHERS_CALL && h->impatience[others] < IMPATIENCE;
 			return 0;
 		}
 		nanosleep(&pause, NULL);
