@@ -53,7 +53,6 @@ void recorder_serve_tick(struct recorder *r)
 		r->calm = 0;
 	else if (r->hurried && ++r->calm >= RECORDER_SLICES)
 		set_pace(r, false);
-	recorder_bound_history(r);
 	affinity_look(&r->affinity, &r->tasks);
 	recorder_look_at_files(r);
 	if (r->slices - r->told < RECORDER_SLICES)
@@ -98,6 +97,8 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 	siginfo_t info;
 	enum backend_stop stop = r->backend.ops->stopped(&r->backend, task, ev, &info);
 
+	if (stop != BACKEND_GONE)
+		recorder_count_history(r, task);
 	if (stop != BACKEND_RUNS || task->calls.count >= CALLS_PER_RECORD)
 		recorder_write_calls(r, task);
 	if (stop != BACKEND_RUNS)

@@ -63,6 +63,7 @@ struct recorder {
 	size_t queue_len, queue_cap;
 	uint32_t snapshots;
 	bool tracing_refused; /* the program tried to trace what is recorded */
+	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some are to be shortened */
 	bool history_bounded; /* some history was shortened for options.history_memory */
 	pid_t initial_pid;
 	struct recorder_outcome outcome;

@@ -4,7 +4,7 @@
 
 enum {
 	LEAST = 1024, /* entries that each task may keep, whatever the limit */
-	TASKS_A_TICK = 256, /* looked at, on average */
+	SHARE = 8,
 };
 
 static size_t memory_of(const struct task *task)
@@ -35,22 +35,38 @@ static void halve(struct task *task)
 		branch_log_lower(task->log, task->history);
 }
 
-void recorder_bound_history(struct recorder *r)
+static void count(struct recorder *r, struct task *task)
 {
-	uint64_t most = r->options.history_memory, used = 0;
+	r->history_used -= task->history_counted;
+	task->history_counted = memory_of(task);
+	r->history_used += task->history_counted;
+}
+
+/* Where all together use more than they may, shortens some. */
+static void bound(struct recorder *r)
+{
+	uint64_t most = r->options.history_memory;
 	struct task *task;
 
-	if (r->hurried && r->slices % (1 + r->tasks.count / TASKS_A_TICK))
-		return;
 	for (task = r->tasks.first; task; task = task->next)
-		used += memory_of(task);
-	while (used > most && (task = whose_turn_to_give(r))) {
-		used -= memory_of(task);
+		count(r, task);
+	while (r->history_used > most && (task = whose_turn_to_give(r))) {
 		halve(task);
-		used += memory_of(task);
+		count(r, task);
 		if (!r->history_bounded)
 			recorder_note(r, task, "the branch histories of all tasks had reached %llu MB (--history-memory): those of idle and of large ones are shortened",
 				      (unsigned long long)(most >> 20));
 		r->history_bounded = true;
 	}
+	/* What each may keep in any case may be more than all may: who are very many are not asked at each of their stops. */
+	r->history_next = r->history_used > most ? r->history_used + r->history_used / SHARE : most;
 }
+
+void recorder_count_history(struct recorder *r, struct task *task)
+{
+	count(r, task);
+	if (r->history_used > r->history_next)
+		bound(r);
+}
+
+void recorder_discount_history(struct recorder *r, const struct task *task) { r->history_used -= task->history_counted; }

@@ -72,8 +72,11 @@ void recorder_release_front(struct recorder *r);
 
 /* ---- recorder_history.c ---- */
 
-/* Where the histories of all tasks use more memory than they may, shortens some. To be called every now and then. */
-void recorder_bound_history(struct recorder *r);
+/* The task's history may have grown or shrunk. Where those of all use more memory than they may, some are shortened. */
+void recorder_count_history(struct recorder *r, struct task *task);
+
+/* The task is gone. */
+void recorder_discount_history(struct recorder *r, const struct task *task);
 
 /* ---- recorder_syscalls.c ---- */
 

@@ -69,6 +69,7 @@ void recorder_forget(struct recorder *r, struct task *task)
 	if (task->unit)
 		recorder_give_up_turn(r, task);
 	r->backend.ops->task_release(&r->backend, task);
+	recorder_discount_history(r, task);
 	task_remove(&r->tasks, task);
 }
 

@@ -110,6 +110,7 @@ struct task {
 	struct branch_ring ring;
 	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h), else NULL: what is newer than the ring */
 	uint64_t history; /* entries of branch history it may keep */
+	uint64_t history_counted; /* bytes of it, of the sum of all tasks */
 	const struct goal *goal, *goals_end; /* where it is to be stopped, in order (goal.h) */
 	unsigned ran;	  /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */

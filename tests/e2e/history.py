@@ -45,7 +45,6 @@ def tree_branches(options):
     process = start([BTREC, "run", "-q", "-o", trace, "--snap-exit", "always", *options, "--", build("branchy_tree.c", "-O1"), str(PROCESSES), "300000"],
                     cwd=TMP, stdin=subprocess.PIPE)
     equal(process.stdout.readline(), b"all stand\n", "what the program says")
-    time.sleep(1) # the limit is looked at ten times a second
     process.stdin.close()
     equal(process.wait(TIMEOUT), 0, "end")
     found = {}

@@ -34,6 +34,17 @@ def memory(argv, options):
     return [int(re.search(r"%s:\s+(\d+) kB" % what, said).group(1)) for what in ("RssAnon", "RssShmem")] + [code]
 
 
+def peak(argv, options):
+    """The most memory that the recorder ever had when the program has printed a line (kB)."""
+    process = start([BTREC, "run", "-o", fresh("trace"), "--backend", "engine", *options, "--", *argv], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=TMP)
+    check(process.stdout.readline(), "the program said nothing")
+    with open("/proc/%d/status" % recorder_of(process)) as status:
+        most = int(re.search(r"VmHWM:\s+(\d+) kB", status.read()).group(1))
+    process.stdin.close()
+    equal(process.wait(TIMEOUT), 0, "end")
+    return most
+
+
 def add(name, *options):
     @case("memory for each byte of code: " + name)
     def run():
@@ -46,6 +57,19 @@ def add(name, *options):
             used = anon - own + shared
             print("     %s: %.1f bytes for each of %d kB of code" % (how, (used - PER_SPACE) / code, code))
             check(used <= PER_BYTE * code + PER_SPACE, "%s: %d kB for %d kB of code" % (how, used, code))
+
+
+@case("histories keep to their limit also while all of them grow")
+def histories():
+    if has_sanitizer():
+        raise Skip("a sanitizer's memory would be counted")
+    limit, processes = 16, 16
+    tree = [build("branchy_tree.c", "-O1"), str(processes), "1000000"]
+    most = [peak(tree, options) for options in (["--history", "off"], ["--history-memory", str(limit)], [])]
+    print("     without, limited, unlimited: %s kB" % most)
+    check(most[2] - most[0] > 4 * limit << 10, "no limit was reached: %s kB" % most)
+    # Beside them stands the room of each process that its branches come through, one of its 2 MB, and 8 MB for all the rest.
+    check(most[1] - most[0] < limit + processes + 8 << 10, "%s kB" % most)
 
 
 add("with history", "--history", "1000")
