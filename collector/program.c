@@ -195,20 +195,18 @@ int program_find(const char *name, char path[4096], struct bt_error *err)
 	return check(path, 0, err);
 }
 
-bool program_gains_privileges(pid_t tid, const struct bt_regs *regs, char *reason, size_t size)
+bool program_gains_privileges(pid_t tid, bool at, const uint64_t args[2], char *reason, size_t size)
 {
-	bool at = regs->orig_rax == SYS_execveat;
-	uint64_t name_addr = at ? regs->rsi : regs->rdi;
 	char name[4096] = "", path[4300];
 	const char *privilege;
 
 	if (program_privileges_survive())
 		return false;
-	tracee_read(tid, name_addr, name, sizeof name - 1);
+	tracee_read(tid, args[at], name, sizeof name - 1);
 	if (name[0] == '/')
 		snprintf(path, sizeof path, "/proc/%d/root%s", (int)tid, name);
-	else if (at && (int32_t)regs->rdi >= 0)
-		snprintf(path, sizeof path, "/proc/%d/fd/%d%s%s", (int)tid, (int32_t)regs->rdi, name[0] ? "/" : "", name);
+	else if (at && (int32_t)args[0] >= 0)
+		snprintf(path, sizeof path, "/proc/%d/fd/%d%s%s", (int)tid, (int32_t)args[0], name[0] ? "/" : "", name);
 	else
 		snprintf(path, sizeof path, "/proc/%d/cwd/%s", (int)tid, name);
 	privilege = privilege_gained(path, credentials_of(tid));

@@ -20,9 +20,24 @@ enum {
 	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
 };
 
+/* Those that are looked for here, with their numbers in the table for 32-bit code (asm/unistd_32.h). */
+static const struct {
+	uint16_t nr, compat;
+} compat_numbers[] = {
+	{SYS_exit, 1},		 {SYS_execve, 11},	   {SYS_ptrace, 26},	     {SYS_rt_sigaction, 48}, /* signal(2) */
+	{SYS_rt_sigaction, 67}, /* the old sigaction(2) */ {SYS_rt_sigreturn, 119}, /* the old sigreturn(2) */
+	{SYS_prctl, 172},	 {SYS_rt_sigreturn, 173},  {SYS_rt_sigaction, 174}, {SYS_exit_group, 252},
+	{SYS_execveat, 358},	 {SYS_rseq, 386},
+};
+
 static bool is_call(const struct task *task, long nr)
 {
-	return task->call.nr == (uint64_t)nr && !task->call.compat;
+	if (!task->call.compat)
+		return task->call.nr == (uint64_t)nr;
+	for (size_t i = 0; i < sizeof compat_numbers / sizeof compat_numbers[0]; i++)
+		if (compat_numbers[i].nr == nr && compat_numbers[i].compat == task->call.nr)
+			return true;
+	return false;
 }
 
 void recorder_follow_mappings(struct recorder *r, struct task *task)
@@ -79,7 +94,7 @@ bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
 
 	if (!is_call(task, SYS_execve) && !is_call(task, SYS_execveat))
 		return false;
-	if (!program_gains_privileges(task->tid, &task->regs, reason, sizeof reason))
+	if (!program_gains_privileges(task->tid, is_call(task, SYS_execveat), task->call.args, reason, sizeof reason))
 		return false;
 	limits_restore(&task->process->limits, pid);
 	/* The execve ends the other threads; they must not be traced when it happens. Those that run in user code die in
@@ -263,7 +278,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		recorder_from_arm(r, task);
 	if (task->call.compat || r->options.from)
 		task->process->trap_known = false; /* it may be changed unseen */
-	if ((is_call(task, SYS_execve) && !task->process->trap_known) || (is_call(task, SYS_rt_sigaction) && (int)task->regs.rdi == SIGTRAP))
+	if ((is_call(task, SYS_execve) && !task->process->trap_known) || (is_call(task, SYS_rt_sigaction) && (int)task->call.args[0] == SIGTRAP))
 		note_trap_disposition(task);
 	follow_call(r, task);
 	recorder_make_ready(r, task);

@@ -303,6 +303,15 @@ def exec_32_crash():
         check("32-bit code: stepped, and counted, but not recorded" in text(recorded.trace), text(recorded.trace))
 
 
+@case("a 32-bit program's end is seen before it happens: it has its exit snapshot")
+def exec_32_exit():
+    for options in EACH_WAY:
+        alone, recorded = same_as_native([tree(), "fork-exec", old_program()], [*options, "--snap-exit", "always"])
+        equal(alone.out, b"32 bits\nprogram exited with 7\n", "native output")
+        dump = execute([BTREC, "dump", recorded.trace], cwd=TMP).out.decode(errors="replace")
+        equal(len(re.findall(r"^SNAPSHOT .* task=2 kind=3 ", dump, re.M)), 1, "snapshots of its end")
+
+
 @case("a 32-bit program becomes a 64-bit one, whose branches are recorded")
 def exec_32_exec():
     program = old_program()
