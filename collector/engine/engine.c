@@ -146,12 +146,22 @@ static enum backend_stop written(struct backend *b, struct task *task, struct en
 	}
 }
 
+/* What came where no place was found, and is a signal that the program blocks, is held as those are. */
+static void keep_held(struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	if (et->holds && stepper_keep_trap(task, &et->held, true))
+		et->holds = false;
+}
+
 /* Something else was reported before the signal that is held: the kernel has it again, so that nothing waits without it. Where that is
  * not permitted (the program has changed its user), it stays held. */
 static void post_held(struct task *task)
 {
 	struct engine_task *et = task->backend;
 
+	keep_held(task);
 	if (et->holds && !tgkill(task->process->pid, task->tid, et->held.si_signo)) {
 		et->holds = false;
 		et->posted = true;
@@ -408,11 +418,7 @@ static void engine_leave(struct backend *b, struct task *task)
 
 static void engine_rest(struct backend *b, struct task *task)
 {
-	struct engine_task *et = task->backend;
-
-	/* What came where no place was found, and waits for the end of a step. */
-	if (et->holds && stepper_keep_trap(task, &et->held, true))
-		et->holds = false;
+	keep_held(task);
 	stepper_ops.rest(b, task);
 }
 
