@@ -254,11 +254,13 @@ static struct state in_frame;
 static volatile int looping;
 static uint32_t upper_at;
 static bool has_avx;
+static long wait_us = 2000;
 
-/* One after the other: where handlers take long, a steady timer would leave no time for anything else. */
+/* One after the other, and later each time that one came too early: where handlers take long, a steady timer would leave no time for
+ * anything else. */
 static void alarm_soon(void)
 {
-	const struct itimerval soon = {.it_value.tv_usec = 2000};
+	const struct itimerval soon = {.it_value.tv_sec = wait_us / 1000000, .it_value.tv_usec = wait_us % 1000000};
 
 	setitimer(ITIMER_REAL, &soon, NULL);
 }
@@ -272,10 +274,11 @@ static void edit(int signo, siginfo_t *info, void *context)
 	uint64_t components;
 
 	(void)info;
-	if (signo == SIGALRM)
+	if (signo == SIGALRM && !looping) { /* in the library, say */
+		wait_us *= 2;
 		alarm_soon();
-	if (signo == SIGALRM && !looping) /* in the library, say */
 		return;
+	}
 	memcpy(&magic, bytes + SOFTWARE, sizeof magic);
 	memcpy(&components, bytes + SOFTWARE + 8, sizeof components);
 	in_frame = (struct state){.mxcsr = f->mxcsr, .control = f->cwd};
@@ -330,13 +333,14 @@ static const uint32_t usual_mxcsr = 0x1f80;
 WITH_SIGNAL(by_call, "movl %[pid], %%edi; movl %[signo], %%esi; movl %[kill], %%eax; syscall")
 WITH_SIGNAL(at_fault, "ud2")
 
-/* Anywhere in a loop, which only the handler ends. More alarms that come in it change nothing then. */
+/* Anywhere in a loop, which only the handler ends. */
 #define LOOP "movl $1, %[looping]; 1: movq %%xmm0, %%rax; cmpq %[now], %%rax; je 1b; movl $0, %[looping]"
 
 static void in_loop(void)
 {
 	struct state then = {0};
 
+	alarm_soon();
 	if (has_avx)
 		EDITED("vmovdqu %[now], %%ymm0", LOOP, "vmovdqu %%ymm0, %[then]");
 	else
@@ -358,7 +362,6 @@ static void edited_state(void)
 		by_call("by a call");
 		at_fault("at a fault");
 	}
-	alarm_soon();
 	for (int i = 0; i < 20; i++)
 		in_loop();
 }
