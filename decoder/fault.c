@@ -22,6 +22,7 @@ enum {
 	SIG_SEGV = 11,
 	SIG_PIPE = 13,
 	SIG_SYS = 31,
+	USER32_CS = 0x23, /* the kernel's asm/segment.h */
 	SYS_NR_MAX = 4096,
 	INT3 = 0xcc,
 	ABORT_FRAMES = 24, /* between the raise and the function that is to blame */
@@ -220,7 +221,8 @@ static void find_insn(struct fault_context *c)
 
 	f->where = f->pc;
 	f->pc_is_wild = !is_executable(c, f->pc);
-	if (f->pc_is_wild && !last)
+	f->is_32_bit = c->regs && c->regs->cs == USER32_CS;
+	if ((f->pc_is_wild && !last) || f->is_32_bit)
 		return;
 	if (decode_at(c, f->pc_is_wild ? last->from : f->pc) && c->regs)
 		take_values(c);

@@ -25,6 +25,7 @@ struct fault {
 	uint64_t pc;
 	uint32_t space, epoch;
 	bool has_insn;
+	bool is_32_bit; /* the code at pc: it is not decoded */
 	struct disasm insn; /* the one at where */
 	char insn_text[DISASM_TEXT_MAX];
 	uint64_t where; /* the place in the program to look at: of insn, or of the call of abort */

@@ -400,7 +400,9 @@ static void explain_unknown(struct fault_context *c, uint64_t addr)
 	if (addr < NEAR_NULL)
 		fault_say(c, ", close to null");
 	say_why(c, addr, 0);
-	if (!c->f->has_insn)
+	if (c->f->is_32_bit)
+		fault_say(c, ", by 32-bit code");
+	else if (!c->f->has_insn)
 		fault_say(c, " (the code at 0x%" PRIx64 " is not in the trace)", c->f->pc);
 }
 
@@ -411,6 +413,11 @@ void fault_explain_access(struct fault_context *c)
 
 	if (c->f->pc_is_wild) {
 		explain_wild_pc(c);
+		return;
+	}
+	/* Of a general protection fault the address is 0. */
+	if (c->f->is_32_bit && c->signal->code == SI_KERNEL_CODE) {
+		fault_say(c, "general protection fault of 32-bit code");
 		return;
 	}
 	if (!c->regs || !c->f->has_insn) {

@@ -18,6 +18,7 @@
 
 enum {
 	FRAMES_MAX = 4096, /* of one stack */
+	OPEN_CALLS_MAX = 64,
 };
 
 /* JSON has only UTF-8, and many readers have no NUL: a path or an argument may hold anything. */
@@ -214,48 +215,64 @@ static json_t *json_registers(const struct bt_regs *regs)
 	return j;
 }
 
-/* The unwound frames, and those that only the branch history still knows. */
-static size_t take_frames(struct json_report *r, const struct bt_record_thread *thread, struct stack_frame *frames, size_t *unwound)
+static json_t *json_frames(struct json_report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t n)
 {
-	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
-	size_t n = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
-	struct history own = {0};
-	const struct history *h = is_focus ? &r->focus.history : &own;
-	struct callstack calls;
-	struct stack_check check;
-
-	*unwound = n;
-	if (complete || (!is_focus && history_load(&own, r->m, thread->task, NULL)))
-		return n;
-	callstack_build(&calls, h, r->s, history_index(h, thread->position));
-	check = callstack_check(&calls, frames, n);
-	n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
-	callstack_release(&calls);
-	history_release(&own);
-	return n;
-}
-
-static json_t *json_stack(struct json_report *r, const struct bt_record_thread *thread, size_t *unwound)
-{
-	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
 	json_t *all = json_array();
-	size_t n = frames ? take_frames(r, thread, frames, unwound) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, frames[i].pc, frames[i].is_return));
-	free(frames);
 	return all;
 }
 
+/* Where the calls were made, innermost first. */
+static json_t *json_open_calls(struct json_report *r, const struct bt_record_thread *thread, const struct callstack *calls)
+{
+	json_t *all = json_array();
+
+	for (size_t i = calls->count; i-- > 0 && json_array_size(all) < OPEN_CALLS_MAX;)
+		json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, calls->calls[i].from, false));
+	return all;
+}
+
+static json_t *json_stack_check(struct json_report *r, const struct bt_record_thread *thread, const struct callstack *calls,
+				const struct stack_check *check)
+{
+	static const char *const verdicts[] = {
+		[STACK_AGREES] = "agrees", [STACK_DISAGREES] = "disagrees", [STACK_UNKNOWN] = "unknown"};
+	bool disagrees = check->verdict == STACK_DISAGREES;
+
+	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict", verdicts[check->verdict], "callers", (json_int_t)check->callers, "checked",
+			 (json_int_t)check->checked, "frame", disagrees ? json_integer((json_int_t)check->frame) : json_null(), "open_calls",
+			 disagrees ? json_open_calls(r, thread, calls) : json_array());
+}
+
+/* The unwound frames, those that only the branch history still knows, and what that says of the first. */
 static json_t *json_thread(struct json_report *r, const struct bt_record_thread *thread)
 {
+	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete = true;
 	const struct model_task *task = model_task(r->m, thread->task);
-	size_t unwound = 0;
-	json_t *stack = json_stack(r, thread, &unwound);
+	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
+	size_t unwound = frames ? symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete) : 0, n = unwound;
+	struct history own = {0};
+	const struct history *h = is_focus ? &r->focus.history : &own;
+	struct callstack calls = {0};
+	struct stack_check check = {.verdict = STACK_UNKNOWN};
+	json_t *j;
 
-	return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:I}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
-			 (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick), "registers",
-			 json_registers(&thread->regs), "stack", stack, "unwound", (json_int_t)unwound);
+	if (frames && (is_focus || !history_load(&own, r->m, thread->task, NULL))) {
+		callstack_build(&calls, h, r->s, history_index(h, thread->position));
+		check = callstack_check(&calls, frames, n);
+	}
+	if (!complete)
+		n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
+	j = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0),
+		      "tid", (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick), "registers",
+		      json_registers(&thread->regs), "stack", json_frames(r, thread, frames, n), "unwound", (json_int_t)unwound, "by_history",
+		      json_stack_check(r, thread, &calls, &check));
+	callstack_release(&calls);
+	history_release(&own);
+	free(frames);
+	return j;
 }
 
 static json_t *json_threads(struct json_report *r)

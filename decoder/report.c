@@ -152,7 +152,7 @@ static void put_target(struct report *r, const struct fault *f, uint64_t value)
 static void put_insn(struct report *r, const struct fault *f)
 {
 	if (!f->has_insn) {
-		text_printf(&r->t, "  0x%" PRIx64 ": no code in the trace\n", f->where);
+		text_printf(&r->t, "  0x%" PRIx64 ": %s\n", f->where, f->is_32_bit ? "32-bit code, which is not shown" : "no code in the trace");
 		return;
 	}
 	text_printf(&r->t, "  0x%" PRIx64 ": ", f->where);

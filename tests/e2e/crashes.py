@@ -216,6 +216,8 @@ def smashed():
     # The stack is as it is in memory, and nothing of the history's added to it.
     thread = report(recorded.trace)["threads"][0]
     equal(([f["function"] for f in thread["stack"][:2]], thread["unwound"]), (["smash_and_store", "never_entered"], len(thread["stack"])), "stack and its length")
+    found = thread["by_history"]
+    equal((found["verdict"], found["frame"], [c["function"] for c in found["open_calls"]][:2]), ("disagrees", 1, ["smashed_return", "main"]), "by the history")
     for name in "null-write", "abort":
         said = text(record([program, name], FROM_MAIN).trace)
         check("disagree" not in said and "agrees with" in said, "of one that is whole: " + said)
