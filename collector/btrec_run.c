@@ -374,7 +374,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char how[64], stopped[128] = "", never[128] = "", goals[128] = "";
+	char how[64], stopped[128] = "", never[256] = "", goals[128] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
@@ -387,7 +387,8 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 	if (failure)
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
 	if (r->options.from && !r->from_reached)
-		snprintf(never, sizeof never, "; %.100s was never reached", r->options.from);
+		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
+			 r->from_found ? "" : ": neither the program nor a library it loaded has a function of that name, or code there");
 	if (!lives_on && r->goals_kept < r->options.goal_count)
 		snprintf(goals, sizeof goals, "; %zu of %zu points of --snap-at were never reached", r->options.goal_count - r->goals_kept, r->options.goal_count);
 	m->lives_on = lives_on;

@@ -57,7 +57,18 @@ static uint64_t load_bias(Elf *elf, const struct mapping *m)
 	return 0;
 }
 
-/* The value of a function symbol in one symbol table section, 0 when it is not there. */
+/* A function, or a label of assembly's in code. What an IFUNC stands for is not known before its first call. */
+static bool is_place_of_code(Elf *elf, const GElf_Sym *sym)
+{
+	GElf_Shdr shdr;
+
+	if (GELF_ST_TYPE(sym->st_info) == STT_FUNC)
+		return sym->st_shndx != SHN_UNDEF;
+	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE && sym->st_shndx != SHN_UNDEF && sym->st_shndx < SHN_LORESERVE &&
+	       gelf_getshdr(elf_getscn(elf, sym->st_shndx), &shdr) && shdr.sh_flags & SHF_EXECINSTR;
+}
+
+/* The value of a symbol of code in one symbol table section, 0 when it is not there. */
 static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -67,10 +78,10 @@ static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const c
 		GElf_Sym sym;
 		const char *s;
 
-		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+		if (!gelf_getsym(data, (int)i, &sym))
 			continue;
 		s = elf_strptr(elf, shdr->sh_link, sym.st_name);
-		if (s && !strcmp(s, name))
+		if (s && !strcmp(s, name) && is_place_of_code(elf, &sym))
 			return sym.st_value;
 	}
 	return 0;

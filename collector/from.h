@@ -6,8 +6,8 @@
 
 #include "collector/address_space.h"
 
-/* Resolves where, a symbol or an address as `nm` prints it (hexadecimal, beginning with a digit; the load bias is added), in the files mapped into a space: the main
- * program first. Returns the address in memory, 0 when it is in none of them. */
+/* Resolves where, the name of a function or of a label in code, or an address as `nm` prints it (hexadecimal, beginning with a digit; the
+ * load bias is added), in the files mapped into a space: the main program first. Returns the address in memory, 0 when it is in none of them. */
 uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where);
 
 /* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then. */

@@ -70,7 +70,7 @@ struct recorder {
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them (program.h) */
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
 	uint64_t patience; /* until when that waits for tasks to stop */
-	bool from_reached; /* by any task */
+	bool from_found, from_reached; /* by any task */
 	size_t goals_kept; /* of options.goals */
 	bool started;	   /* the initial process is past its execve */
 	/* The caller's timer sets *tick: every RECORDER_SLICE_MS while somebody waits for a turn (hurried; at first, too), else each

@@ -84,12 +84,18 @@ void recorder_write_start(struct recorder *r, struct task *task)
 	RECORDER_EVENT(r, task->unit->number, START, &rec);
 }
 
-void recorder_from_arm(struct recorder *r, struct task *task)
+static void look_for_place(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	task->native = true;
 	space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
+	r->from_found |= !space->from_missing;
+}
+
+void recorder_from_arm(struct recorder *r, struct task *task)
+{
+	task->native = true;
+	look_for_place(r, task);
 }
 
 /* A system call of a task that runs natively while the place of --from is looked for: libraries come by mmap. */
@@ -104,7 +110,7 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 		return;
 	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && task->regs.orig_rax == SYS_mmap && task->regs.rdx & PROT_EXEC) {
 		address_space_refresh(space, r->writer, task->tid);
-		space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
+		look_for_place(r, task);
 	}
 	recorder_resume_task(r, task);
 }

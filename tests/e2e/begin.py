@@ -32,6 +32,21 @@ def from_function():
     check(any("start" in gap["reason"] or "from" in gap["reason"] for gap in found["gaps"]), "gaps %s" % found["gaps"])
 
 
+@case("--from a label in code")
+def from_label():
+    alone, recorded = same_as_native([begin(), "crash-after-label"], ["--from", "label_in_code"])
+    equal(from_branches(report(recorded.trace)), 49, "jumps back of the loop")
+
+
+NOT_THERE = ": neither the program nor a library it loaded has a function of that name, or code there"
+
+
+@case("--from a label of data: nothing of the program's is written over")
+def from_label_of_data():
+    alone, recorded = same_as_native([begin(), "crash-after"], ["--from", "label_in_data"])
+    check("label_in_data was never reached" + NOT_THERE in recorded.own_err, recorded.own_err)
+
+
 @case("--from an address")
 def from_address():
     done = execute(["nm", begin()])
@@ -64,6 +79,7 @@ def from_never():
     found = report(recorded.trace)
     equal(found["exit"]["status"], 5, "exit status")
     equal(found["branches"], [], "branches")
+    check("never_called was never reached" in recorded.own_err and NOT_THERE not in recorded.own_err, recorded.own_err)
     check("never_called was never reached" in text(recorded.trace), "the report does not say so")
 
 

@@ -24,6 +24,17 @@ void never_called(void)
 	work = 1;
 }
 
+/* Without a type, as assembly has them. */
+__asm__(".text\nlabel_in_code: jmp begin_here\n.data\nlabel_in_data: .byte 0\n.text");
+void label_in_code(long n);
+
+static int crash_after_label(void)
+{
+	label_in_code(50);
+	*no_long = 1;
+	return 0;
+}
+
 static void *begin_in_thread(void *unused)
 {
 	(void)unused;
@@ -76,7 +87,7 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } table[] = {
-	{"crash-after", crash_after},
+	{"crash-after", crash_after}, {"crash-after-label", crash_after_label},
 	{"in-child", in_child},
 	{"in-thread", in_thread},
 	{"twice", twice},
