@@ -49,7 +49,15 @@ static bool is_in_short_call(const struct task *task)
 	return task->call.nr == SYS_read && task->call.args[2] <= SHORT_READ; /* of a signalfd, perhaps */
 }
 
-static enum others others_to_wait_for(const struct task *task)
+/* Whether one of the signals comes to it as soon as it is given a processor. */
+static bool lets_come(pid_t tid, uint64_t signals)
+{
+	struct tracee_signals s;
+
+	return !tracee_signals(tid, &s) && s.shared_pending & signals & ~s.blocked;
+}
+
+static enum others others_to_wait_for(const struct task *task, uint64_t signals)
 {
 	enum others found = OTHERS_NONE;
 
@@ -59,11 +67,11 @@ static enum others others_to_wait_for(const struct task *task)
 		if (other == task)
 			continue;
 		if (other->state == TASK_RUNNING)
-			kind = OTHERS_RUN;
+			kind = lets_come(other->tid, signals) ? OTHERS_CALL : OTHERS_RUN;
 		else if (other->state == TASK_IN_SYSCALL)
 			kind = is_in_short_call(other) ? OTHERS_SHORT : OTHERS_CALL;
 		/* Asked last: each time a file of procfs is read. */
-		if (kind > found && (kind == OTHERS_RUN || tracee_is_awake(other->tid)))
+		if (kind > found && (other->state == TASK_RUNNING || tracee_is_awake(other->tid)))
 			found = kind;
 		if (found == OTHERS_SHORT)
 			break;
@@ -88,7 +96,7 @@ static int let_others_look(const struct task *task, struct hidden_signals *h, ui
 	enum others first = OTHERS_NONE;
 
 	for (int looks = 0; s->shared_pending & signals; looks++) {
-		enum others others = others_to_wait_for(task);
+		enum others others = others_to_wait_for(task, signals);
 
 		first = looks ? first : others;
 		if (others == OTHERS_NONE)
