@@ -388,7 +388,7 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
 	if (r->options.from && !r->from_reached)
 		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
-			 r->from_found ? "" : ": neither the program nor a library it loaded has a function of that name, or code there");
+			 r->from_found ? "" : ": no function of that name, nor code at that address, was found in the program and the libraries it loaded");
 	if (!lives_on && r->goals_kept < r->options.goal_count)
 		snprintf(goals, sizeof goals, "; %zu of %zu points of --snap-at were never reached", r->options.goal_count - r->goals_kept, r->options.goal_count);
 	m->lives_on = lives_on;

@@ -57,19 +57,20 @@ static uint64_t load_bias(Elf *elf, const struct mapping *m)
 	return 0;
 }
 
-/* A function, or a label of assembly's in code. What an IFUNC stands for is not known before its first call. */
-static bool is_place_of_code(Elf *elf, const GElf_Sym *sym)
+/* Whether it stands for a place of code: a function, or (labels) a label of assembly's. What an IFUNC stands for is not known before its
+ * first call. */
+static bool is_place_of_code(Elf *elf, const GElf_Sym *sym, bool labels)
 {
 	GElf_Shdr shdr;
 
-	if (GELF_ST_TYPE(sym->st_info) == STT_FUNC)
-		return sym->st_shndx != SHN_UNDEF;
-	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE && sym->st_shndx != SHN_UNDEF && sym->st_shndx < SHN_LORESERVE &&
+	if (sym->st_shndx == SHN_UNDEF || !labels)
+		return sym->st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym->st_info) == STT_FUNC;
+	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE && sym->st_shndx < SHN_LORESERVE &&
 	       gelf_getshdr(elf_getscn(elf, sym->st_shndx), &shdr) && shdr.sh_flags & SHF_EXECINSTR;
 }
 
-/* The value of a symbol of code in one symbol table section, 0 when it is not there. */
-static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
+/* The value of a symbol in one symbol table section, 0 when it is not there. */
+static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const char *name, bool labels)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t count = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
@@ -81,13 +82,13 @@ static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const c
 		if (!gelf_getsym(data, (int)i, &sym))
 			continue;
 		s = elf_strptr(elf, shdr->sh_link, sym.st_name);
-		if (s && !strcmp(s, name) && is_place_of_code(elf, &sym))
+		if (s && !strcmp(s, name) && is_place_of_code(elf, &sym, labels))
 			return sym.st_value;
 	}
 	return 0;
 }
 
-static uint64_t find_symbol(Elf *elf, const char *name)
+static uint64_t find_symbol(Elf *elf, const char *name, bool labels)
 {
 	uint64_t value = 0;
 	Elf_Scn *scn = NULL;
@@ -96,7 +97,7 @@ static uint64_t find_symbol(Elf *elf, const char *name)
 		GElf_Shdr shdr;
 
 		if (gelf_getshdr(scn, &shdr) && (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
-			value = symbol_in(elf, scn, &shdr, name);
+			value = symbol_in(elf, scn, &shdr, name, labels);
 	}
 	return value;
 }
@@ -128,7 +129,9 @@ static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		if (!number)
-			value = find_symbol(elf, where);
+			value = find_symbol(elf, where, false);
+		if (!number && !value)
+			value = find_symbol(elf, where, true);
 		if (value)
 			addr = value + load_bias(elf, m);
 	}

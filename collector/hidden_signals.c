@@ -67,7 +67,7 @@ static enum others others_to_wait_for(const struct task *task, uint64_t signals)
 		if (other == task)
 			continue;
 		if (other->state == TASK_RUNNING)
-			kind = lets_come(other->tid, signals) ? OTHERS_CALL : OTHERS_RUN;
+			kind = found < OTHERS_CALL && lets_come(other->tid, signals) && tracee_is_awake(other->tid) ? OTHERS_CALL : OTHERS_RUN;
 		else if (other->state == TASK_IN_SYSCALL)
 			kind = is_in_short_call(other) ? OTHERS_SHORT : OTHERS_CALL;
 		/* Asked last: each time a file of procfs is read. */

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "collector/call_numbers.h"
 #include "collector/task.h"
 #include "collector/tracee.h"
 
@@ -333,8 +334,7 @@ void limits_call_entered(const struct task_table *t, struct task *task)
 
 	*c = (struct limits_call){0};
 	/* Other threads go on until the execve has succeeded: they need the share. */
-	if (!task->call.compat && (task->call.nr == SYS_execve || task->call.nr == SYS_execveat) && task->process->limits.share &&
-	    task->process->tasks == 1)
+	if ((call_is(&task->call, SYS_execve) || call_is(&task->call, SYS_execveat)) && task->process->limits.share && task->process->tasks == 1)
 		set_aside(&task->process->limits, task->process->pid);
 	p = which < LIMITED ? target_of(t, task, f) : NULL;
 	if (!p || !p->limits.share || !refresh(&p->limits.of[which], which, p->pid))

@@ -7,6 +7,7 @@ collector_libcollector_a_SOURCES = \
 	collector/control.c collector/control.h \
 	collector/from.c collector/from.h \
 	collector/front.c collector/front.h \
+	collector/call_numbers.c collector/call_numbers.h \
 	collector/goal.c collector/goal.h \
 	collector/hidden_signals.c collector/hidden_signals.h \
 	collector/launch.c collector/launch.h \
@@ -29,6 +30,7 @@ collector_libcollector_a_SOURCES = \
 	collector/recorder_tasks.c \
 	collector/recorder_turns.c \
 	collector/say.c collector/say.h \
+	collector/signal_frame.c collector/signal_frame.h \
 	collector/snapshot.c collector/snapshot.h \
 	collector/address_space.c collector/address_space.h collector/address_space_private.h \
 	collector/address_space_code.c \

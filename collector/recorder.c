@@ -58,6 +58,7 @@ void recorder_serve_tick(struct recorder *r)
 	if (r->slices - r->told < RECORDER_SLICES)
 		return;
 	r->told = r->slices;
+	recorder_count_histories(r);
 	r->on_tick(r->on_tick_arg, r);
 }
 

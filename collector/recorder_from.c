@@ -6,6 +6,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "collector/call_numbers.h"
 #include "collector/from.h"
 #include "collector/tracee.h"
 
@@ -23,7 +24,7 @@ static bool makes_no_program(pid_t tid)
 	struct tracee_syscall call;
 	enum tracee_syscall_stop stop = tracee_syscall_stop(tid, &call);
 
-	return stop == TRACEE_SYSCALL_EXIT || (stop == TRACEE_SYSCALL_ENTRY && !call.compat && call.nr != SYS_execve && call.nr != SYS_execveat);
+	return stop == TRACEE_SYSCALL_EXIT || (stop == TRACEE_SYSCALL_ENTRY && !call_is(&call, SYS_execve) && !call_is(&call, SYS_execveat));
 }
 
 /* The others have stopped before this one goes on: they are recorded from here, even if it ends the process at once. */
@@ -103,12 +104,14 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->call);
+	struct tracee_syscall left;
 
 	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
 		return;
+	left = (struct tracee_syscall){.nr = task->regs.orig_rax, .compat = !tracee_is_in_64_bit(&task->regs)};
 	if (stop == TRACEE_SYSCALL_ENTRY && recorder_let_go_before_exec(r, task))
 		return;
-	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && task->regs.orig_rax == SYS_mmap && task->regs.rdx & PROT_EXEC) {
+	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && call_is(&left, SYS_mmap) && (left.compat || task->regs.rdx & PROT_EXEC)) {
 		address_space_refresh(space, r->writer, task->tid);
 		look_for_place(r, task);
 	}

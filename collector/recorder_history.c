@@ -69,4 +69,11 @@ void recorder_count_history(struct recorder *r, struct task *task)
 		bound(r);
 }
 
-void recorder_discount_history(struct recorder *r, const struct task *task) { r->history_used -= task->history_counted; }
+void recorder_count_histories(struct recorder *r) { bound(r); }
+
+void recorder_discount_history(struct recorder *r, const struct task *task)
+{
+	r->history_used -= task->history_counted;
+	if (r->history_used <= r->options.history_memory)
+		r->history_next = r->options.history_memory;
+}

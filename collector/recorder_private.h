@@ -75,6 +75,9 @@ void recorder_release_front(struct recorder *r);
 /* The task's history may have grown or shrunk. Where those of all use more memory than they may, some are shortened. */
 void recorder_count_history(struct recorder *r, struct task *task);
 
+/* The same of all: what has grown without a stop of its own. To be called every now and then. */
+void recorder_count_histories(struct recorder *r);
+
 /* The task is gone. */
 void recorder_discount_history(struct recorder *r, const struct task *task);
 

@@ -2,6 +2,7 @@
 /* Signals: what they will do, which moments are kept, handlers. */
 #include "collector/recorder_private.h"
 
+#include "collector/signal_frame.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
 
@@ -122,17 +123,16 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 
 void recorder_handler_entered(struct recorder *r, struct task *task)
 {
-	struct bt_record_handler rec = {.task = task->number, .point = task_point(task), .signo = (uint32_t)task->regs.rdi};
+	struct bt_record_handler rec = {.task = task->number, .point = task_point(task), .signo = signal_frame_signo(&task->regs)};
 
 	if (task->depth < HANDLER_DEPTH_MAX) {
 		struct handler_frame *f = &task->frames[task->depth++];
-		uint64_t stack[3] = {0}; /* uc_stack of the frame: ss_sp, ss_flags, ss_size */
+		uint64_t start, size;
 
 		*f = (struct handler_frame){.sp = task->regs.rsp};
-		tracee_read(task->tid, task->regs.rsp + 24, stack, sizeof stack);
-		if (stack[2] && f->sp >= stack[0] && f->sp < stack[0] + stack[2]) {
-			f->alt_start = stack[0];
-			f->alt_end = stack[0] + stack[2];
+		if (signal_frame_stack(task->tid, &task->regs, &start, &size) && f->sp >= start && f->sp < start + size) {
+			f->alt_start = start;
+			f->alt_end = start + size;
 		}
 	}
 	rec.depth = task->depth;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "collector/call_filter.h"
+#include "collector/call_numbers.h"
 #include "collector/map_calls.h"
 #include "collector/memory_lock.h"
 #include "collector/program.h"
@@ -20,25 +21,7 @@ enum {
 	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
 };
 
-/* Those that are looked for here, with their numbers in the table for 32-bit code (asm/unistd_32.h). */
-static const struct {
-	uint16_t nr, compat;
-} compat_numbers[] = {
-	{SYS_exit, 1},		 {SYS_execve, 11},	   {SYS_ptrace, 26},	     {SYS_rt_sigaction, 48}, /* signal(2) */
-	{SYS_rt_sigaction, 67}, /* the old sigaction(2) */ {SYS_rt_sigreturn, 119}, /* the old sigreturn(2) */
-	{SYS_prctl, 172},	 {SYS_rt_sigreturn, 173},  {SYS_rt_sigaction, 174}, {SYS_exit_group, 252},
-	{SYS_execveat, 358},	 {SYS_rseq, 386},
-};
-
-static bool is_call(const struct task *task, long nr)
-{
-	if (!task->call.compat)
-		return task->call.nr == (uint64_t)nr;
-	for (size_t i = 0; i < sizeof compat_numbers / sizeof compat_numbers[0]; i++)
-		if (compat_numbers[i].nr == nr && compat_numbers[i].compat == task->call.nr)
-			return true;
-	return false;
-}
+static bool is_call(const struct task *task, long nr) { return call_is(&task->call, nr); }
 
 void recorder_follow_mappings(struct recorder *r, struct task *task)
 {

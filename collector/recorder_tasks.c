@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "collector/call_filter.h"
+#include "collector/call_numbers.h"
 #include "collector/from.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
@@ -111,17 +112,15 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 	return 0;
 }
 
-/* The flags with which the task makes another. False when they are elsewhere (32-bit calls), or it has none. */
+/* The flags with which the task makes another. False when it has none. Its call may not have been seen, as it runs natively. */
 static bool clone_flags(const struct task *parent, uint64_t *flags)
 {
-	uint64_t nr = parent->regs.orig_rax;
+	const struct tracee_syscall call = {.nr = parent->regs.orig_rax, .compat = parent->call.compat || !tracee_is_in_64_bit(&parent->regs)};
 
-	*flags = parent->regs.rdi;
-	if (parent->call.compat || (nr != SYS_clone && nr != SYS_clone3))
-		return false;
-	if (nr == SYS_clone3 && tracee_read(parent->tid, parent->regs.rdi, flags, sizeof *flags) != sizeof *flags)
+	*flags = call.compat ? (uint32_t)parent->regs.rbx : parent->regs.rdi;
+	if (call_is(&call, SYS_clone3) && tracee_read(parent->tid, *flags, flags, sizeof *flags) != sizeof *flags)
 		*flags = 0;
-	return true;
+	return call_is(&call, SYS_clone) || call_is(&call, SYS_clone3);
 }
 
 static enum bt_task_how how_of(const struct task *parent, int trace_event)
@@ -234,7 +233,7 @@ static struct task *caller_of(const struct recorder *r, struct task *leader, con
 	if (!tracee_event_message(leader->tid, &former) && wait_event_holds(ev))
 		return task_find(&r->tasks, (pid_t)former);
 	for (struct task *task = leader->process->members; task; task = task->member_next)
-		if (task != leader && task->state == TASK_IN_SYSCALL && (task->call.nr == SYS_execve || task->call.nr == SYS_execveat))
+		if (task != leader && task->state == TASK_IN_SYSCALL && (call_is(&task->call, SYS_execve) || call_is(&task->call, SYS_execveat)))
 			return task;
 	return leader;
 }

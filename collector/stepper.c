@@ -12,7 +12,9 @@
 #include "collector/stepper.h"
 
 #include "collector/backend.h"
+#include "collector/call_numbers.h"
 #include "collector/hidden_signals.h"
+#include "collector/signal_frame.h"
 #include "collector/tracee.h"
 
 enum {
@@ -422,33 +424,13 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const str
 	return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 }
 
-/* The address the frame of a handler just entered will return to: rip in its ucontext (struct rt_sigframe: return address,
- * then uc_flags, uc_link, uc_stack, and sixteen registers of the sigcontext before rip). */
-uint64_t stepper_interrupted_rip(const struct task *task)
-{
-	uint64_t rip = 0;
-
-	tracee_read(task->tid, task->regs.rsp + 8 + 40 + 16 * 8, &rip, sizeof rip);
-	return rip;
-}
-
-/* The flags in the frame of a handler just entered: without the TF of the step that delivered its signal. */
-void stepper_repair_frame(const struct task *task, bool program_tf)
-{
-	uint64_t at = task->regs.rsp + 8 + 40 + 17 * 8, flags;
-
-	if (program_tf || tracee_read(task->tid, at, &flags, sizeof flags) != sizeof flags || !(flags & EFLAGS_TF))
-		return;
-	flags &= ~(uint64_t)EFLAGS_TF;
-	tracee_write(task->tid, at, &flags, sizeof flags);
-}
-
 /* A handler has been entered: task->regs are the registers there. */
 static void note_handler(struct task *task)
 {
-	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN, .from = stepper_interrupted_rip(task), .to = task->regs.rip};
+	struct bt_branch b = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN, .from = signal_frame_rip(task->tid, &task->regs), .to = task->regs.rip};
 
-	stepper_repair_frame(task, task->step->program_tf);
+	if (!task->step->program_tf) /* it is that of the step which delivered the signal */
+		signal_frame_clear_trap(task->tid, &task->regs);
 	task_epoch(task);
 	add_branch(task, &b, false);
 	task->syscall_restarts = false;
@@ -539,7 +521,7 @@ static void step_execed(struct backend *b, struct task *task)
  * system call that is made again, of two bytes. */
 static bool is_in_handler(const struct task *task, const struct bt_regs *before)
 {
-	uint64_t back = task->regs.rsp != before->rsp ? stepper_interrupted_rip(task) : 0;
+	uint64_t back = task->regs.rsp != before->rsp ? signal_frame_rip(task->tid, &task->regs) : 0;
 
 	return back && (back == before->rip || back == before->rip - 2);
 }
@@ -554,7 +536,7 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 	task->regs = *regs;
 	if (st->errand == ERRAND_DELIVER && is_in_handler(task, &before))
 		note_handler(task);
-	else if (task->in_syscall && task->call.nr == SYS_rt_sigreturn && regs->rip != before.rip)
+	else if (task->in_syscall && call_is(&task->call, SYS_rt_sigreturn) && regs->rip != before.rip)
 		note_syscall(task);
 	else if (st->errand != ERRAND_SYSCALL && st->errand != ERRAND_SIGNAL && before.rip == st->addr && regs->rip != before.rip)
 		note_step(task, &before);

@@ -39,9 +39,4 @@ int stepper_fault_again(struct backend *b, struct task *task);
 /* As if one step had been begun when another stop of the task came, which is still to be waited for. task->regs are set in the task. */
 void stepper_prepare(const struct backend *b, struct task *task);
 
-/* Of a task at the first instruction of a handler: the address its frame will return to, and the flags there without a TF that is not
- * the program's. Need no state of the stepper's. */
-uint64_t stepper_interrupted_rip(const struct task *task);
-void stepper_repair_frame(const struct task *task, bool program_tf);
-
 #endif

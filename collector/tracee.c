@@ -207,7 +207,7 @@ enum tracee_syscall_stop tracee_syscall_stop(pid_t tid, struct tracee_syscall *c
 		if (call) {
 			*call = (struct tracee_syscall){.nr = info.entry.nr, .compat = info.arch != AUDIT_ARCH_X86_64};
 			for (int i = 0; i < 6; i++)
-				call->args[i] = info.entry.args[i];
+				call->args[i] = call->compat ? (uint32_t)info.entry.args[i] : info.entry.args[i];
 		}
 		return TRACEE_SYSCALL_ENTRY;
 	}

@@ -221,7 +221,7 @@ static void find_insn(struct fault_context *c)
 
 	f->where = f->pc;
 	f->pc_is_wild = !is_executable(c, f->pc);
-	f->is_32_bit = c->regs && c->regs->cs == USER32_CS;
+	f->is_32_bit = !f->pc_is_wild && c->regs && c->regs->cs == USER32_CS;
 	if ((f->pc_is_wild && !last) || f->is_32_bit)
 		return;
 	if (decode_at(c, f->pc_is_wild ? last->from : f->pc) && c->regs)
@@ -422,14 +422,15 @@ static void explain_trap(struct fault_context *c)
 
 static void explain_sys(struct fault_context *c)
 {
+	const char *(*name_of)(uint64_t, char *) = c->regs && c->regs->cs == USER32_CS ? syscall_name_32 : syscall_name;
 	char name[SYSCALL_NAME_MAX];
 	/* The kernel rolls the call back before it sends the signal: rax is its number again. */
 	uint64_t nr = !c->regs ? UINT64_MAX : c->regs->rax < SYS_NR_MAX ? c->regs->rax : c->regs->orig_rax;
 
 	if (c->signal->code == 1)
-		fault_say(c, "%s refused by a seccomp filter", syscall_name(nr, name));
+		fault_say(c, "%s refused by a seccomp filter", name_of(nr, name));
 	else
-		fault_say(c, "%s: %s", syscall_name(nr, name), signal_code_text(c->signal->signo, c->signal->code));
+		fault_say(c, "%s: %s", name_of(nr, name), signal_code_text(c->signal->signo, c->signal->code));
 }
 
 static const struct {

@@ -224,13 +224,14 @@ static json_t *json_frames(struct json_report *r, const struct bt_record_thread 
 	return all;
 }
 
-/* Where the calls were made, innermost first. */
+/* Where the calls were made, innermost first; handlers are none. */
 static json_t *json_open_calls(struct json_report *r, const struct bt_record_thread *thread, const struct callstack *calls)
 {
 	json_t *all = json_array();
 
 	for (size_t i = calls->count; i-- > 0 && json_array_size(all) < OPEN_CALLS_MAX;)
-		json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, calls->calls[i].from, false));
+		if (!calls->calls[i].is_handler)
+			json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, calls->calls[i].from, false));
 	return all;
 }
 

@@ -221,7 +221,7 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	text_pad(&r->t, mark, b->from_width);
 	text_printf(&r->t, " -> ");
 	if (known)
-		text_printf(&r->t, "%s, then ", syscall_name(nr, name));
+		text_printf(&r->t, "%s, then ", (call && call->rec.u.syscall_enter.compat ? syscall_name_32 : syscall_name)(nr, name));
 	put_place(r, e, e->to);
 	text_printf(&r->t, "\n");
 }

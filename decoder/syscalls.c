@@ -18,3 +18,9 @@ const char *syscall_name(uint64_t nr, char name[SYSCALL_NAME_MAX])
 		snprintf(name, SYSCALL_NAME_MAX, "system call %" PRId64, (int64_t)nr);
 	return name;
 }
+
+const char *syscall_name_32(uint64_t nr, char name[SYSCALL_NAME_MAX])
+{
+	snprintf(name, SYSCALL_NAME_MAX, "32-bit system call %" PRId64, (int64_t)nr);
+	return name;
+}

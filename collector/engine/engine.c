@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/call_numbers.h"
 #include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
 #include "collector/engine/x86.h"
@@ -512,7 +513,7 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		calls_left(task);
 		watch_after_call(task);
 		region_after_call(b, task);
-		et->signal_first = task->call.nr == SYS_rt_sigreturn && signal_waits(task->tid);
+		et->signal_first = call_is(&task->call, SYS_rt_sigreturn) && signal_waits(task->tid);
 	}
 	if (stop == BACKEND_SIGNAL)
 		return step_signalled(b, task, info);

@@ -6,6 +6,7 @@
 #include <sys/ptrace.h>
 
 #include "collector/pmu/pmu.h"
+#include "collector/signal_frame.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
 
@@ -127,8 +128,9 @@ static enum backend_stop handler_entered(const struct backend *b, struct task *t
 	nt->delivering = false;
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	stepper_repair_frame(task, nt->program_tf);
-	branch.from = stepper_interrupted_rip(task);
+	if (!nt->program_tf)
+		signal_frame_clear_trap(task->tid, &task->regs);
+	branch.from = signal_frame_rip(task->tid, &task->regs);
 	branch.to = task->regs.rip;
 	enter(b, task, &branch);
 	task->syscall_restarts = false;

@@ -38,7 +38,7 @@ def from_label():
     equal(from_branches(report(recorded.trace)), 49, "jumps back of the loop")
 
 
-NOT_THERE = ": neither the program nor a library it loaded has a function of that name, or code there"
+NOT_THERE = ": no function of that name, nor code at that address, was found in the program and the libraries it loaded"
 
 
 @case("--from a label of data: nothing of the program's is written over")
@@ -87,7 +87,7 @@ def from_never():
 def from_unknown():
     result = record([begin(), "twice"], ["--from", "no_such_function"])
     check(result.status in (5, 125), "status %d" % result.status)
-    check("no_such_function" in result.err.decode(), "nothing said: %r" % result.err.decode())
+    check("no_such_function was never reached" + NOT_THERE in result.err.decode(), "what is said: %r" % result.err.decode())
 
 
 @case("--from a function called twice")

@@ -286,6 +286,17 @@ def exec_32():
         equal(ticks_of_child(recorded.trace), 53, "ticks")
 
 
+@case("a 32-bit program in the tree handles a signal: its registers are as they were, and the trace has the signal")
+def exec_32_signal():
+    for flags in ("4", "0"):
+        program = old_program("--defsym", "SIGNAL=" + flags)
+        for options in EACH_WAY:
+            alone, recorded = same_as_native([tree(), "fork-exec", program], options)
+            equal(alone.out, b"32 bits\nprogram exited with 0\n", "native output")
+            dump = execute([BTREC, "dump", recorded.trace], cwd=TMP).out.decode(errors="replace")
+            equal(re.findall(r"^HANDLER .* task=2 .* signo=(\w+)", dump, re.M), ["10"], "handlers")
+
+
 @case("a 32-bit program in the tree crashes: a gap says why there are no branches of it")
 def exec_32_crash():
     program = old_program("--defsym", "CRASH=1")
@@ -301,7 +312,8 @@ def exec_32_crash():
         # What its system calls are is known.
         equal({b["kind"] for b in found["branches"] if b["from"]["module"] == program}, {"syscall"}, "its branches")
         equal([(gap["reason"], gap["before"]) for gap in found["gaps"]], [("code-32", len(found["branches"]) - n) for n in (1, 0)], "gaps")
-        check("32-bit code: stepped, and counted, but not recorded" in text(recorded.trace), text(recorded.trace))
+        said = text(recorded.trace)
+        check("32-bit code: stepped, and counted, but not recorded" in said and "-> 32-bit system call 4, then" in said, said)
 
 
 @case("a 32-bit program's end is seen before it happens: it has its exit snapshot")

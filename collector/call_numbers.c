@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/call_numbers.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+/* The second by asm/unistd_32.h. */
+static const struct {
+	uint16_t nr, compat;
+} numbers[] = {
+	{SYS_exit, 1},
+	{SYS_execve, 11},
+	{SYS_ptrace, 26},
+	{SYS_rt_sigaction, 48},
+	{SYS_rt_sigaction, 67},
+	{SYS_mmap, 90},
+	{SYS_rt_sigreturn, 119},
+	{SYS_clone, 120},
+	{SYS_prctl, 172},
+	{SYS_rt_sigreturn, 173},
+	{SYS_rt_sigaction, 174},
+	{SYS_mmap, 192},
+	{SYS_exit_group, 252},
+	{SYS_execveat, 358},
+	{SYS_rseq, 386},
+	{SYS_clone3, 435},
+};
+
+bool call_is(const struct tracee_syscall *call, long nr)
+{
+	if (!call->compat)
+		return call->nr == (uint64_t)nr;
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (numbers[i].nr == nr && numbers[i].compat == call->nr)
+			return true;
+	return false;
+}
