@@ -632,11 +632,17 @@ void address_space_look_at_files(struct address_space *s, pid_t pid, void (*writ
 	}
 }
 
-void address_space_reread(struct address_space *s)
+void address_space_reread(struct address_space *s, pid_t tid)
 {
-	for (size_t i = 0; i < s->mappings.count; i++)
-		if (runs(&s->mappings.maps[i]) && mapped_files_is_written(&s->files, &s->mappings.maps[i]))
-			address_space_forget(s, s->mappings.maps[i].start, s->mappings.maps[i].end);
+	for (size_t i = 0; i < s->mappings.count; i++) {
+		const struct mapping *m = &s->mappings.maps[i];
+
+		if (!runs(m) || !mapped_files_is_written(&s->files, m))
+			continue;
+		if (s->extension)
+			s->extension_ops->reread(s->extension, tid, m->start, m->end);
+		address_space_forget(s, m->start, m->end);
+	}
 	mapped_files_clear(&s->files);
 }
 

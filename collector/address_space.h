@@ -33,6 +33,9 @@ struct space_extension_ops {
 	/* Of a private mapping that is executable and not writable, from addr on: the end (at most `end`) of a run of pages that all
 	 * are, or are not, *watched: writable as the program has it, and write-protected by the backend. */
 	uint64_t (*watched)(void *extension, uint64_t addr, uint64_t end, bool *watched);
+	/* The file that [start, end) is privately mapped from has been written to: what is kept of such bytes is read again, through a stopped
+	 * task. Called before changed(). */
+	void (*reread)(void *extension, pid_t tid, uint64_t start, uint64_t end);
 };
 
 /* Where mappings may have changed. */
@@ -136,8 +139,8 @@ void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
  * Code of those is as it was known before until address_space_reread(). */
 void address_space_look_at_files(struct address_space *s, pid_t pid, void (*written)(void *arg, const struct mapping *m), void *arg);
 
-/* Forgets what is known of code in files that have been written to: it will be read again. */
-void address_space_reread(struct address_space *s);
+/* Forgets what is known of code in files that have been written to: it will be read again, some of it now through the stopped task. */
+void address_space_reread(struct address_space *s, pid_t tid);
 
 /* The mapping at addr, or NULL. */
 const struct mapping *address_space_map_at(const struct address_space *s, uint64_t addr);

@@ -28,6 +28,7 @@ enum backend_company {
 	COMPANY_ANY,
 	COMPANY_TURNS, /* while no other of its unit runs user code */
 	COMPANY_NONE,  /* the same, and those that run are to be stopped for it now */
+	COMPANY_LATER, /* in none, until another has left its call */
 };
 
 struct backend;

@@ -8,6 +8,7 @@ collector_libcollector_a_SOURCES = \
 	collector/from.c collector/from.h \
 	collector/front.c collector/front.h \
 	collector/call_numbers.c collector/call_numbers.h \
+	collector/cut_transfer.c collector/cut_transfer.h \
 	collector/goal.c collector/goal.h \
 	collector/hidden_signals.c collector/hidden_signals.h \
 	collector/launch.c collector/launch.h \

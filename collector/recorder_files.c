@@ -56,5 +56,5 @@ void recorder_reread_files(struct recorder *r, const struct task *task)
 	struct address_space *s = task->process->space;
 
 	if (s->files.written && runs_alone(r, task))
-		address_space_reread(s);
+		address_space_reread(s, task->tid);
 }

@@ -2,6 +2,7 @@
 /* Signals: what they will do, which moments are kept, handlers. */
 #include "collector/recorder_private.h"
 
+#include "collector/cut_transfer.h"
 #include "collector/signal_frame.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
@@ -109,8 +110,12 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
 	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
-	if (!task->pending_signal)
+	if (!task->pending_signal) {
 		recorder_call_again(task);
+	} else if (task->transfer.moved) { /* what has been moved is the result: this signal would have cut it short natively, too */
+		cut_transfer_end(task);
+		task->syscall_restarts = false;
+	}
 	task->call_cut = false;
 	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; let go,
 	 * it dies of it. */

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "collector/call_filter.h"
 #include "collector/call_numbers.h"
+#include "collector/cut_transfer.h"
 #include "collector/map_calls.h"
 #include "collector/memory_lock.h"
 #include "collector/program.h"
@@ -121,6 +123,41 @@ static void refuse_call(struct recorder *r, struct task *task)
 		recorder_note(r, task, "the program asked for a shadow stack (CET): it runs without");
 }
 
+/* QUIRK(clone-untraced): nobody would record such a child, nor take from its memory what is ours. It is made like others. */
+static void trace_child(struct task *task)
+{
+	struct tracee_syscall *c = &task->call;
+	uint64_t flags;
+
+	if (c->compat || (c->nr == SYS_clone && !(c->args[0] & CLONE_UNTRACED)))
+		return;
+	if (c->nr == SYS_clone) {
+		task->regs.rdi &= ~(uint64_t)CLONE_UNTRACED;
+		task->untraced_child = !tracee_set_regs(task->tid, &task->regs);
+	} else if (c->nr == SYS_clone3 && tracee_read(task->tid, c->args[0], &flags, sizeof flags) == sizeof flags && flags & CLONE_UNTRACED) {
+		flags &= ~(uint64_t)CLONE_UNTRACED;
+		task->untraced_child = tracee_write(task->tid, c->args[0], &flags, sizeof flags);
+	}
+}
+
+/* In the caller; the child sees that its flags were others. */
+static void restore_clone_flags(struct task *task)
+{
+	const struct tracee_syscall *c = &task->call;
+	uint64_t flags;
+
+	if (!task->untraced_child)
+		return;
+	task->untraced_child = false;
+	if (c->nr == SYS_clone) {
+		task->regs.rdi |= CLONE_UNTRACED;
+		tracee_set_regs(task->tid, &task->regs);
+	} else if (tracee_read(task->tid, c->args[0], &flags, sizeof flags) == sizeof flags) {
+		flags |= CLONE_UNTRACED;
+		tracee_write(task->tid, c->args[0], &flags, sizeof flags);
+	}
+}
+
 void recorder_syscall_entered(struct recorder *r, struct task *task)
 {
 	const struct tracee_syscall *c = &task->call;
@@ -131,6 +168,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 
 	task->in_syscall = true;
 	task->syscall_restarts = false;
+	cut_transfer_begun(task);
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
 	recorder_serve_snapshot(r, task);
 	snapshot_before_exit(r, task);
@@ -138,6 +176,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	if (recorder_let_go_before_exec(r, task))
 		return;
 	refuse_call(r, task);
+	trace_child(task);
 	limits_call_entered(&r->tasks, task);
 	affinity_call_entered(&r->affinity, &r->tasks, task);
 	recorder_make_call(r, task);
@@ -158,20 +197,29 @@ static bool taken_by_another(const struct recorder *r, const struct task *task)
 
 /* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and
  * under ptrace also for a signal that is ignored, which the kernel otherwise drops when it is sent (sig_ignored). When no signal that the
- * program will notice waits, such a call is made again; its timeout begins anew. */
-static void redo_interrupted(const struct recorder *r, struct task *task)
+ * program will notice waits, such a call is made again; its timeout begins anew.
+ * Returns whether it is. */
+static bool redo_interrupted(const struct recorder *r, struct task *task)
 {
 	bool ours = task->interrupted, any;
 
 	task->interrupted = false;
-	/* What sigreturn gives is the result of the call that its handler interrupted. */
-	if (is_call(task, SYS_rt_sigreturn) || (int64_t)task->regs.rax != -EINTR || recorder_signal_waits(task, &any))
-		return;
+	/* What sigreturn gives is the result of the call that its handler interrupted; close(2) has closed, whatever it gives. */
+	if (is_call(task, SYS_rt_sigreturn) || is_call(task, SYS_close) || ((int64_t)task->regs.rax != -EINTR && !cut_transfer_may_be_short(task)) ||
+	    recorder_signal_waits(task, &any))
+		return false;
 	if (!ours && !any && !taken_by_another(r, task))
-		return;
-	task->regs.rax = task->call.nr;
-	task->regs.rip -= 2;
+		return false;
+	if ((int64_t)task->regs.rax != -EINTR && !cut_transfer_is_short(task))
+		return false;
+	if ((int64_t)task->regs.rax == -EINTR && !task->transfer.moved) {
+		task->regs.rax = task->call.nr;
+		task->regs.rip -= 2;
+	} else {
+		cut_transfer_again(task, true);
+	}
 	tracee_set_regs(task->tid, &task->regs);
+	return true;
 }
 
 /* The same of a call that was made without a stop. */
@@ -181,7 +229,10 @@ void recorder_call_again(struct task *task)
 
 	if (!task->call_cut || recorder_signal_waits(task, &any))
 		return;
-	tracee_restart(&task->regs);
+	if ((int64_t)task->regs.rax == -EINTR)
+		tracee_restart(&task->regs);
+	else
+		cut_transfer_again(task, false);
 	tracee_set_regs(task->tid, &task->regs);
 	task->syscall_restarts = true;
 }
@@ -237,6 +288,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		return;
 	}
 	task->in_syscall = false;
+	restore_clone_flags(task);
 	limits_call_left(&r->tasks, task);
 	affinity_call_left(task);
 	memory_lock_call_left(task);
@@ -248,8 +300,8 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	}
 	rec.result = task->regs.rax;
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
-	if (!task->syscall_restarts)
-		redo_interrupted(r, task);
+	if (!task->syscall_restarts && !redo_interrupted(r, task))
+		cut_transfer_end(task);
 	note_refused_tracing(r, task);
 	if (is_call(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;

@@ -97,6 +97,8 @@ static void schedule_all(struct recorder *r, struct unit *u)
 	while ((task = u->ready_first) && !r->frozen && !task->process->leaving) {
 		if (r->backend.ops->company)
 			company = r->backend.ops->company(&r->backend, task);
+		if (company == COMPANY_LATER)
+			return;
 		if (company != COMPANY_ANY && look_at_running(r, u, company == COMPANY_NONE))
 			return;
 		if (task->pending_signal && task->pending_action == BT_ACTION_CORE)

@@ -24,6 +24,13 @@ enum task_state {
 	TASK_EXITING,	    /* past its exit event */
 };
 
+/* A call that is made again for what is left (cut_transfer.h). */
+struct cut_transfer {
+	uint64_t moved; /* before; 0: none is */
+	uint64_t buffer, count; /* arguments of the whole */
+	bool rewound;	/* the instruction is still to be executed */
+};
+
 /* A signal frame on a stack of the task, as long as its handler has not been left. */
 struct handler_frame {
 	uint64_t sp;
@@ -122,7 +129,9 @@ struct task {
 
 	bool in_syscall;
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */
-	bool call_cut;	       /* its last system call was made without a stop and gave EINTR for what stopped it now */
+	bool call_cut;	       /* its last system call was made without a stop and gave EINTR, or less than all, for what stopped it now */
+	struct cut_transfer transfer;
+	bool untraced_child;   /* it is in a clone() from whose flags CLONE_UNTRACED was taken */
 	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
 	bool mid_run;	       /* it was stopped in what the backend had begun: registers are those before that */
 	bool halted;	       /* for the snapshot that is being taken */

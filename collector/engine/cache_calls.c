@@ -6,6 +6,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "collector/cut_transfer.h"
 #include "collector/engine/calls.h"
 #include "collector/engine/engine_private.h"
 #include "collector/tracee.h"
@@ -64,6 +65,9 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
 		return 0;
+	/* The kernel may fault for it, and another of the unit is to have the turn for serving that. */
+	if (es->serves_faults && task->unit->tasks > 1 && !(es->parallel && !es->turns))
+		return 0;
 	if (task->unit->tasks > 1 && es->parallel && !es->turns) /* what the tracer has just learned of it may not be true any more */
 		grant &= ~(uint64_t)(CALLS_CLOSE | CALLS_ACTION);
 	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system may be served by another of the unit */
@@ -101,6 +105,12 @@ static bool sets_cpuid(const struct tracee_syscall *c)
 	return c->compat || ((c->nr & ~X32_CALL) == SYS_arch_prctl && (int)c->args[0] == ARCH_SET_CPUID);
 }
 
+/* USERFAULTFD_IOC_NEW of /dev/userfaultfd and UFFDIO_REGISTER, however the program came by the descriptor, are both number 0 of type 0xaa. */
+static bool may_serve_faults(const struct tracee_syscall *c)
+{
+	return !c->compat && (c->nr == SYS_userfaultfd || (c->nr == SYS_ioctl && (c->args[1] & 0xffff) == 0xaa00));
+}
+
 void calls_entered(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -113,6 +123,7 @@ void calls_entered(struct task *task)
 	shared = es->descriptors.shared;
 	es->filtered |= installs_filter(&task->call) || task->call.compat;
 	es->cpuid_traps |= sets_cpuid(&task->call);
+	es->serves_faults |= may_serve_faults(&task->call);
 	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->unit->tasks);
 	if (es->parallel && (filtered != es->filtered || shared != es->descriptors.shared)) /* others have been granted more */
 		es->gather = true;
@@ -187,7 +198,7 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 void calls_interrupted(struct task *task, const struct stretch *s)
 {
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
-	task->call_cut = s->called && (int64_t)task->regs.rax == -EINTR && (int64_t)task->regs.orig_rax >= 0;
+	task->call_cut = s->called && (int64_t)task->regs.orig_rax >= 0 && ((int64_t)task->regs.rax == -EINTR || cut_transfer_is_short(task));
 }
 
 void calls_signalled(const struct task *task, siginfo_t *info)

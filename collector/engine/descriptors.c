@@ -22,6 +22,7 @@ enum {
 	STOPS = DESCRIPTOR_STOPS,
 	WAITS = DESCRIPTOR_WAITS,
 
+	MNT_ID_UNIQUE = 0x4000, /* STATX_MNT_ID_UNIQUE */
 	X32_FIRST = 0x40000000, /* numbers of the x32 table (arch/x86/include/uapi/asm/unistd.h) */
 	X32_COUNT = 0x1000,
 };
@@ -72,8 +73,11 @@ static uint8_t kind_of_mount(pid_t tid, uint64_t id)
 	return kind_of_files(type);
 }
 
-static uint8_t kind_on_mount(struct descriptors *d, pid_t tid, const struct statx *st)
+/* By the id that no other mount ever gets, where the kernel has such (Linux 6.8): another may have the same id as one that is gone, and the same
+ * device. */
+static uint8_t kind_on_mount(struct descriptors *d, pid_t tid, const char *path, const struct statx *st)
 {
+	struct statx in_mountinfo = *st;
 	struct mount_kind *m;
 
 	for (unsigned i = 0; i < MOUNT_KINDS; i++) {
@@ -81,8 +85,10 @@ static uint8_t kind_on_mount(struct descriptors *d, pid_t tid, const struct stat
 		if (m->id == st->stx_mnt_id && m->major == st->stx_dev_major && m->minor == st->stx_dev_minor && m->id)
 			return m->kind;
 	}
+	if (st->stx_mask & MNT_ID_UNIQUE && statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &in_mountinfo))
+		return STOPS;
 	m = &d->mounts[d->mount_next++ % MOUNT_KINDS];
-	*m = (struct mount_kind){st->stx_mnt_id, st->stx_dev_major, st->stx_dev_minor, kind_of_mount(tid, st->stx_mnt_id)};
+	*m = (struct mount_kind){st->stx_mnt_id, st->stx_dev_major, st->stx_dev_minor, kind_of_mount(tid, in_mountinfo.stx_mnt_id)};
 	return m->kind;
 }
 
@@ -105,12 +111,12 @@ static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
 	char path[48];
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &st))
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID | MNT_ID_UNIQUE, &st))
 		return UNKNOWN;
 	if (S_ISCHR(st.stx_mode))
 		return is_endless(&st) ? AT_ONCE : WAITS;
 	if (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode))
-		return st.stx_mask & STATX_MNT_ID ? kind_on_mount(d, tid, &st) : (uint8_t)STOPS;
+		return st.stx_mask & (STATX_MNT_ID | MNT_ID_UNIQUE) ? kind_on_mount(d, tid, path, &st) : (uint8_t)STOPS;
 	return S_ISLNK(st.stx_mode) ? STOPS : WAITS;
 }
 
@@ -307,6 +313,16 @@ bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w
 	uint8_t kind = fd >= DESCRIPTORS || d->shared || d->split || d->stale ? UNKNOWN : look_up(w, tid, fd);
 
 	return kind == UNKNOWN || kind == STOPS;
+}
+
+bool descriptors_is_proc(pid_t tid, uint32_t fd)
+{
+	struct statx st;
+	char path[48];
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
+	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &st) && S_ISREG(st.stx_mode) &&
+	       (!(st.stx_mask & STATX_MNT_ID) || kind_of_mount(tid, st.stx_mnt_id) == STOPS);
 }
 
 void descriptors_forget_task(struct descriptors *d, struct descriptors_task *dt)

@@ -61,7 +61,10 @@ bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const
 /* st_dev of files of a local file system, as far as one was seen: calls of what lies there return at once. 0: none. */
 uint64_t descriptors_device(const struct descriptors *d);
 
-/* Whether a descriptor of the task may be of procfs, by what is known: often it is not known. Asks nobody. */
+/* Whether a descriptor of the task is a file of procfs, or may be, as nobody knows what is mounted there. Asks the kernel, no file system. */
+bool descriptors_is_proc(pid_t tid, uint32_t fd);
+
+/* Whether it may be one by what is known: often it is not known. Asks nobody. */
 bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w, pid_t tid, uint32_t fd);
 
 /* The task is gone. */

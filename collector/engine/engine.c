@@ -2,6 +2,7 @@
 /* The software engine: application code runs translated, in a code cache inside the traced process. What is not plain user code - system
  * calls, deliveries of signals, faults, instructions that are not for the cache - is done at the application's own addresses by the
  * stepper, an instruction at a time, so that the kernel and the program see only application state. */
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/call_numbers.h"
+#include "collector/cut_transfer.h"
 #include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
 #include "collector/engine/x86.h"
@@ -208,7 +210,7 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 		et->signal_first = et->in_cache = false;
 		return stepper_take_signal(b, task);
 	}
-	if (signo || task->in_syscall || task->syscall_restarts)
+	if (signo || task->in_syscall || task->syscall_restarts || task->transfer.rewound)
 		return engine_step(b, task, signo, action);
 	return cache_enter(b, task, false);
 }
@@ -330,8 +332,10 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 		return BACKEND_GONE;
 	calls_interrupted(task, &s);
 	/* QUIRK(interrupt-eintr) */
-	if (task->call_cut)
+	if (task->call_cut && (int64_t)task->regs.rax == -EINTR)
 		tracee_restart(&task->regs);
+	else if (task->call_cut)
+		cut_transfer_again(task, false);
 	task->syscall_restarts |= task->call_cut;
 	task->call_cut = false;
 	if (tracee_set_regs(task->tid, &task->regs))

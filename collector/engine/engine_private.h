@@ -139,6 +139,7 @@ struct engine_space {
 	uint8_t attempts; /* to make it, in vain */
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */
+	bool serves_faults; /* the program may serve page faults itself (userfaultfd(2)) */
 	bool cpuid_traps; /* the program may have asked for that: CPUID is left to the processor */
 	struct descriptors descriptors;
 	pid_t adopted; /* a task that ran here unseen (--from); 0: everything has been seen */

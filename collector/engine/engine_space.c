@@ -126,7 +126,9 @@ static uint64_t space_watched(void *extension, uint64_t addr, uint64_t end, bool
 	return watch_run(extension, addr, end, watched);
 }
 
-static const struct space_extension_ops space_ops = {space_copy, space_release, space_apart, space_changed, space_watched};
+static void space_reread(void *extension, pid_t tid, uint64_t start, uint64_t end) { watch_reread(extension, tid, start, end); }
+
+static const struct space_extension_ops space_ops = {space_copy, space_release, space_apart, space_changed, space_watched, space_reread};
 
 /* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA: it does not count), or a fault of
  * ours would change what the program has said of SIGSEGV. */
@@ -485,6 +487,9 @@ enum backend_company engine_space_company(const struct task *task)
 
 	if (es && es->refused)
 		return COMPANY_ANY;
+	/* Until the child has both from one moment: protections and what is known of them, code and what was made from it. */
+	if (es && es->parallel && es->watch.suspended)
+		return COMPANY_LATER;
 	if (!es || es->gather || !has_region(es))
 		return COMPANY_NONE;
 	return es->turns ? COMPANY_TURNS : COMPANY_ANY;

@@ -158,7 +158,9 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 		p->bytes = malloc(WATCH_PAGE);
 	if (!p->bytes || tracee_read(task->tid, p->addr, now, sizeof now) != sizeof now)
 		return false;
-	if (known && memcmp(p->bytes, now, sizeof now))
+	if (!known) /* what was parked there is of bytes that were forgotten */
+		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+	else if (memcmp(p->bytes, now, sizeof now))
 		drop_changed(es->cache, p, now);
 	memcpy(p->bytes, now, sizeof now);
 	watched_protect(&es->watch, p, time);
@@ -195,7 +197,8 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	}
 	p->prot = address_space_map_at(task->process->space, page)->prot;
 	task->process->space->watched = true; /* before SIGSEGV is hidden */
-	rc = protect(b, task, es, page, page + WATCH_PAGE, p->prot & ~PROT_WRITE, false, &done);
+	/* What can be executed only, Linux makes unreadable where the processor has protection keys; what can be written, too, never is. */
+	rc = protect(b, task, es, page, page + WATCH_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ, false, &done);
 	if (done && !take_bytes(task, es, p, now)) {
 		if (rc == WATCH_INTERRUPTED) { /* no call can be made now: it is given back when it is written to */
 			code_cache_drop(es->cache, page, page + WATCH_PAGE);
@@ -321,7 +324,8 @@ static bool look_at_call(struct task *task, struct engine_space *es, struct open
 		es->watch.refused = true;
 		return true;
 	case WATCH_CALL_FORKS:
-		/* The child would have protections of one moment and a list of another. */
+		/* The child would have protections of one moment and a list of another, and code of one and a cache of another. */
+		et->calls_alone |= es->parallel && engine_space_is_busy(es, task);
 		if (!es->shared || et->suspends)
 			return false;
 		et->suspends = true;
@@ -360,8 +364,7 @@ static void forget_range(void *arg, uint64_t start, uint64_t end)
 	address_space_forget(arg, start, end);
 }
 
-/* Somebody has written through protections: what is protected is looked at again, everything else is made anew. */
-static void look_again(struct task *task, struct engine_space *es)
+void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t end)
 {
 	struct watched_pages *w = &es->watch;
 	uint8_t now[WATCH_PAGE];
@@ -369,9 +372,15 @@ static void look_again(struct task *task, struct engine_space *es)
 	for (size_t i = 0; i < w->count; i++) {
 		struct watched_page *p = w->pages[i];
 
-		if (p->state == WATCH_PROTECTED && tracee_read(task->tid, p->addr, now, sizeof now) == sizeof now)
+		if (p->state == WATCH_PROTECTED && p->bytes && p->addr >= start && p->addr < end && tracee_read(tid, p->addr, now, sizeof now) == sizeof now)
 			memcpy(p->bytes, now, sizeof now);
 	}
+}
+
+/* Somebody has written through protections: what is protected is looked at again, everything else is made anew. */
+static void look_again(struct task *task, struct engine_space *es)
+{
+	watch_reread(es, task->tid, 0, UINT64_MAX);
 	address_space_forget(task->process->space, 0, UINT64_MAX);
 }
 

@@ -23,6 +23,9 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 /* Whether the page is protected; its bytes then. */
 const uint8_t *watch_bytes(const struct engine_space *es, uint64_t page);
 
+/* Reads the bytes of protected pages in [start, end) again: they have changed though nobody was let write to them. */
+void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t end);
+
 /* To be called now and then: pages that have been compared for long enough may be watched again. */
 void watch_sweep(const struct backend *b, struct engine_space *es);
 

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/engine/descriptors.h"
 #include "collector/map_calls.h"
 #include "collector/tracee.h"
 
@@ -210,11 +211,13 @@ static void moved_mapping(const struct shower *s)
 		show(s, s->task->call.args[4], s->task->call.args[2]);
 }
 
-/* What lies behind the new end goes, and comes back as other pages. */
+/* What lies behind the new end goes, and comes back as other pages: up to the old end, where that is known. */
 static void heap_behind(const struct shower *s)
 {
-	if (s->task->call.args[0])
-		show(s, s->task->call.args[0], UINT64_MAX);
+	uint64_t end = s->task->process->space->heap_end, new = s->task->call.args[0];
+
+	if (new && (!end || new < end))
+		show(s, new, end ? (end - new + WATCH_PAGE - 1) & ~(uint64_t)(WATCH_PAGE - 1) : UINT64_MAX);
 }
 
 static void nothing(const struct shower *s)
@@ -330,15 +333,15 @@ bool watch_call_output(const struct task *task, uint32_t *fd)
 
 bool watch_call_is_memory(const struct task *task, uint32_t fd)
 {
-	char path[48], target[64] = "";
-	int pid = 0, end = 0;
+	char path[48], target[4096] = "";
+	const char *name;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)task->tid, (unsigned)fd);
-	if (readlink(path, target, sizeof target - 1) < 0 || sscanf(target, "/proc/%d%n", &pid, &end) != 1)
+	if (readlink(path, target, sizeof target - 1) < 0)
 		return false;
-	if (!strncmp(target + end, "/task/", 6) && sscanf(target + end, "/task/%d%n", &pid, &end) == 1)
-		return strstr(target, "/mem") != NULL;
-	return strcmp(target + end, "/mem") == 0;
+	/* Wherever it is mounted, and whatever the program has for its root. */
+	name = strrchr(target, '/');
+	return name && !strcmp(name, "/mem") && descriptors_is_proc(task->tid, fd);
 }
 
 /* Whether it sets the disposition of SIGSEGV to being ignored: the kernel would undo that at a fault of ours. */
@@ -399,6 +402,8 @@ enum watch_call watch_call_kind(const struct task *task)
 	case SYS_ioctl:
 		return (uint32_t)task->call.args[1] == UFFD_NEW ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_prctl:
+		if ((int)task->call.args[0] == PR_SET_SYSCALL_USER_DISPATCH && task->call.args[1]) /* calls of ours would be dispatched */
+			return WATCH_CALL_ENDS;
 		return (int)task->call.args[0] == PR_SET_SECCOMP || (int)task->call.args[0] == PRCTL_MDWE ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
 	case SYS_rt_sigaction:
 		return ignores_faults(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;

@@ -85,6 +85,30 @@ for name_ in PENDING:
     add_pending(name_)
 
 
+CUT = "pipe-ignored socket-ignored pipe-handled pipe-both socket-both registers receive-ignored receive-both random-bytes file-to-pipe".split()
+
+
+def cut_transfers():
+    return build("cut_transfers.c")
+
+
+def add_cut(name):
+    # Natively an ignored signal wakes nobody.
+    @case("calls that a signal cuts short, or would not: " + name)
+    def run():
+        for options in [], ["--parallel"], ["--history", "off"]:
+            same_as_native([cut_transfers(), name], ["--backend", BACKEND, *options])
+
+
+for name_ in CUT:
+    add_cut(name_)
+
+
+@case("calls that a signal cuts short, or would not: every case is tried")
+def all_cut():
+    equal(sorted(native([cut_transfers()]).out.decode().split()), sorted(CUT), "cases")
+
+
 @case("blocked signals that the process has: every case is tried")
 def all_pending():
     equal(sorted(native([shared()]).out.decode().split()), sorted(PENDING), "cases")

@@ -88,6 +88,30 @@ def all_tried():
         equal(sorted(native([program(which)]).out.decode().split()), sorted(ALONE[which] + OTHERS[which]), "cases")
 
 
+WATCHED = "forgotten dispatched mapped forked untraced served".split()
+
+
+def watched():
+    return build("watched_pages.c", "-pthread")
+
+
+def add_watched(name):
+    @case("pages that can be written, and what is known of them: " + name)
+    def run():
+        for options in [], ["--parallel"]:
+            _, recorded = same_as_native([watched(), name], ["--backend", BACKEND, "--snap-exit", "always", *options])
+            history_holds(recorded.trace)
+
+
+for each_watched in WATCHED:
+    add_watched(each_watched)
+
+
+@case("pages that can be written, and what is known of them: every case is tried")
+def all_watched():
+    equal(sorted(native([watched()]).out.decode().split()), sorted(WATCHED), "cases")
+
+
 def mappings(trace):
     """What the trace says of the program's mappings, without places in the stream of events, and the region's files."""
     found = []
