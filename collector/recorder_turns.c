@@ -84,21 +84,28 @@ static bool look_at_running(struct recorder *r, const struct unit *u, bool now)
 	return any;
 }
 
+/* The first that waits and may run now, NULL: none. */
+static struct task *first_to_run(const struct recorder *r, const struct unit *u, enum backend_company *company)
+{
+	struct task *task = u->ready_first;
+
+	*company = COMPANY_ANY;
+	while (task && r->backend.ops->company && (*company = r->backend.ops->company(&r->backend, task)) == COMPANY_LATER)
+		task = task->ready_next;
+	return task;
+}
+
 /* What is not replayed: nobody waits for anybody, but where the backend has to change what others are running in. */
 static void schedule_all(struct recorder *r, struct unit *u)
 {
-	enum backend_company company = COMPANY_ANY;
+	enum backend_company company;
 	struct task *task;
 
 	/* The core file is to show the others where they stopped. */
 	if (u->dumps && is_running(u->dumps, u))
 		return;
 	u->dumps = NULL;
-	while ((task = u->ready_first) && !r->frozen && !task->process->leaving) {
-		if (r->backend.ops->company)
-			company = r->backend.ops->company(&r->backend, task);
-		if (company == COMPANY_LATER)
-			return;
+	while ((task = first_to_run(r, u, &company)) && !r->frozen && !task->process->leaving) {
 		if (company != COMPANY_ANY && look_at_running(r, u, company == COMPANY_NONE))
 			return;
 		if (task->pending_signal && task->pending_action == BT_ACTION_CORE)
