@@ -157,8 +157,9 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	return end_like(m);
 }
 
-/* Whether the SIGCONT that ended a stop came from another than the recorder. It is blocked, and stop signals wipe out older ones. */
-static bool continued_by_other(pid_t recorder)
+/* Who sent the SIGCONT that ended a stop: false where there was none, as we have not stopped. It is blocked, and stop signals wipe out older
+ * ones. */
+static bool was_continued(pid_t *by)
 {
 	static const struct timespec now = {0};
 	siginfo_t info = {0};
@@ -166,7 +167,25 @@ static bool continued_by_other(pid_t recorder)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCONT);
-	return sigtimedwait(&set, &info, &now) != SIGCONT || info.si_pid != recorder;
+	if (sigtimedwait(&set, &info, &now) != SIGCONT)
+		return false;
+	*by = info.si_pid;
+	return true;
+}
+
+static void stop_by(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	if (signo != SIGSTOP)
+		signal(signo, SIG_DFL); /* btrec may have been started with it ignored, which the program has changed */
+	raise(signo);
+	if (signo != SIGSTOP) { /* it was blocked until here */
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	}
 }
 
 /* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes one on that only it got; not one that
@@ -174,16 +193,14 @@ static bool continued_by_other(pid_t recorder)
 static void stop_like(int signo, pid_t recorder)
 {
 	union sigval value = {.sival_int = SIGCONT};
-	sigset_t set;
+	pid_t by = 0;
 
-	sigemptyset(&set);
-	sigaddset(&set, signo);
-	raise(signo);
-	if (signo != SIGSTOP) { /* it was blocked until here */
-		sigprocmask(SIG_UNBLOCK, &set, NULL);
-		sigprocmask(SIG_BLOCK, &set, NULL);
+	stop_by(signo);
+	if (!was_continued(&by)) { /* others than SIGSTOP have no effect in an orphaned process group, which is not the program's then */
+		stop_by(SIGSTOP);
+		(void)was_continued(&by);
 	}
-	if (continued_by_other(recorder))
+	if (by != recorder)
 		sigqueue(recorder, forward_request(), value);
 }
 

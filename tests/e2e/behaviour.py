@@ -164,6 +164,40 @@ def ignored():
         equal(alone.status, 0, "native end")
 
 
+# In a session of its own: starts the command in a process group that stop signals stop, with SIGTSTP ignored, or in one that they do not.
+SHELL = """
+import os, signal, sys
+child = os.fork()
+if not child:
+    if sys.argv[1] == "ignored":
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+    os.execv(sys.argv[2], sys.argv[2:])
+_, status = os.waitpid(child, os.WUNTRACED)
+print("stopped" if os.WIFSTOPPED(status) else "not stopped: %x" % status, flush=True)
+if os.WIFSTOPPED(status):
+    os.kill(child, signal.SIGCONT)
+    _, status = os.waitpid(child, 0)
+print(status >> 8)
+"""
+STOPS_ITSELF = """
+import os, signal, sys
+signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+if sys.argv[1] == "orphaned":
+    os.setpgid(0, 0)
+os.kill(os.getpid(), signal.SIGTSTP)
+sys.exit(3)
+"""
+
+
+@case("a program that stops itself where SIGTSTP has no effect in btrec: ignored when it was started, or in an orphaned process group")
+def stops_itself():
+    for how in "ignored", "orphaned":
+        for prefix in [], [BTREC, "run", "-q", "-o", fresh("trace"), "--"]:
+            done = execute([sys.executable, "-c", SHELL, how, *prefix, sys.executable, "-c", STOPS_ITSELF, how], cwd=TMP)
+            equal(done.out, b"stopped\n3\n", "%s, %s" % (how, "recorded" if prefix else "natively"))
+
+
 @case("a broken pipe")
 def broken_pipe():
     program = world()
