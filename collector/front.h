@@ -25,7 +25,7 @@ struct front_message {
 	int value;
 	bool lives_on; /* the recorder does: do not wait for it */
 	bool lacks;    /* FRONT_ENDED: text says of something that was not recorded, which is said also to whom wants to hear nothing */
-	char text[3760]; /* a message is one write to a pipe: at most 4096 */
+	char text[3888]; /* a message is one write to a pipe: at most 4096 */
 };
 
 /* Waits for the recorder's messages and acts on them; does not return but by the program's end: gives the exit status, or ends this
