@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/cut_transfer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,6 +104,14 @@ void cut_transfer_again(struct task *task, bool rewinds)
 	}
 	task->regs.rax = task->regs.orig_rax;
 	task->regs.rip -= SYSCALL_LEN;
+}
+
+void cut_call_again(struct task *task)
+{
+	if ((int64_t)task->regs.rax == -EINTR)
+		tracee_restart(&task->regs);
+	else
+		cut_transfer_again(task, false);
 }
 
 void cut_transfer_begun(struct task *task) { task->transfer.rewound = false; }

@@ -15,9 +15,13 @@ bool cut_transfer_is_short(const struct task *task);
 /* The same at less cost, and without looking at what its descriptor is of: often wrong where it is true. */
 bool cut_transfer_may_be_short(const struct task *task);
 
-/* Changes task->regs, of a task that stands behind such a call, or behind one made again that gave -EINTR, so that it is made once more for the rest: by the kernel, as those are that
- * no handler has interrupted; or (rewinds) by the instruction, at which it stands then. Writes nothing to the task. */
+/* Changes task->regs, of a task that stands behind such a call, or behind one made again that gave -EINTR, so that it is made once more for
+ * the rest: by the kernel, as those are that no handler has interrupted; or (rewinds) by the instruction, at which it stands then. Writes
+ * nothing to the task. */
 void cut_transfer_again(struct task *task, bool rewinds);
+
+/* The same of any call that gave -EINTR (QUIRK(interrupt-eintr)) or less than all: it is made again by the kernel. */
+void cut_call_again(struct task *task);
 
 /* The call is begun again. */
 void cut_transfer_begun(struct task *task);

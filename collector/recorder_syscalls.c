@@ -229,10 +229,7 @@ void recorder_call_again(struct task *task)
 
 	if (!task->call_cut || recorder_signal_waits(task, &any))
 		return;
-	if ((int64_t)task->regs.rax == -EINTR)
-		tracee_restart(&task->regs);
-	else
-		cut_transfer_again(task, false);
+	cut_call_again(task);
 	tracee_set_regs(task->tid, &task->regs);
 	task->syscall_restarts = true;
 }

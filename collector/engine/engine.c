@@ -2,7 +2,6 @@
 /* The software engine: application code runs translated, in a code cache inside the traced process. What is not plain user code - system
  * calls, deliveries of signals, faults, instructions that are not for the cache - is done at the application's own addresses by the
  * stepper, an instruction at a time, so that the kernel and the program see only application state. */
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -332,10 +331,8 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 		return BACKEND_GONE;
 	calls_interrupted(task, &s);
 	/* QUIRK(interrupt-eintr) */
-	if (task->call_cut && (int64_t)task->regs.rax == -EINTR)
-		tracee_restart(&task->regs);
-	else if (task->call_cut)
-		cut_transfer_again(task, false);
+	if (task->call_cut)
+		cut_call_again(task);
 	task->syscall_restarts |= task->call_cut;
 	task->call_cut = false;
 	if (tracee_set_regs(task->tid, &task->regs))

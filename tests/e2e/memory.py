@@ -22,7 +22,8 @@ sys.stdin.read()
 
 
 def memory(argv, options):
-    """Of the recorder when the program has printed a line: its own memory, what it shares with the program, what of that is code (kB)."""
+    """Of the recorder when the program has printed a line: its own memory, what it shares with the program, the most it ever had; and what is
+    code (kB)."""
     process = start([BTREC, "run", "-o", fresh("trace"), "--backend", "engine", *options, "--", *argv], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=TMP)
     check(process.stdout.readline(), "the program said nothing")
     pid = recorder_of(process)
@@ -31,18 +32,7 @@ def memory(argv, options):
         code = sum(map(int, CODE_FILE.findall(maps.read())))
     process.stdin.close()
     equal(process.wait(TIMEOUT), 0, "end")
-    return [int(re.search(r"%s:\s+(\d+) kB" % what, said).group(1)) for what in ("RssAnon", "RssShmem")] + [code]
-
-
-def peak(argv, options):
-    """The most memory that the recorder ever had when the program has printed a line (kB)."""
-    process = start([BTREC, "run", "-o", fresh("trace"), "--backend", "engine", *options, "--", *argv], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=TMP)
-    check(process.stdout.readline(), "the program said nothing")
-    with open("/proc/%d/status" % recorder_of(process)) as status:
-        most = int(re.search(r"VmHWM:\s+(\d+) kB", status.read()).group(1))
-    process.stdin.close()
-    equal(process.wait(TIMEOUT), 0, "end")
-    return most
+    return [int(re.search(r"%s:\s+(\d+) kB" % what, said).group(1)) for what in ("RssAnon", "RssShmem", "VmHWM")] + [code]
 
 
 def add(name, *options):
@@ -50,9 +40,9 @@ def add(name, *options):
     def run():
         if has_sanitizer():
             raise Skip("a sanitizer's memory would be counted")
-        own, _, _ = memory(["sh", "-c", "echo waits; read x || :"], options)
+        own, *_ = memory(["sh", "-c", "echo waits; read x || :"], options)
         for how in ("the first time", "the second", "the third, with templates"):
-            anon, shared, code = memory(["/usr/bin/python3", "-c", LARGE], options)
+            anon, shared, _, code = memory(["/usr/bin/python3", "-c", LARGE], options)
             check(code > 3000, "only %d kB of code" % code)
             used = anon - own + shared
             print("     %s: %.1f bytes for each of %d kB of code" % (how, (used - PER_SPACE) / code, code))
@@ -65,7 +55,7 @@ def histories():
         raise Skip("a sanitizer's memory would be counted")
     limit, processes = 16, 16
     tree = [build("branchy_tree.c", "-O1"), str(processes), "1000000"]
-    most = [peak(tree, options) for options in (["--history", "off"], ["--history-memory", str(limit)], [])]
+    most = [memory(tree, options)[2] for options in (["--history", "off"], ["--history-memory", str(limit)], [])]
     print("     without, limited, unlimited: %s kB" % most)
     check(most[2] - most[0] > 4 * limit << 10, "no limit was reached: %s kB" % most)
     # Beside them stands the room of each process that its branches come through, one of its 2 MB, and 8 MB for all the rest.
