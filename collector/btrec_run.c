@@ -25,6 +25,7 @@
 #include "collector/pmu/pmu.h"
 #include "collector/program.h"
 #include "collector/say.h"
+#include "collector/terminal.h"
 #include "config.h"
 #include "lib/large_heap.h"
 
@@ -423,12 +424,10 @@ static void link_latest(struct run *run, const struct recorder *r)
 	run->linked |= r->started;
 }
 
-static void forward(const struct recorder *r, int signo)
+static void forward(const struct recorder *r, pid_t to, int signo)
 {
-	const struct task *task = task_find(&r->tasks, r->initial_pid);
-
-	if (r->initial_pid && (signo != SIGCONT || (task && task->state == TASK_GROUP_STOPPED)))
-		kill(r->initial_pid, signo);
+	if (r->initial_pid && (signo != SIGCONT || r->stopped_by))
+		kill(to, signo);
 }
 
 /* Whoever left it switched on should not learn of it at the end. */
@@ -447,16 +446,20 @@ static void tell_stopped(struct run *run, const struct recorder *r)
 static void on_tick(void *arg, struct recorder *r)
 {
 	struct run *run = arg;
+	pid_t to;
 	int signo;
 
 	if (!r->notify) /* the program has ended, and the front with it; a daemon of its may be left */
 		run->ending |= front_asked_to_end();
 	if (run->ending)
 		recorder_let_all_go(r, "the recorder was asked to end");
-	while ((signo = front_forwarded(&run->group)))
-		forward(r, signo);
+	recorder_watch_left(r);
+	if (r->initial_pid)
+		terminal_hand_on(run->front_pid, r->initial_pid); /* a shell's fg gives it to the front */
+	while ((signo = front_forwarded(&run->group, r->initial_pid, &to)))
+		forward(r, to, signo);
 	if (getppid() != run->front_pid) /* the front was killed: so would the program have been without us */
-		forward(r, SIGKILL);
+		forward(r, r->initial_pid, SIGKILL);
 	if (run->front_due && front_goes_on(run->front, run->front_pid))
 		run->front_due = false;
 	if (run->front_due)

@@ -20,6 +20,10 @@
  * program's process. The recorder drops what reached the program by itself, with the rest of its process group. */
 static const int kept[] = {SIGKILL, SIGSTOP, SIGCONT, SIGCHLD, SIGPIPE, SIGXFSZ};
 
+enum {
+	BY_TERMINAL = 1 << 8, /* beside a signal's number: the whole process group was sent it */
+};
+
 static int forward_request(void)
 {
 	return SIGRTMAX;
@@ -55,6 +59,7 @@ void front_shield(void)
 
 	ignore_write_signals();
 	sigaddset(&set, forward_request());
+	sigaddset(&set, SIGCONT); /* it continues all the same; blocked, it tells who sent it, or that the group was sent it */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -68,9 +73,10 @@ bool front_goes_on(int pipe, pid_t front)
 void front_program_born(void)
 {
 	static const struct timespec now = {0};
-	sigset_t shared = forwarded_set();
+	sigset_t taken = forwarded_set();
 
-	while (sigtimedwait(&shared, NULL, &now) > 0)
+	sigaddset(&taken, SIGCONT);
+	while (sigtimedwait(&taken, NULL, &now) > 0)
 		;
 }
 
@@ -84,10 +90,12 @@ bool front_asked_to_end(void)
 	return sigtimedwait(&set, NULL, &now) > 0;
 }
 
-int front_forwarded(struct front_group *group)
+int front_forwarded(struct front_group *group, pid_t program, pid_t *to)
 {
+	pid_t its_group = getpgid(program);
+	bool shared = its_group == getpgrp();
 	static const struct timespec now = {0};
-	sigset_t shared = forwarded_set(), request;
+	sigset_t taken = forwarded_set(), request;
 	bool reached[NSIG];
 	siginfo_t info;
 
@@ -95,18 +103,23 @@ int front_forwarded(struct front_group *group)
 	 * one tick later. */
 	memcpy(reached, group->reached, sizeof reached);
 	memset(group->reached, 0, sizeof group->reached);
-	while (sigtimedwait(&shared, &info, &now) > 0)
+	sigaddset(&taken, SIGCONT);
+	while (sigtimedwait(&taken, &info, &now) > 0)
 		reached[info.si_signo] = group->reached[info.si_signo] = true;
 	sigemptyset(&request);
 	sigaddset(&request, forward_request());
 	while (sigtimedwait(&request, &info, &now) > 0) {
-		int asked = info.si_value.sival_int;
+		int asked = info.si_value.sival_int & ~BY_TERMINAL;
+		bool to_group = info.si_value.sival_int & BY_TERMINAL;
 
 		if (asked <= 0 || asked >= NSIG)
 			continue;
+		to_group |= reached[asked];
 		group->reached[asked] = false;
-		if (!reached[asked])
-			return asked;
+		if (to_group && shared)
+			continue;
+		*to = to_group && its_group == program ? -program : program;
+		return asked;
 	}
 	return 0;
 }
@@ -120,7 +133,7 @@ static void pass_on(int fd, pid_t recorder)
 		bool stop = value.sival_int == SIGTSTP || value.sival_int == SIGTTIN || value.sival_int == SIGTTOU;
 
 		if (stop && info.ssi_code == SI_KERNEL)
-			continue; /* a terminal stops the whole job, and SIGCONT wipes out the trace of that in the recorder */
+			value.sival_int |= BY_TERMINAL; /* SIGCONT wipes out the trace of it in the recorder */
 		sigqueue(recorder, forward_request(), value);
 	}
 }
@@ -212,9 +225,6 @@ int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 	sigemptyset(&own);
 	sigaddset(&own, forward_request()); /* the shield is the recorder's; whoever sends us this one means to end us */
 	sigprocmask(SIG_UNBLOCK, &own, NULL);
-	sigemptyset(&own);
-	sigaddset(&own, SIGCONT); /* it continues all the same, and tells who sent it */
-	sigprocmask(SIG_BLOCK, &own, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
 		struct pollfd fds[2] = {{.fd = pipe, .events = POLLIN}, {.fd = fd, .events = POLLIN}};

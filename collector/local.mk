@@ -7,6 +7,7 @@ collector_libcollector_a_SOURCES = \
 	collector/control.c collector/control.h \
 	collector/from.c collector/from.h \
 	collector/front.c collector/front.h \
+	collector/terminal.c collector/terminal.h \
 	collector/call_numbers.c collector/call_numbers.h \
 	collector/cut_transfer.c collector/cut_transfer.h \
 	collector/goal.c collector/goal.h \

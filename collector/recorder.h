@@ -66,6 +66,8 @@ struct recorder {
 	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some are to be shortened */
 	bool history_bounded; /* some history was shortened for options.history_memory */
 	pid_t initial_pid;
+	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose going on will; 0 */
+	bool initial_left; /* the initial process was let go: waited for, and no task */
 	struct recorder_outcome outcome;
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them (program.h) */
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
@@ -100,6 +102,9 @@ void recorder_abandon(struct recorder *r, const char *dir);
 
 /* Hands what is buffered to the kernel when a second has passed since the last time. */
 void recorder_flush_due(struct recorder *r);
+
+/* To be called at each tick: where the initial process was let go, whether it has been stopped or continued since. */
+void recorder_watch_left(struct recorder *r);
 
 /* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does not. Errors: BT_E_NO_MEMORY. */
 int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_error *err) BT_MUST_USE;

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collector/call_filter.h"
 #include "collector/call_numbers.h"
@@ -15,6 +16,7 @@
 #include "collector/memory_lock.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
+#include "collector/terminal.h"
 #include "collector/tracee.h"
 #include "collector/world.h"
 #include "include/btrec.h"
@@ -300,6 +302,8 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	if (!task->syscall_restarts && !redo_interrupted(r, task))
 		cut_transfer_end(task);
 	note_refused_tracing(r, task);
+	if (is_call(task, SYS_setpgid) && task->process->initial)
+		terminal_hand_on(getppid(), task->process->pid);
 	if (is_call(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;
 	if (is_call(task, SYS_execve) && r->options.deterministic && (int64_t)task->regs.rax == 0) {

@@ -64,11 +64,54 @@ static bool begin_ring(struct recorder *r, struct task *task)
 	return !r->backend.ops->task_init(&r->backend, task);
 }
 
+static void initial_stopped(struct recorder *r, pid_t by, int signo)
+{
+	if (r->stopped_by)
+		return;
+	r->stopped_by = by;
+	if (!r->notify)
+		return;
+	trace_writer_flush(r->writer); /* the user may look at it now */
+	r->notify(r->notify_arg, r, signo);
+}
+
+/* The oldest of its process that has not ended: one for all, as another may still tell of a stop that is over. */
+static bool tells_of_stops(const struct task *task)
+{
+	for (const struct task *other = task->process->members; other; other = other->member_next)
+		if (other->number < task->number && other->state != TASK_EXITING)
+			return false;
+	return true;
+}
+
+static void initial_went_on(struct recorder *r)
+{
+	r->stopped_by = 0;
+	if (r->notify)
+		r->notify(r->notify_arg, r, SIGCONT);
+}
+
+/* Nobody traces it: its parent, which is us, is told as parents are. Its end comes as an event. */
+void recorder_watch_left(struct recorder *r)
+{
+	siginfo_t info = {0};
+
+	while (r->initial_left && r->initial_pid && !waitid(P_PID, (id_t)r->initial_pid, &info, WSTOPPED | WCONTINUED | WNOHANG) && info.si_pid) {
+		if (info.si_code == CLD_STOPPED)
+			initial_stopped(r, r->initial_pid, info.si_status);
+		else if (info.si_code == CLD_CONTINUED && r->stopped_by)
+			initial_went_on(r);
+		info.si_pid = 0;
+	}
+}
+
 void recorder_forget(struct recorder *r, struct task *task)
 {
 	task->state = TASK_EXITING;
 	if (task->unit)
 		recorder_give_up_turn(r, task);
+	if (task->tid == r->stopped_by)
+		initial_went_on(r);
 	r->backend.ops->task_release(&r->backend, task);
 	recorder_discount_history(r, task);
 	task_remove(&r->tasks, task);
@@ -85,6 +128,7 @@ void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 		limits_restore(&task->process->limits, task->process->pid);
 	affinity_leave(&r->affinity, task->tid);
 	tracee_resume(task->tid, PTRACE_DETACH, 0);
+	r->initial_left |= task->process->initial;
 	recorder_forget(r, task);
 }
 
@@ -365,8 +409,6 @@ void recorder_release_front(struct recorder *r)
 
 void recorder_on_group_stop(struct recorder *r, struct task *task, const struct wait_event *ev)
 {
-	bool again = task->state == TASK_GROUP_STOPPED; /* we looked at it meanwhile */
-
 	if (task->state == TASK_RUNNING && !r->backend.ops->native)
 		task->mid_run = true;
 	task->state = TASK_GROUP_STOPPED;
@@ -376,10 +418,8 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 		recorder_look_after(r, task);
 	if (task->unit)
 		recorder_give_up_turn(r, task);
-	if (task->tid == r->initial_pid && r->notify && !again) {
-		trace_writer_flush(r->writer);
-		r->notify(r->notify_arg, r, ev->value);
-	}
+	if (task->process && task->process->initial && tells_of_stops(task))
+		initial_stopped(r, task->tid, ev->value);
 }
 
 void recorder_on_interrupt(struct recorder *r, struct task *task, const struct wait_event *ev)
@@ -392,8 +432,8 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 	}
 	if (!task->process)
 		return;
-	if (task->state == TASK_GROUP_STOPPED && task->tid == r->initial_pid && r->notify)
-		r->notify(r->notify_arg, r, SIGCONT);
+	if (task->tid == r->stopped_by)
+		initial_went_on(r);
 	if (task->state == TASK_RUNNING) {
 		recorder_on_backend_stop(r, task, ev);
 		return;

@@ -164,7 +164,8 @@ def ignored():
         equal(alone.status, 0, "native end")
 
 
-# In a session of its own: starts the command in a process group that stop signals stop, with SIGTSTP ignored, or in one that they do not.
+# In a session of its own: starts the command in a process group that stop signals stop, with SIGTSTP ignored, or in one that they do not;
+# as an ordinary user.
 SHELL = """
 import os, signal, sys
 child = os.fork()
@@ -172,6 +173,10 @@ if not child:
     if sys.argv[1] == "ignored":
         os.setpgid(0, 0)
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+    if sys.argv[1] == "nobody":
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
     os.execv(sys.argv[2], sys.argv[2:])
 _, status = os.waitpid(child, os.WUNTRACED)
 print("stopped" if os.WIFSTOPPED(status) else "not stopped: %x" % status, flush=True)
@@ -196,6 +201,30 @@ def stops_itself():
         for prefix in [], [BTREC, "run", "-q", "-o", fresh("trace"), "--"]:
             done = execute([sys.executable, "-c", SHELL, how, *prefix, sys.executable, "-c", STOPS_ITSELF, how], cwd=TMP)
             equal(done.out, b"stopped\n3\n", "%s, %s" % (how, "recorded" if prefix else "natively"))
+
+
+@case("a program that stops itself when its first thread has ended")
+def stops_leaderless():
+    program = build("stops_itself.c", "-pthread")
+    for prefix in [], [BTREC, "run", "-q", "-o", fresh("trace"), "--"], [BTREC, "run", "-q", "--parallel", "-o", fresh("trace"), "--"]:
+        done = execute([sys.executable, "-c", SHELL, "plain", *prefix, program, "leaderless"], cwd=TMP)
+        equal(done.out, b"stopped\n3\n", " ".join(prefix))
+
+
+@case("a program that stops itself when it was let go at its execve")
+def stops_let_go():
+    need_root()
+    folder = fresh_dir("let_go", 0o777)
+    tool = shutil.copy(BTREC, os.path.join(folder, "btrec"))
+    program = shutil.copy(build("stops_itself.c", "-pthread"), os.path.join(folder, "program"))
+    os.chmod(program, 0o4755)
+    trace = os.path.join(folder, "trace")
+    for prefix in [], [tool, "run", "-q", "-o", trace, "--"]:
+        done = execute([sys.executable, "-c", SHELL, "nobody", *prefix, "/usr/bin/env", program, "leader"], cwd=folder)
+        equal(done.out, b"stopped\n3\n", " ".join(prefix))
+    if execute([program, "euid"], user=NOBODY, group=NOBODY, extra_groups=[]).out != b"0\n":
+        raise Skip("set-uid has no effect here (nosuid)")
+    check("let go" in text(trace), "it was not let go")
 
 
 @case("a broken pipe")

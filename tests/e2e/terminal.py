@@ -240,6 +240,38 @@ def background_read():
         t.wait()
 
 
+@case("a program that leads a group of its own reads, stops by ^Z, goes on with fg")
+def own_group():
+    for prefix in [], [BTREC, "run", "-q", "-o", fresh("trace"), "--"]:
+        with shell() as t:
+            t.send(command([*prefix, "timeout", "60", world(), "ask"]) + "\r")
+            t.expect(r"name\? ")
+            t.send("\x1a")
+            t.expect("Stopped")
+            t.expect(r"\$ ")
+            foreground(t)
+            t.send("Ada\r")
+            t.expect("hello Ada")
+            t.expect(r"\$ ")
+            equal(ask_status(t), 0, "status")
+            t.send("exit\r")
+            t.wait()
+
+
+@case("^C reaches a program that leads a group of its own, and its children")
+def own_group_interrupt():
+    for prefix in [], [BTREC, "run", "-q", "-o", fresh("trace"), "--"]:
+        with shell() as t:
+            t.send(command([*prefix, "timeout", "60", world(), "interrupt"]) + "\r")
+            t.expect("waiting\r")
+            t.send("\x03")
+            t.expect("handled 2")
+            t.expect(r"\$ ")
+            equal(ask_status(t), 9, "status")
+            t.send("exit\r")
+            t.wait()
+
+
 @case("in a pipeline")
 def pipeline():
     with shell() as t:
