@@ -56,6 +56,9 @@ REQUIRED = [
      "throw std::runtime_error(std::to_string(i)); } catch(std::exception&e){m[i]=e.what();} for(auto&p:m) std::cout<<p.first<<p.second<<\"\\\\n\";}\\n' > x.cc; g++ -O1 -o x x.cc; ./x"),
     ("gcc, make -j2: a real project, from configure to its programs", "gcc", "set -e; $BTREC_TREE/configure -q >/dev/null 2>&1; make -s -j2 btrec btview >/dev/null 2>&1; rm -f config.log; "
      "find . -name '*.o' | sort | xargs md5sum; ./btrec --version; cp input.txt Makefile; rm config.status"),
+    ("g++, cmake, make -j2: a real project (googletest), its samples' tests", "/usr/src/googletest/CMakeLists.txt", "set -e; cmake -DCMAKE_BUILD_TYPE=Release -Dgtest_build_samples=ON "
+     "/usr/src/googletest 2>&1 | sed '/written to/d'; make -s -j2 >o 2>&1; sed '/%/d' o; find . -name '*.o' -o -name '*.a' -o -name 'sample*_unittest' | grep -v Tmp | sort | xargs md5sum; "
+     "for s in googletest/sample*_unittest; do $s --gtest_print_time=0 || echo $?; done; find . -mindepth 1 -delete"),
     ("gcc and g++, make -j2: a few files", "g++", "set -e; printf 'C = $(notdir $(wildcard $T/lib/[b-h]*.c))\nall: $(C:.c=.o) thrown2\n%%.o: $T/lib/%%.c; gcc -std=gnu11 -D_GNU_SOURCE -O1 -I$T -c $<\n"
      "thrown%%: $T/tests/programs/exceptions.cc; g++ -O$* -o $@ $<\n' > Makefile; make -j2 T=$BTREC_TREE >o 2>&1; sort o | sed \"s:$BTREC_TREE::\"; rm o; md5sum *.o; ./thrown2 x || echo $?"),
     ("openssl enc, dgst, genrsa", "openssl", "set -e; openssl enc -aes-256-cbc -pbkdf2 -S 0011223344556677 -k x -in input.txt | md5sum; openssl dgst -sha3-512 input.txt; "
