@@ -118,6 +118,15 @@ static bool is_mutable(void *arg, uint64_t addr)
 	return rc != WATCH_DONE;
 }
 
+/* Threads that run side by side; other processes, which do even where threads take turns. */
+static bool others_write(void *arg, uint64_t addr)
+{
+	const struct source *s = arg;
+	const struct mapping *m = address_space_map_at(s->task->process->space, addr);
+
+	return s->es->parallel || (m && (m->shared || m->follows));
+}
+
 /* Only code that will be known again. */
 static bool is_marked(void *arg, uint64_t pc)
 {
@@ -200,13 +209,15 @@ static uint32_t chain_at(struct code_cache *c, const struct code_source *source,
 	return chain_of_hint(c, source, pc, indirect, HINT_UNKNOWN);
 }
 
-/* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. */
+/* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. Reading makes a page of
+ * anonymous memory that nobody has touched present, for which the program may wait (userfaultfd(2)): files only. */
 static uint64_t address_in(struct source *s, uint64_t slot)
 {
+	const struct mapping *m = address_space_map_at(s->task->process->space, slot);
 	uint64_t start = slot & ~(uint64_t)(sizeof s->slots - 1);
 	struct iovec local = {s->slots, sizeof s->slots}, remote = {(void *)(uintptr_t)start, sizeof s->slots};
 
-	if (slot % sizeof s->slots[0])
+	if (slot % sizeof s->slots[0] || !m || !m->ino)
 		return 0;
 	if (s->slots_at != start && process_vm_readv(s->task->tid, &local, 1, &remote, 1, 0) != sizeof s->slots)
 		return 0;
@@ -301,8 +312,8 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 /* The chain at pc, made if need be, with some that lie ahead of it. */
 static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 {
-	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .ahead = read_ahead, .is_mutable = is_mutable, .is_marked = is_marked, .arg = src,
-				     .threads = src->es->parallel};
+	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .ahead = read_ahead, .is_mutable = is_mutable,
+				     .others_write = others_write, .is_marked = is_marked, .arg = src};
 	struct code_cache *c = src->es->cache;
 	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
 	struct hint_view *view = &src->es->hints;

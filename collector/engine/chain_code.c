@@ -353,10 +353,11 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 		emit_constant(e, reg, target_of(s));
 		chain_place(t, s, PLACE_RCX | (reg == X86_R11 ? PLACE_NOTED : 0), 0);
 	}
-	/* Prefixes but 3e (notrack) and f2 (bnd) and those without a meaning here; fs and the address size matter. */
-	for (int i = 0; i < in->opcode_at; i++)
-		if (s->bytes[i] == 0x64 || s->bytes[i] == 0x67)
-			emit_u8(e, s->bytes[i]);
+	/* Of the prefixes those that matter, once: more would make it longer than an instruction can be. */
+	if (in->traits & X86_SEGMENT)
+		emit_u8(e, 0x64);
+	if (in->traits & X86_ADDRESS32)
+		emit_u8(e, 0x67);
 	if (absolute) {
 		EMIT(e, rex, 0x8b);
 		emit_absolute_operand(e, field, target_of(s));

@@ -140,10 +140,10 @@ static bool keeps_to_registers(const struct step *s)
 }
 
 /* Whether what follows the instruction in mutable code may have become something else: it may have written that itself; or it has
- * read that another thread has, and from then on the program may rely on it. */
+ * read that somebody else has, and from then on the program may rely on it. */
 static bool may_change_code(const struct translation *t, const struct step *s)
 {
-	return t->source->threads ? !keeps_to_registers(s) : may_write(s);
+	return t->source->others_write(t->source->arg, s->pc) ? !keeps_to_registers(s) : may_write(s);
 }
 
 static void read_steps(struct translation *t)
@@ -260,6 +260,9 @@ static bool closes_silent_cycle(struct translation *t)
 	return true;
 }
 
+/* CMPS and SCAS: what they read is no operand with a ModRM byte. */
+static bool compares_strings(const struct step *s) { return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf6) == 0xa6; }
+
 static bool has_memory_operand(const struct step *s)
 {
 	return s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0;
@@ -272,7 +275,7 @@ static bool frees_flags(const struct step *s)
 	bool divides = s->insn.opcode == 0xf6 || s->insn.opcode == 0xf7;
 
 	return s->insn.class == BT_INSN_PLAIN && s->insn.map == X86_MAP_1 && s->insn.flags_written == X86_ARITHMETIC && !s->insn.flags_read &&
-	       !(s->insn.traits & X86_REPEATED) && !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || chain_probe_opcode(s));
+	       !compares_strings(s) && !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || chain_probe_opcode(s));
 }
 
 int chain_probe_opcode(const struct step *s)

@@ -232,17 +232,21 @@ static enum backend_stop wrecked(const struct backend *b, struct task *task, str
 	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
+/* The class of the instruction there, plain where it cannot be read. */
+static enum bt_insn_class class_at(const struct task *task, uint64_t pc)
+{
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	size_t n = tracee_read(task->tid, pc, bytes, sizeof bytes);
+	struct x86_insn insn;
+
+	return x86_decode(bytes, n, &insn) ? BT_INSN_PLAIN : insn.class;
+}
+
 /* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where it is none of the cache's own. Anybody may
  * send such a one to himself (rt_sigqueueinfo(2)), and the kernel makes some that no instruction raises (TRAP_PERF). */
 static bool may_be_raised(const struct task *task, const siginfo_t *info)
 {
-	uint8_t bytes[BT_INSN_MAX] = {0};
-	size_t n = tracee_read(task->tid, task->regs.rip, bytes, sizeof bytes);
-	struct x86_insn insn;
-
-	if (!tracee_is_fault(info) || info->si_signo == SIGTRAP)
-		return false;
-	return x86_decode(bytes, n, &insn) || insn.class != BT_INSN_SYSCALL;
+	return tracee_is_fault(info) && info->si_signo != SIGTRAP && class_at(task, task->regs.rip) != BT_INSN_SYSCALL;
 }
 
 /* Runs the instruction at task->regs.rip, which may have raised this in the cache: then it does once more. What may come besides waits: it
@@ -259,9 +263,18 @@ static int raise_again(struct backend *b, struct task *task, const siginfo_t *in
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
 		return -BT_E_GONE;
 	et->raises = true;
+	et->raise_at = task->regs.rip;
 	et->raised = *info;
 	et->raise_blocks = others & ~mask;
 	return engine_step(b, task, 0, BT_ACTION_IGNORE);
+}
+
+/* A jump that a chain follows has no code: what raised a signal at its place is what it has led to. */
+static bool jumped_there(const struct task *task)
+{
+	const struct engine_task *et = task->backend;
+
+	return class_at(task, et->raise_at) == BT_INSN_JMP && may_be_raised(task, &et->raised);
 }
 
 /* The instruction has run, and has raised nothing. It was sent, unless another thread or process has meanwhile made valid what was not. */
@@ -499,6 +512,11 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		return stop;
 	}
 	stop = step_stopped(b, task, ev, info);
+	if (et->raises && stop == BACKEND_SLICE && jumped_there(task)) {
+		const siginfo_t raised = et->raised;
+
+		return end_raise(task) || raise_again(b, task, &raised) ? BACKEND_GONE : BACKEND_RUNS;
+	}
 	if (et->raises && stop != BACKEND_RUNS && stop != BACKEND_MID_RUN) {
 		if (end_raise(task))
 			return BACKEND_GONE;

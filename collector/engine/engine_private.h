@@ -186,6 +186,7 @@ struct engine_task {
 	siginfo_t held;
 	bool raises; /* the instruction that is being stepped is to raise this again */
 	siginfo_t raised;
+	uint64_t raise_at;     /* its address */
 	uint64_t raise_blocks; /* signals that are blocked meanwhile, and were not before: they come behind it */
 	bool signal_first; /* a signal comes before the next instruction */
 	struct task *task;

@@ -356,8 +356,11 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 		es->gather |= engine_space_wants_change(b, es); /* nothing can be taken out while others may be in it */
 		return true;
 	}
-	if (es->parallel && es->cache->users == 1 && es->cache->full)
-		forget_chains(es, task);
+	if (es->parallel && es->cache->users == 1) {
+		es->cache->busy = false; /* whoever was in it has come out */
+		if (es->cache->full)
+			forget_chains(es, task);
+	}
 	if (es->cache->users == 1 || !(es->leaves || empty)) {
 		if (es->leaves)
 			forget_lost(es);

@@ -158,7 +158,7 @@ static uint64_t move_of(uint64_t pc) { return template_is_low(pc) ? 0 : pc >> 46
 /* The chain in the two caches. False where it cannot be made in both in the same way. */
 static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, struct chain_demand demand, const struct chain *chains[2])
 {
-	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .arg = m, .demand = &demand};
+	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .others_write = never_mutable, .arg = m, .demand = &demand};
 	uint32_t clears[2] = {m->caches[0]->clears, m->caches[1]->clears}, made[2];
 
 	m->ranges.count = 0;

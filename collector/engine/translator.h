@@ -15,12 +15,13 @@ struct code_source {
 	void (*ahead)(void *arg, const uint64_t *addrs, size_t n);
 	/* Whether the code at addr can change without a word: then its chains compare it with what they were made from, each time. */
 	bool (*is_mutable)(void *arg, uint64_t addr);
+	/* Whether such code may be written by others while it runs. */
+	bool (*others_write)(void *arg, uint64_t addr);
 	/* Whether the chain at pc is to mark that it has run: the byte at MARKS_AT + its number of the task's window gets
 	 * code_cache_mark(). NULL: none is. */
 	bool (*is_marked)(void *arg, uint64_t pc);
 	void *arg;
 	const struct chain_demand *demand; /* what the chain is to meet, NULL: what the cache's exits want of it */
-	bool threads; /* others may write such code while it runs */
 };
 
 /* Translates the chain at pc and links it; indirect: it will be jumped to indirectly, so it gets that entry and is published.

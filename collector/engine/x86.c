@@ -371,6 +371,9 @@ static bool must_run_outside(const struct scan *s, const struct x86_insn *insn, 
 		return true;
 	if (s->prefixes & P_67 && insn->traits & X86_RIP_RELATIVE)
 		return true;
+	/* AMD: f3 makes LOOPNE a LOOPE, f2 LOOPE a LOOPNE (seen on Zen 3). */
+	if (s->prefixes & P_REPEAT && insn->map == X86_MAP_1 && (insn->opcode & 0xfe) == 0xe0)
+		return true;
 	if (s->prefixes & P_LOCK && !may_be_locked(insn, modrm))
 		return true;
 	return s->prefixes & P_GS && gs_matters(insn, modrm);

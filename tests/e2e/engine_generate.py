@@ -777,7 +777,7 @@ class Program:
         table = ["ud2", "int3", ".byte 0xcd, 3", ".byte 0xf1", "hlt", "movq 16, %rax", "movq %%%s, 8" % a, "callq *64", "jmpq *72", "lock addl $1, 24",
                  "rep_null", "movaps mem+8(%rip), %xmm3", "divl zero(%rip)", "idivq zero(%rip)", "wild jmp", "wild call", "wild ret", "null jmp", "null call",
                  "null ret", "pushq 80", "popq 88", "outb %al, %dx", "rip store", "wide load", "cli", "fs load", "adc fault", "cmpxchg fault",
-                 "wild jmp memory", "wild call memory"]
+                 "wild jmp memory", "wild call memory", *["scas fault", "cmps fault"] * 3]
         if not self.faults:
             return
         kind, edit = self.random.choice(table), self.random.randrange(2)
@@ -801,6 +801,11 @@ class Program:
             self.put("movabsq $0x%x, %%%s" % (wild, where), "movq (%%%s), %%%s" % (where, self.reg()))
         elif kind == "fs load":
             self.put("movabsq $0x7ff000000000, %%%s" % where, "movq %%fs:(%%%s), %%rax" % where)
+        elif kind in ("scas fault", "cmps fault"): # in the last round of a loop: before the first no checkpoint is likely to stand
+            again, at = self.label(), self.random.randrange(256, 1024)
+            self.put("leaq mem+%d(%%rip), %%rsi" % at, "leaq mem+%d(%%rip), %%rdi" % at, "movl $%d, %%ecx" % self.pick(1, 2, 3), "movl $40, %edx")
+            self.place(again)
+            self.put(kind[:4] + self.pick("b", "w", "l", "q"), "leal -1(%rcx), %ecx", "testl %ecx, %ecx", "cmovzq %rdx, %rdi", "jns " + again)
         elif kind == "adc fault":
             self.put("adcq %%%s, 104" % a)
         elif kind == "cmpxchg fault":

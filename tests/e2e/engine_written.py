@@ -211,6 +211,12 @@ def grown_code():
             equal(alone.out.split(), b"begins 1 2 3".split(), "what it does natively")
 
 
+@case("code that another process changes while it is waited for")
+def shared_code():
+    for options in ([], ["--history", "off"], ["--parallel"], ["--backend", "step"]):
+        same_as_native([build("shared_code.c"), "40"], options)
+
+
 @case("code in a file that a child writes to while it is mapped")
 def by_a_child():
     rewritten("child", 0)

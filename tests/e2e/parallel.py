@@ -50,6 +50,12 @@ for each in QUIET:
     add(each)
 
 
+@case("side by side: a code cache that becomes full while two threads run in it is emptied")
+def full():
+    recorded = record([build("full_cache.c", "-pthread"), "100000"], OPTIONS)
+    equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
+
+
 @case("side by side, only counted: as recorded")
 def counted():
     for name in ("whole", "came-and-went", "mapped"):

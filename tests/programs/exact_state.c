@@ -235,6 +235,71 @@ uint32_t operands[8] __attribute__((aligned(16))) = {1, 2, 3, 4, 5, 6, 7, 8};
 
 static uint64_t answer(void) { return 42; }
 
+/* String instructions that compare, and come to the end of what is mapped: in loops, with flags that live on. */
+static void string_compare(void)
+{
+	char *at = mmap((void *)0x10000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	mprotect(at + 4096, 4096, PROT_NONE);
+	FAULT("movl $0x10000f00, %%edi; xorl %%eax, %%eax; 1: scasb; jne 2f; incl %%ecx; stc; jmp 3f; 3: jmp 1b; 2:");
+	FAULT("movl $0x10000800, %%edi; xorl %%eax, %%eax; 1: scasl; jne 2f; incl %%ecx; jnz 1b; 2:");
+	FAULT("movl $0x10000c00, %%edi; movl $0x10000800, %%esi; movl $5000, %%ebx; 1: cmpsb; jne 2f; addl $1, %%eax; decl %%ebx; jnz 1b; 2:");
+	FAULT("movl $0x10000800, %%edi; movl $0x10000c00, %%esi; movl $0x7fffffff, %%eax; 1: cmpsq; leal 1(%%rax), %%eax; je 1b");
+	FAULT("movl $0x10000ff9, %%edi; movl $1, %%ebx; 1: addl $0x7fffffff, %%eax; scasw; incl %%ebx; jmp 1b");
+	munmap(at, 8192);
+}
+
+/* A fault behind a jump is that of the instruction that the jump leads to. */
+static void after_jump(void)
+{
+	for (int i = 0; i < 3; i++) {
+		FAULT("movl $0x1238, %%eax; jmp 1f; ud2; 1: movl $1, (%%rax)");
+		FAULT("xorl %%edx, %%edx; xorl %%ebx, %%ebx; jmp 1f; ud2; 1: divl %%ebx");
+		FAULT("movl $0x1238, %%ebx; jmp 1f; ud2; 2: movl (%%rbx), %%eax; 1: jmp 2b");
+		FAULT("movl $0x1238, %%ebx; jmp 1f; ud2; 1: addl $1, %%eax; jmp 2f; ud2; 2: jmp 3f; ud2; 3: lock incl (%%rbx)");
+		FAULT("jmp 1f; ud2; 1: ud2");
+	}
+}
+
+/* Indirect calls in as many bytes as an instruction can have. */
+static void long_branches(void)
+{
+	static uint64_t (*const target[2])(void) = {answer, answer};
+	uint64_t sum = 0, got;
+
+	for (int i = 0; i < 5; i++) {
+		__asm__ volatile("movl %1, %%eax; subq $128, %%rsp; .byte 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0xff, 0x90; .long 8; addq $128, %%rsp"
+				 : "=&a"(got) : "i"(target) : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+		sum += got;
+	}
+	printf("%d\n", (int)sum);
+}
+
+/* What LOOPcc does with a prefix that has no meaning there is the processor's to say (AMD: another condition). */
+#define LOOP(prefix, opcode) do { \
+	uint64_t count = (uint64_t)n, taken = 1; \
+	__asm__ volatile("cmpl $1, %k2; .byte " prefix opcode ", 2; jmp 1f; jmp 2f; 1: xorl %k1, %k1; 2:" \
+			 : "+c"(count), "+a"(taken) : "r"(zero) : "cc"); \
+	printf(" %d/%d", (int)taken, (int)count); \
+} while (0)
+
+static void loop_prefix(void)
+{
+	for (int zero = 0; zero < 2; zero++)
+		for (int n = 1; n < 4; n++) {
+			LOOP("", "0xe0");
+			LOOP("0xf3,", "0xe0");
+			LOOP("0xf2,", "0xe0");
+			LOOP("", "0xe1");
+			LOOP("0xf3,", "0xe1");
+			LOOP("0xf2,", "0xe1");
+			LOOP("0xf3,", "0xe2");
+			LOOP("0xf2,", "0xe2");
+			LOOP("0xf3,", "0xe3");
+			puts("");
+		}
+}
+
 /* The same with prefixes that would extend an index, in as many bytes as an instruction can have and one less, and with fs, whose base is 16
  * for as long. */
 static uint64_t prefixed_operands(uint64_t i)
@@ -651,7 +716,9 @@ static const struct {
 	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"selectors", selectors}, {"kernel-bases", kernel_bases},
 	{"contexts", swap_contexts}, {"transactions", transactions},
 	{"deep-backtrace", deep_backtrace}, {"seccomp", own_seccomp}, {"limits", limits}, {"single-step", single_step},
-	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"enter-nested", enter_nested}, {"astray", astray}, {"rip-relative", rip_relative}, {"without-sib", without_sib}, {"code-32", code_32},
+	{"cpuid", cpuid}, {"cpuid-trap", cpuid_trap}, {"locked", locked}, {"enter-nested", enter_nested}, {"astray", astray}, {"rip-relative", rip_relative},
+	{"string-compare", string_compare}, {"after-jump", after_jump}, {"long-branches", long_branches}, {"loop-prefix", loop_prefix},
+	 {"without-sib", without_sib}, {"code-32", code_32},
 };
 
 int main(int argc, char **argv)

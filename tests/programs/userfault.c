@@ -18,6 +18,9 @@ enum {
 };
 
 static int fd;
+static unsigned char pages[3 * PAGE] __attribute__((aligned(4096)));
+
+static int seven(void) { return 7; }
 
 static void *serve(void *arg)
 {
@@ -31,6 +34,8 @@ static void *serve(void *arg)
 		if (m.event != UFFD_EVENT_PAGEFAULT)
 			continue;
 		memset(page, (int)(copy.dst / PAGE % 200), sizeof page);
+		if (copy.dst == (__u64)(unsigned long)(pages + PAGE))
+			*(int (**)(void))(void *)(page + 8) = seven;
 		/* It may be there: a fault that was interrupted is told of again. */
 		if (ioctl(fd, UFFDIO_COPY, &copy) && errno != EEXIST)
 			perror("UFFDIO_COPY");
@@ -42,19 +47,24 @@ int main(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};
 	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_register own = {.range = {(__u64)(unsigned long)(pages + PAGE), PAGE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
 	volatile unsigned char *at;
-	int bad = 0;
+	int bad = 0, got;
 	pthread_t t;
 
 	fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | USER_ONLY);
-	at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	range.range.start = (__u64)(unsigned long)at;
-	range.range.len = PAGES * PAGE;
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range)) {
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &own)) {
 		puts("none");
 		return 0;
 	}
 	pthread_create(&t, NULL, serve, NULL);
+	/* Through a pointer on a page that nobody has touched yet, not far from where it becomes one that is waited for. */
+	__asm__ volatile("call *%c1(%%rip)" : "=a"(got) : "i"(pages + PAGE + 8) : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	bad += got != 7;
+	at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range.start = (__u64)(unsigned long)at;
+	range.range.len = PAGES * PAGE;
+	bad += ioctl(fd, UFFDIO_REGISTER, &range) != 0;
 	for (int i = 0; i < PAGES; i++)
 		bad += at[i * PAGE + i] != ((unsigned long)at / PAGE + (unsigned long)i) % 200;
 	printf("%d wrong\n", bad);
