@@ -24,6 +24,7 @@ enum {
 	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than on another (Ryzen 7950X3D) */
 	CACHE_TYPE = 0x1f, /* in eax; 0: no more caches */
 	STATES_MOST = 10,
+	UMIP = 1 << 2, /* of leaf 7, ecx */
 	HYBRID = 1 << 15, /* of leaf 7, edx: cores of more than one kind (volume 2, CPUID) */
 };
 #define LEAF_EXTENDED 0x80000000u
@@ -166,6 +167,8 @@ struct processor processor_probe(void)
 		p.leaf_count = 0;
 	return p;
 }
+
+bool processor_has_umip(void) { return ask(LEAF_VENDOR, ANY_SUBLEAF).eax >= LEAF_FEATURES && ask(LEAF_FEATURES, 0).ecx & UMIP; }
 
 void processor_name(char name[PROCESSOR_NAME])
 {

@@ -30,6 +30,9 @@ struct processor {
 /* Asks the processor it runs on. */
 struct processor processor_probe(void);
 
+/* Whether sgdt, sidt, smsw, str and sldt may fault in user mode (User-Mode Instruction Prevention). */
+bool processor_has_umip(void);
+
 enum { PROCESSOR_NAME = 49 };
 
 /* What it calls itself, "unknown" where it does not. */

@@ -14,6 +14,7 @@
 #include "collector/backend.h"
 #include "collector/call_numbers.h"
 #include "collector/hidden_signals.h"
+#include "collector/processor.h"
 #include "collector/signal_frame.h"
 #include "collector/tracee.h"
 
@@ -26,7 +27,7 @@ enum {
 	EFLAGS_OF = 0x800,
 	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
 	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
-	SS_CHAIN_MAX = 16,  /* loads of ss in a row that are looked through */
+	CHAIN_MAX = 256,    /* instructions in a row, none of which is followed by a trap, that are looked through */
 	SIGNAL_LOOKS = 200, /* for a signal that is there */
 	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
 };
@@ -36,7 +37,7 @@ enum {
 
 /* What the resumed task was sent to do. */
 enum errand {
-	ERRAND_STEP,	/* one instruction (two behind mov ss) */
+	ERRAND_STEP,	/* one instruction, and the second */
 	ERRAND_OVER,	/* a whole instruction without a step, to the breakpoint where it leads */
 	ERRAND_SYSCALL, /* to the next system call stop */
 	ERRAND_DELIVER, /* a signal */
@@ -49,10 +50,11 @@ struct step_task {
 	uint64_t addr; /* of insn; the registers before it are task->regs */
 	struct bt_insn insn;
 	uint8_t bytes[BT_INSN_MAX];
-	struct bt_insn second; /* behind loads of ss: executed by the same step. len 0: none */
+	struct bt_insn second; /* where no trap comes behind insn (look_second): executed by the same step. len 0: none */
 	uint64_t second_addr;
 	uint8_t second_bytes[BT_INSN_MAX];
 	bool readable;	  /* insn could be decoded */
+	uint64_t back;	  /* it is a call of the vsyscall page: where that returns to. 0: it is none */
 	bool code_32;	  /* it is 32-bit code */
 	bool skips;	  /* the last entry of the history is the gap that stands for such code */
 	bool program_tf;  /* TF is the program's own: its trap is too */
@@ -200,6 +202,39 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 	add_branch(task, &b, true);
 }
 
+/* No trap comes behind
+ * - QUIRK(step-mov-ss): a load of ss (Intel SDM volume 3, 6.8.3), and on some processors none in a whole chain of such loads;
+ * - QUIRK(step-emulated): what faults and is done by the kernel, which goes on behind it (fixup_umip_exception, fixup_iopl_exception,
+ *   emulate_vsyscall): nor does a breakpoint there stop it, as a fault sets RF (17.3.1.1). */
+enum { NO_TRAP_BEHIND = BT_TRAIT_LOADS_SS | BT_TRAIT_EMULATED };
+
+/* Looks at what the step over such an instruction executes, too; it is at addr, if it is not of the same kind itself. */
+static void look_second(const struct backend *b, struct task *task, uint64_t addr)
+{
+	struct step_task *st = task->step;
+
+	st->second_addr = addr;
+	for (int i = 0; i < CHAIN_MAX; i++) {
+		if (address_space_fetch(task->process->space, b->writer, task->tid, st->second_addr, st->code_32, st->second_bytes, &st->second)) {
+			st->second.len = 0;
+			break;
+		}
+		if (!(st->second.traits & NO_TRAP_BEHIND))
+			break;
+		st->second_addr += st->second.len;
+	}
+}
+
+/* Where a call of the vsyscall page returns to, which cannot be read: the kernel emulates its calls all the way back. 0: it is none. */
+static uint64_t vsyscall_return(const struct task *task)
+{
+	uint64_t back = 0;
+
+	if ((task->regs.rip & ~0xfffull) == VSYSCALL_PAGE)
+		tracee_read(task->tid, task->regs.rsp, &back, sizeof back);
+	return back;
+}
+
 /* Looks at the instruction the task is about to execute. task->regs is up to date. */
 static void look_ahead(const struct backend *b, struct task *task)
 {
@@ -212,20 +247,11 @@ static void look_ahead(const struct backend *b, struct task *task)
 	st->code_32 = !tracee_is_in_64_bit(&task->regs);
 	st->program_tf = task->regs.eflags & EFLAGS_TF;
 	st->readable = !address_space_fetch(space, b->writer, task->tid, st->addr, st->code_32, st->bytes, &st->insn);
-	/* QUIRK(step-mov-ss): no trap comes between a load of ss and the instruction behind it (Intel SDM volume 3, 6.8.3), and on some
-	 * processors none in a whole chain of such loads. */
-	if (st->readable && st->insn.traits & BT_TRAIT_LOADS_SS) {
-		st->second_addr = st->addr + st->insn.len;
-		for (int i = 0; i < SS_CHAIN_MAX; i++) {
-			if (address_space_fetch(space, b->writer, task->tid, st->second_addr, st->code_32, st->second_bytes, &st->second)) {
-				st->second.len = 0;
-				break;
-			}
-			if (!(st->second.traits & BT_TRAIT_LOADS_SS))
-				break;
-			st->second_addr += st->second.len;
-		}
-	}
+	st->back = st->readable ? 0 : vsyscall_return(task);
+	if (st->back)
+		look_second(b, task, st->back);
+	else if (st->readable && st->insn.traits & NO_TRAP_BEHIND)
+		look_second(b, task, st->addr + st->insn.len);
 }
 
 /* Where iret leads: it pops what its operand size says (Intel SDM volume 2, IRET); 0 when that cannot be told. */
@@ -249,7 +275,9 @@ static uint64_t stop_behind(const struct task *task)
 	const struct step_task *st = task->step;
 
 	/* QUIRK(step-popf): stepped over popf or iret, the kernel takes TF for the program's from then on (enable_single_step, Linux
-	 * 6.18). */
+	 * 6.18); a TF that a second one loads it would take for ours. */
+	if (st->second.len)
+		return st->second.traits & BT_TRAIT_POPF ? st->second_addr + st->second.len : 0;
 	if (st->insn.class == BT_INSN_IRET)
 		return iret_target(task);
 	if (st->insn.traits & BT_TRAIT_POPF)
@@ -378,31 +406,51 @@ static int step_resume(struct backend *b, struct task *task, int signo, enum bt_
 	return step_on(b, task);
 }
 
+/* The kernel has emulated a call of the vsyscall page. */
+static void note_vsyscall(struct task *task)
+{
+	const struct step_task *st = task->step;
+	const struct bt_branch ret = {.kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN, .from = st->addr, .to = st->back};
+
+	if (!st->back)
+		return;
+	task_epoch(task);
+	add_branch(task, &ret, false);
+}
+
+/* Whether a step which led to next executed the second instruction, too. Where that may lead to itself, or back into the chain, it did if
+ * the kernel does the first one: Linux 5.4 and later where the processor has UMIP, 5.5 cli and sti. */
+static bool second_ran(const struct step_task *st, uint64_t next)
+{
+	if (!st->second.len)
+		return false;
+	if (st->back || next <= st->addr || next > st->second_addr)
+		return true;
+	return st->insn.traits & BT_TRAIT_EMULATED && ((st->bytes[0] | 1) == 0xfb || processor_has_umip()); /* cli, sti */
+}
+
 /* One step has been made: task->regs are the registers behind it. */
 static void note_step(struct task *task, const struct bt_regs *before)
 {
 	struct step_task *st = task->step;
+	const struct bt_insn *last = NULL;
 	uint64_t next = task->regs.rip;
 
 	task->stepped++;
-	if (!st->readable) {
-		/* The vsyscall page cannot be read, and the kernel emulates its calls: the step went all the way back. */
-		if ((st->addr & ~0xfffull) == VSYSCALL_PAGE) {
-			struct bt_branch ret = {.kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN, .from = st->addr, .to = next};
+	note_vsyscall(task);
+	if (!st->readable && (!st->back || (!st->second.len && next != st->back))) {
+		const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
 
-			add_branch(task, &ret, false);
-		} else {
-			const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
-
-			add_branch(task, &gap, false);
-		}
-	} else if (st->second.len && (next < st->addr || next > st->second_addr)) {
+		add_branch(task, &gap, false);
+	} else if (second_ran(st, next)) {
 		retire(task, st->second_addr, &st->second, st->second_bytes, before, next);
-	} else {
+		last = &st->second;
+	} else if (st->readable && !st->second.len) { /* else none of the chain is a branch */
 		retire(task, st->addr, &st->insn, st->bytes, before, next);
+		last = &st->insn;
 	}
 	/* QUIRK(step-pushf): the pushed flags hold our TF. */
-	if (((st->insn.traits | (st->second.len ? st->second.traits : 0)) & BT_TRAIT_PUSHF) && !st->program_tf) {
+	if (last && last->traits & BT_TRAIT_PUSHF && !st->program_tf) {
 		uint8_t high;
 
 		if (tracee_read(task->tid, task->regs.rsp + 1, &high, 1) == 1 && high & EFLAGS_TF >> 8) {
@@ -461,6 +509,8 @@ static enum backend_stop syscall_stop(struct task *task)
 
 	switch (tracee_syscall_stop(task->tid, &task->call)) {
 	case TRACEE_SYSCALL_ENTRY:
+		if (task->regs.rip == st->addr) /* it was the second */
+			note_vsyscall(task);
 		if (hidden_signals_unhide(task, &st->hidden) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
 		st->syscall_rip = task->regs.rip - 2; /* syscall, sysenter and int 0x80 are two bytes long */
@@ -574,6 +624,7 @@ static int take_back_trap_flag(struct task *task)
 static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
 	struct step_task *st = task->step;
+	struct bt_regs before;
 	siginfo_t came;
 	bool ours = false;
 
@@ -590,16 +641,18 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->tid, 0))
 		return BACKEND_GONE;
 	if (ours) {
-		struct bt_regs before = task->regs;
-
+		before = task->regs;
 		if (tracee_get_regs(task->tid, &task->regs))
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
 			return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 		return stepped(b, task, &before, info);
 	}
+	before = task->regs;
 	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
 		return BACKEND_GONE;
+	if (before.rip == st->addr && task->regs.rip == st->back && task->regs.rsp == before.rsp + 8) /* it comes before the second */
+		note_vsyscall(task);
 	came = *info;
 	if (stepper_keep_trap(task, info, false))
 		return step_on(b, task) ? BACKEND_GONE : BACKEND_RUNS;

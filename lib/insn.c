@@ -103,6 +103,15 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
 	case ZYDIS_MNEMONIC_SYSENTER:
 		traits |= BT_TRAIT_COMPAT;
 		break;
+	case ZYDIS_MNEMONIC_SGDT:
+	case ZYDIS_MNEMONIC_SIDT:
+	case ZYDIS_MNEMONIC_SMSW:
+	case ZYDIS_MNEMONIC_STR:
+	case ZYDIS_MNEMONIC_SLDT:
+	case ZYDIS_MNEMONIC_CLI:
+	case ZYDIS_MNEMONIC_STI:
+		traits |= BT_TRAIT_EMULATED;
+		break;
 	default:
 		break;
 	}

@@ -32,6 +32,7 @@ enum bt_insn_trait {
 	BT_TRAIT_BREAKPOINT = 8, /* int3, int n, into, int1: its trap is the program's own */
 	BT_TRAIT_COMPAT = 16,	 /* int 0x80, sysenter: 32-bit system call numbers */
 	BT_TRAIT_POPF = 32,	 /* popf: the program may set TF */
+	BT_TRAIT_EMULATED = 64,	 /* sgdt, sidt, smsw, str, sldt, cli, sti: may fault, and be done by the kernel then */
 };
 
 enum {

@@ -58,7 +58,7 @@ def recorded_branches(result):
     return [row[1:] for row in rows]
 
 
-def add_constructed(name, source, *flags, end=0):
+def add_constructed(name, source, *flags, end=0, whole_code=True):
     @case(name)
     def run():
         program = build(source, *BARE, *flags)
@@ -67,7 +67,8 @@ def add_constructed(name, source, *flags, end=0):
         result = record([program], WHOLE)
         equal(result.status, end, "end")
         compare(recorded_branches(result), expected_of(program))
-        check_straight(result)
+        if whole_code:
+            check_straight(result)
 
 
 def check_straight(result):
@@ -83,18 +84,24 @@ def add_fault(define, end=-signal.SIGSEGV):
     add_constructed("a branch that leads nowhere: " + define.lower().replace("_", " "), "fault_at_branch.S", "-D" + define, end=end)
 
 
-def has_int80():
-    """The 32-bit system call entry can be missing from a kernel."""
+def runs(source, *flags):
+    """What a program needs can be missing from a kernel: the 32-bit system call entry, calls of the vsyscall page; or not be allowed."""
     try:
-        return native([build("transfers.S", *BARE, "-DWITH_INT80")]).status == 0
+        return native([build(source, *BARE, *flags)]).status == 0
     except Failure:
         return False
 
 
 add_constructed("every conditional branch, taken and not", "conditionals.S")
-add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if has_int80() else []))
+add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if runs("transfers.S", "-DWITH_INT80") else []))
 add_constructed("signal handlers", "handlers.S")
 add_constructed("code that changes", "jit.S")
+if runs("emulated.S"):
+    add_constructed("what the kernel emulates", "emulated.S")
+if runs("emulated.S", "-DCLI"):
+    add_constructed("what the kernel emulates: cli and sti", "emulated.S", "-DCLI")
+if runs("emulated.S", "-DVSYSCALL"):
+    add_constructed("what the kernel emulates: calls of the vsyscall page", "emulated.S", "-DVSYSCALL", whole_code=False)
 for define_ in engine_compare.LEADING_NOWHERE:
     add_fault(define_)
 
@@ -134,7 +141,7 @@ def small_ring_gap():
 # The same output and end as without btrec.
 TRAP_FLAG = """pushf pushf-16 pushf-after-ss pushf-twice-after-ss pushf-after-popf pushf-in-handler pushf-in-child pushf-in-thread
 r11 r11-of-failure r11-after-ss frame-of-fault frame-of-sent-signal frame-of-timer flags-after-handler popf own-trap-flag
-own-trap-flag-and-system-call own-trap-flag-by-sigreturn int3-handled int3-long-handled int1-handled int3-after-ss
+own-trap-flag-and-system-call own-trap-flag-emulated own-trap-flag-by-sigreturn int3-handled int3-long-handled int1-handled int3-after-ss
 int3-with-own-trap-flag blocked-handled blocked-ignored all-blocked sent-while-blocked waited-for ignored-and-sent sent-and-fatal
 blocked-int3 blocked-fault blocked-by-sa-mask one-shot string-instructions iret-faults popf-faults
 iret-faults-with-own-trap-flag restarted interrupted""".split()

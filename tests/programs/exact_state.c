@@ -171,6 +171,17 @@ static void privileged(void)
 	FAULT("movq %%cr0, %%rax");
 	FAULT("int $0x20");
 	FAULT("wbinvd");
+	/* Those that the kernel emulates, where they fault; and what is behind them, where that does. */
+	FAULT("movl $8, %%ebx; sgdt (%%rbx); jmp 1f; 1: nop");
+	FAULT("movl $8, %%ebx; str (%%rbx); syscall");
+	FAULT("movl $8, %%ebx; smsw (%%rbx); pushfq; popq %%rax");
+	FAULT("movl $8, %%ebx; sidt (%%rbx); popfq");
+	FAULT(".byte 0xf0; sidt -64(%%rsp); jmp 1f; 1: nop");
+	FAULT("cli; syscall");
+	FAULT("sti; pushfq; popq %%rax");
+	FAULT("sgdt -64(%%rsp); ud2");
+	FAULT("sgdt -64(%%rsp); int3");
+	FAULT("sldt %%bx; str %%bx; movl $8, %%ebx; smsw -64(%%rsp); jmp *%%rbx");
 }
 
 /* LOCK where it may not be, of instructions that the engine rewrites, or before which it may use the flags. */
@@ -433,6 +444,7 @@ static void vsyscall(void)
 		return;
 	__asm__ volatile("movq %%rsp, %0; movabsq $0xffffffffff600400, %%rax; xorl %%edi, %%edi; call *%%rax; movq %%rax, %1"
 			 : "=m"(before_rsp), "=r"(called)::"rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	FAULT("pushq $8; movabsq $0xffffffffff600000, %%rax; xorl %%edi, %%edi; xorl %%esi, %%esi; jmp *%%rax");
 	now = time(NULL);
 	puts(now - called < 10 && now >= called ? "the time" : "another time");
 	vsyscall_others();

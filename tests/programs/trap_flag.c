@@ -262,6 +262,24 @@ static void own_trap_flag_and_system_call(void)
 	printf("own flag in r11 %d\n", (flags & TF) != 0);
 }
 
+/* Across instructions that the kernel may emulate: it does so without a trap. The last two load the flag, and clear it, right behind one. */
+static void own_trap_flag_emulated(void)
+{
+	unsigned long flags;
+
+	handle(SIGTRAP, note_trap, 0);
+	__asm__ volatile(KEEP_RED_ZONE
+			 "pushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\t"
+			 "nop\n\tsmsw %%eax\n\tjmp 1f\n1:\tsmsw %%eax\n\tsmsw %%eax\n\tpushfq\n\tpop %0\n\t"
+			 "pushfq\n\tandq $~0x100, (%%rsp)\n\tsmsw %%eax\n\tpopfq\n\tnop\n\tnop\n\t"
+			 "pushfq\n\torq $0x100, (%%rsp)\n\tsmsw %%eax\n\tpopfq\n\tnop\n\tnop\n\t"
+			 "pushfq\n\tandq $~0x100, (%%rsp)\n\tsmsw %%eax\n\tpopfq\n\tnop\n\tnop\n\t" GIVE_RED_ZONE
+			 : "=r"(flags)::"rax", "cc");
+	print_traps();
+	printf("own flag %d\n", (flags & TF) != 0);
+	pushf();
+}
+
 /* A handler sets the flag in its frame, the next one clears it. */
 static void toggle(int signo, siginfo_t *info, void *context)
 {
@@ -623,6 +641,7 @@ static const struct {
 	{"popf", popf},
 	{"own-trap-flag", own_trap_flag},
 	{"own-trap-flag-and-system-call", own_trap_flag_and_system_call},
+	{"own-trap-flag-emulated", own_trap_flag_emulated},
 	{"own-trap-flag-by-sigreturn", own_trap_flag_by_sigreturn},
 	{"int3-handled", int3_handled},
 	{"int3-long-handled", int3_long_handled},
