@@ -126,11 +126,53 @@ static int restore_trap_disposition(struct task *task)
 	return tracee_sigaction_at_entry(task->tid, &task->regs, SIGTRAP, ignore);
 }
 
-/* Whether a conditional with these registers before it is taken; needed where its target is the instruction behind it. */
-static bool condition_holds(const uint8_t *bytes, const struct bt_insn *insn, const struct bt_regs *r)
+/* What comes before an instruction's opcode. */
+struct prefixes {
+	uint8_t len;
+	uint8_t repeat; /* the last of F2 and F3, 0: neither */
+	bool asize;
+};
+
+static struct prefixes prefixes_of(const uint8_t *bytes, size_t n)
 {
-	uint8_t op = bytes[insn->len - 1 - 1]; /* rel8 forms: the byte before the displacement */
-	uint64_t f = r->eflags;
+	static const uint8_t legacy[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3};
+	struct prefixes p = {0};
+
+	for (; p.len < n && (memchr(legacy, bytes[p.len], sizeof legacy) || (bytes[p.len] & 0xf0) == 0x40); p.len++) {
+		if (bytes[p.len] == 0x67)
+			p.asize = true;
+		else if (bytes[p.len] >= 0xf2)
+			p.repeat = bytes[p.len];
+	}
+	return p;
+}
+
+/* Whether F2 and F3 before LOOPE and LOOPNE say for which ZF they go on. QUIRK(loop-repeat): nobody says that it is so: this processor is
+ * asked. */
+static bool repeat_rules_loop(void)
+{
+	bool rules = true;
+
+	__asm__("cmpl %%eax, %%eax\n\tmovl $2, %%ecx\n\t.byte 0xf3\n\tloopne 1f\n\tmovb $0, %0\n1:" : "+q"(rules)::"rcx", "cc");
+	return rules;
+}
+
+static bool loop_holds(uint8_t op, uint8_t repeat, bool zf)
+{
+	if (op == 0xe2)
+		return true;
+	if (repeat && repeat_rules_loop())
+		return zf == (repeat == 0xf3);
+	return zf == (op == 0xe1);
+}
+
+/* Whether a conditional was taken that left these registers; needed where its target is the instruction behind it. */
+static bool condition_held(const uint8_t *bytes, const struct bt_insn *insn, const struct bt_regs *r)
+{
+	struct prefixes p = prefixes_of(bytes, insn->len);
+	/* QUIRK(asize-count): a 67h prefix makes JrCXZ and LOOP use ecx. */
+	uint64_t count = p.asize ? (uint32_t)r->rcx : r->rcx, f = r->eflags;
+	uint8_t op = bytes[p.len] == 0x0f ? bytes[p.len + 1] : bytes[p.len];
 	bool holds[8] = {
 		f & EFLAGS_OF,
 		f & EFLAGS_CF,
@@ -141,19 +183,11 @@ static bool condition_holds(const uint8_t *bytes, const struct bt_insn *insn, co
 		!(f & EFLAGS_SF) != !(f & EFLAGS_OF),
 		(f & EFLAGS_ZF) || !(f & EFLAGS_SF) != !(f & EFLAGS_OF),
 	};
-	/* QUIRK(asize-count): a 67h prefix makes JrCXZ and LOOP use ecx. */
-	uint64_t count = bytes[0] == 0x67 ? (uint32_t)r->rcx : r->rcx;
 
 	if (insn->class == BT_INSN_JRCXZ)
 		return count == 0;
-	if (insn->class == BT_INSN_LOOP) {
-		bool zf = f & EFLAGS_ZF;
-		bool left = bytes[0] == 0x67 ? (uint32_t)(count - 1) != 0 : count - 1 != 0;
-
-		return left && (op == 0xe2 || (op == 0xe1 ? zf : !zf));
-	}
-	if (insn->len >= 6) /* 0f 8x rel32 */
-		op = bytes[insn->len - 5];
+	if (insn->class == BT_INSN_LOOP)
+		return count != 0 && loop_holds(op, p.repeat, f & EFLAGS_ZF);
 	return holds[(op & 15) >> 1] != (op & 1);
 }
 
@@ -176,9 +210,10 @@ static void skip(struct task *task, int kind, bool goes_on)
 	st->skips = true;
 }
 
-/* Adds what the execution of insn at addr, which led to next, means to the history. before: the registers before it. */
-static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn, const uint8_t *bytes, const struct bt_regs *before, uint64_t next)
+/* Adds what the execution of insn at addr means to the history. task->regs are the registers behind it. */
+static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn, const uint8_t *bytes)
 {
+	uint64_t next = task->regs.rip;
 	int kind = bt_insn_branch_kind(insn->class);
 	struct bt_branch b = {.from = addr, .to = next, .flags = BT_BRANCH_TAKEN};
 
@@ -194,7 +229,7 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 	}
 	b.kind = (uint8_t)kind;
 	if (kind == BT_BRANCH_JCC) {
-		bool taken = insn->displacement ? next != addr + insn->len : condition_holds(bytes, insn, before);
+		bool taken = insn->displacement ? next != addr + insn->len : condition_held(bytes, insn, &task->regs);
 
 		b.flags = taken ? BT_BRANCH_TAKEN : 0;
 	}
@@ -430,7 +465,7 @@ static bool second_ran(const struct step_task *st, uint64_t next)
 }
 
 /* One step has been made: task->regs are the registers behind it. */
-static void note_step(struct task *task, const struct bt_regs *before)
+static void note_step(struct task *task)
 {
 	struct step_task *st = task->step;
 	const struct bt_insn *last = NULL;
@@ -443,10 +478,10 @@ static void note_step(struct task *task, const struct bt_regs *before)
 
 		add_branch(task, &gap, false);
 	} else if (second_ran(st, next)) {
-		retire(task, st->second_addr, &st->second, st->second_bytes, before, next);
+		retire(task, st->second_addr, &st->second, st->second_bytes);
 		last = &st->second;
 	} else if (st->readable && !st->second.len) { /* else none of the chain is a branch */
-		retire(task, st->addr, &st->insn, st->bytes, before, next);
+		retire(task, st->addr, &st->insn, st->bytes);
 		last = &st->insn;
 	}
 	/* QUIRK(step-pushf): the pushed flags hold our TF. */
@@ -460,11 +495,11 @@ static void note_step(struct task *task, const struct bt_regs *before)
 	}
 }
 
-static enum backend_stop stepped(struct backend *b, struct task *task, const struct bt_regs *before, const siginfo_t *info)
+static enum backend_stop stepped(struct backend *b, struct task *task, const siginfo_t *info)
 {
 	struct step_task *st = task->step;
 
-	note_step(task, before);
+	note_step(task);
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
 	if (--st->budget == 0 || goal_place(task) != GOAL_AHEAD)
@@ -589,7 +624,7 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 	else if (task->in_syscall && call_is(&task->call, SYS_rt_sigreturn) && regs->rip != before.rip)
 		note_syscall(task);
 	else if (st->errand != ERRAND_SYSCALL && st->errand != ERRAND_SIGNAL && before.rip == st->addr && regs->rip != before.rip)
-		note_step(task, &before);
+		note_step(task);
 }
 
 /* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's. QUIRK(step-dr6-lost) */
@@ -641,12 +676,11 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->tid, 0))
 		return BACKEND_GONE;
 	if (ours) {
-		before = task->regs;
 		if (tracee_get_regs(task->tid, &task->regs))
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
 			return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
-		return stepped(b, task, &before, info);
+		return stepped(b, task, info);
 	}
 	before = task->regs;
 	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))

@@ -93,6 +93,10 @@ def runs(source, *flags):
 
 
 add_constructed("every conditional branch, taken and not", "conditionals.S")
+add_constructed("conditional branches behind prefixes", "prefixes.S")
+for rule_ in ("-DREPEAT_RULES", "-DREPEAT_IGNORED"):
+    if runs("prefixes.S", rule_):
+        add_constructed("conditional branches behind prefixes: LOOPcc with F2 and F3", "prefixes.S", rule_)
 add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if runs("transfers.S", "-DWITH_INT80") else []))
 add_constructed("signal handlers", "handlers.S")
 add_constructed("code that changes", "jit.S")
