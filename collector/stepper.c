@@ -538,6 +538,18 @@ static void note_syscall(struct task *task)
 	add_branch(task, &b, false);
 }
 
+/* Where the instruction is that has made the system call: the one that was to be executed, prefixes and all; or, where the kernel makes a call
+ * again, the two bytes of syscall, sysenter or int 0x80 alone. */
+static uint64_t system_call_address(const struct task *task)
+{
+	const struct step_task *st = task->step;
+	const struct bt_insn *insn = st->second.len ? &st->second : &st->insn;
+	uint64_t addr = st->second.len ? st->second_addr : st->addr;
+	bool is_it = !task->syscall_restarts && insn->class == BT_INSN_SYSCALL && addr + insn->len == task->regs.rip;
+
+	return is_it ? addr : task->regs.rip - 2;
+}
+
 static enum backend_stop syscall_stop(struct task *task)
 {
 	struct step_task *st = task->step;
@@ -548,7 +560,7 @@ static enum backend_stop syscall_stop(struct task *task)
 			note_vsyscall(task);
 		if (hidden_signals_unhide(task, &st->hidden) || tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
-		st->syscall_rip = task->regs.rip - 2; /* syscall, sysenter and int 0x80 are two bytes long */
+		st->syscall_rip = system_call_address(task);
 		return BACKEND_SYSCALL_ENTER;
 	case TRACEE_SYSCALL_EXIT:
 		if (tracee_get_regs(task->tid, &task->regs))

@@ -190,6 +190,13 @@ bad_system_call:
 	syscall
 bad_system_call_next:
 	expect SYSCALL, 1, bad_system_call, bad_system_call_next
+	.irp prefix, 0x66, 0x67, 0x2e, 0x64, 0x65, 0xf2, 0xf3, 0x41, 0x48
+	movl $39, %eax		/* longer than two bytes */
+.Lprefixed\prefix:
+	.byte \prefix, 0x0f, 0x05
+.Lprefixed_next\prefix:
+	expect SYSCALL, 1, .Lprefixed\prefix, .Lprefixed_next\prefix
+	.endr
 #ifdef WITH_INT80
 	movl $20, %eax		/* getpid in the 32-bit table */
 old_system_call:
@@ -256,6 +263,34 @@ after_ss_system_call:
 	syscall
 after_ss_system_call_next:
 	expect SYSCALL, 1, after_ss_system_call, after_ss_system_call_next
+	movl $39, %eax
+	movl %ss, %ecx
+	movl %ecx, %ss
+after_ss_prefixed:
+	.byte 0x66, 0x2e, 0x0f, 0x05
+after_ss_prefixed_next:
+	expect SYSCALL, 1, after_ss_prefixed, after_ss_prefixed_next
+	movl %ss, %eax		/* several of them, and back to one */
+	movl %eax, %ss
+	movl %eax, %ss
+	movl %eax, %ss
+	nop
+	movl %eax, %ss
+	movl %eax, %ss
+after_many_ss:
+	jmp after_many_ss_to
+after_many_ss_to:
+	expect JMP, 1, after_many_ss, after_many_ss_to
+	movl $3, %ecx
+ss_again:
+	movl %eax, %ss
+ss_again_from:
+	loop ss_again
+ss_again_next:
+	.rept 2
+	expect JCC, 1, ss_again_from, ss_again
+	.endr
+	expect JCC, 0, ss_again_from, ss_again_next
 
 	leave_program
 
