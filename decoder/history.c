@@ -498,11 +498,12 @@ static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t
 }
 
 /* A system call that the kernel makes again, because a signal interrupted it, goes on at its own instruction, and not behind it
- * where it stood when it was left: without a branch nothing else leads back there. */
+ * where it stood when it was left: without a branch nothing else leads back there. Prefixes the kernel does not know: it goes back by the
+ * two bytes of syscall and int 0x80. */
 static bool is_restarted(const struct history_entry *call, const struct history_entry *next)
 {
 	return call->kind == BT_BRANCH_SYSCALL && (next->kind == BT_BRANCH_SYSCALL || next->kind == BT_BRANCH_ASYNC) &&
-	       next->from == call->from;
+	       (next->from == call->from || next->from == call->to - 2);
 }
 
 bool history_start(const struct history *h, size_t i, uint64_t *start)
@@ -512,7 +513,7 @@ bool history_start(const struct history *h, size_t i, uint64_t *start)
 	if (!i || i > h->count || !bt_branch_kind_is_branch(h->entries[i - 1].kind))
 		return false;
 	before = &h->entries[i - 1];
-	*start = i < h->count && is_restarted(before, &h->entries[i]) ? before->from : before->to;
+	*start = i < h->count && is_restarted(before, &h->entries[i]) ? h->entries[i].from : before->to;
 	return true;
 }
 

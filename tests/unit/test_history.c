@@ -293,6 +293,23 @@ static void a_restarted_system_call_is_executed_again(void **state)
 	}
 }
 
+static void a_restarted_system_call_lacks_its_prefixes(void **state)
+{
+	struct made *t = *state;
+	const struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 0x1013, 0x1017), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
+		branch(BT_BRANCH_JMP, 0x1020, 0x1010), branch(BT_BRANCH_SYSCALL, 0x1013, 0x1017), branch(BT_BRANCH_ASYNC, 0x1015, 0x1020)};
+	struct history_insn *insns;
+
+	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1}, b, 5);
+	made_history(t, 1);
+	assert_int_equal(history_straight(&t->h, t->m, 1, 0, &insns), 1);
+	assert_true(insns[0].addr == 0x1015);
+	free(insns);
+	assert_int_equal(history_straight(&t->h, t->m, 4, 0, &insns), 0);
+	free(insns);
+}
+
 static void before_a_gap_code_goes_up_to_the_stop(void **state)
 {
 	struct made *t = *state;
@@ -390,6 +407,7 @@ int main(void)
 		MADE_TEST(straight_line_code_is_every_instruction),
 		MADE_TEST(a_system_call_that_has_not_returned_is_the_last_instruction),
 		MADE_TEST(a_restarted_system_call_is_executed_again),
+		MADE_TEST(a_restarted_system_call_lacks_its_prefixes),
 		MADE_TEST(before_a_gap_code_goes_up_to_the_stop),
 		MADE_TEST(code_that_does_not_lead_there_is_an_error),
 		MADE_TEST(code_is_read_in_the_epoch_of_the_entry),
