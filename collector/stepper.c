@@ -130,7 +130,7 @@ static int restore_trap_disposition(struct task *task)
 struct prefixes {
 	uint8_t len;
 	uint8_t repeat; /* the last of F2 and F3, 0: neither */
-	bool asize;
+	bool asize, osize;
 };
 
 static struct prefixes prefixes_of(const uint8_t *bytes, size_t n)
@@ -141,6 +141,8 @@ static struct prefixes prefixes_of(const uint8_t *bytes, size_t n)
 	for (; p.len < n && (memchr(legacy, bytes[p.len], sizeof legacy) || (bytes[p.len] & 0xf0) == 0x40); p.len++) {
 		if (bytes[p.len] == 0x67)
 			p.asize = true;
+		else if (bytes[p.len] == 0x66)
+			p.osize = true;
 		else if (bytes[p.len] >= 0xf2)
 			p.repeat = bytes[p.len];
 	}
@@ -229,7 +231,9 @@ static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
 	}
 	b.kind = (uint8_t)kind;
 	if (kind == BT_BRANCH_JCC) {
-		bool taken = insn->displacement ? next != addr + insn->len : condition_held(bytes, insn, &task->regs);
+		/* QUIRK(osize-branch): its length is not what the decoder says, on AMD. */
+		bool plain = insn->displacement && !prefixes_of(bytes, insn->len).osize;
+		bool taken = plain ? next != addr + insn->len : condition_held(bytes, insn, &task->regs);
 
 		b.flags = taken ? BT_BRANCH_TAKEN : 0;
 	}

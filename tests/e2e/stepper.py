@@ -97,6 +97,9 @@ add_constructed("conditional branches behind prefixes", "prefixes.S")
 for rule_ in ("-DREPEAT_RULES", "-DREPEAT_IGNORED"):
     if runs("prefixes.S", rule_):
         add_constructed("conditional branches behind prefixes: LOOPcc with F2 and F3", "prefixes.S", rule_)
+for rule_ in ("-DREL16", "-DREL32"):
+    if runs("prefixes.S", rule_):
+        add_constructed("conditional branches behind prefixes: 66h before a near one", "prefixes.S", rule_)
 add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if runs("transfers.S", "-DWITH_INT80") else []))
 add_constructed("signal handlers", "handlers.S")
 add_constructed("code that changes", "jit.S")

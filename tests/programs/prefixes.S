@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Conditional branches behind prefixes, all to where they would go on anyway: that they were taken shows in nothing but flags and rcx.
+ * REL16, REL32: what 66h makes of the displacement of a near branch, which is only not taken here (it would lead to the lowest 64 KiB).
  * REPEAT_RULES: the processor takes F2 and F3 before LOOPcc for the condition; a branch elsewhere shows whether it does. */
 #include "expect.inc"
 
@@ -133,4 +134,31 @@ repeated:
 	count_flag 0, 0, 1, 0xf3
 	count_flag 1, 0, 1, 0x67, 0xf3
 #endif
+#if defined REL16 || defined REL32
+	xorl %ebp, %ebp
+	.irp zf, 1, 0
+	flag \zf
+.Losize\zf:
+	.byte 0x66, 0x0f, 0x84 + \zf, 0, 0
+.Losize_16\zf:
+	incl %ebp			/* part of a displacement of 32 bits */
+.Losize_32\zf:
+#ifdef REL16
+	expect JCC, 0, .Losize\zf, .Losize_16\zf
+#else
+	expect JCC, 0, .Losize\zf, .Losize_32\zf
+#endif
+	.endr
+#ifdef REL16
+	cmpl $2, %ebp
+#else
+	cmpl $0, %ebp
+#endif
+osize_was:
+	jne bad
+osize_was_next:
+	expect JCC, 0, osize_was, osize_was_next
+#endif
 	leave_program
+bad:
+	ud2
