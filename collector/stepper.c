@@ -457,19 +457,23 @@ static void note_vsyscall(struct task *task)
 	add_branch(task, &ret, false);
 }
 
-/* Whether a step which led to next executed the second instruction, too. Where that may lead to itself, or back into the chain, it did if
- * the kernel does the first one: Linux 5.4 and later where the processor has UMIP, 5.5 cli and sti. */
-static bool second_ran(const struct step_task *st, uint64_t next)
+/* Whether a step which led to next executed the second instruction, too. Where that may lead to itself, or back into the chain, it did if a
+ * trap came and the kernel does the first one: Linux 5.4 and later where the processor has UMIP, 5.5 cli and sti. */
+static bool second_ran(const struct step_task *st, uint64_t next, bool trapped)
 {
+	uint64_t first = st->back ? st->back : st->addr + 1;
+
 	if (!st->second.len)
 		return false;
-	if (st->back || next <= st->addr || next > st->second_addr)
+	if (next < first || next > st->second_addr)
 		return true;
-	return st->insn.traits & BT_TRAIT_EMULATED && ((st->bytes[0] | 1) == 0xfb || processor_has_umip()); /* cli, sti */
+	if (!trapped)
+		return false;
+	return st->back || (st->insn.traits & BT_TRAIT_EMULATED && ((st->bytes[0] | 1) == 0xfb || processor_has_umip())); /* cli, sti */
 }
 
-/* One step has been made: task->regs are the registers behind it. */
-static void note_step(struct task *task)
+/* One step has been made: task->regs are the registers behind it. trapped: its trap has come. */
+static void note_step(struct task *task, bool trapped)
 {
 	struct step_task *st = task->step;
 	const struct bt_insn *last = NULL;
@@ -481,7 +485,7 @@ static void note_step(struct task *task)
 		const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
 
 		add_branch(task, &gap, false);
-	} else if (second_ran(st, next)) {
+	} else if (second_ran(st, next, trapped)) {
 		retire(task, st->second_addr, &st->second, st->second_bytes);
 		last = &st->second;
 	} else if (st->readable && !st->second.len) { /* else none of the chain is a branch */
@@ -503,7 +507,7 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const sig
 {
 	struct step_task *st = task->step;
 
-	note_step(task);
+	note_step(task, true);
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
 	if (--st->budget == 0 || goal_place(task) != GOAL_AHEAD)
@@ -640,7 +644,7 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 	else if (task->in_syscall && call_is(&task->call, SYS_rt_sigreturn) && regs->rip != before.rip)
 		note_syscall(task);
 	else if (st->errand != ERRAND_SYSCALL && st->errand != ERRAND_SIGNAL && before.rip == st->addr && regs->rip != before.rip)
-		note_step(task);
+		note_step(task, false);
 }
 
 /* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's. QUIRK(step-dr6-lost) */
