@@ -272,15 +272,15 @@ static void after_jump(void)
 	}
 }
 
-/* Indirect calls in as many bytes as an instruction can have. */
+/* Indirect calls in as many bytes as an instruction can have; their operand lies below 4 GB. */
 static void long_branches(void)
 {
 	static uint64_t (*const target[2])(void) = {answer, answer};
 	uint64_t sum = 0, got;
 
 	for (int i = 0; i < 5; i++) {
-		__asm__ volatile("movl %1, %%eax; subq $128, %%rsp; .byte 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0xff, 0x90; .long 8; addq $128, %%rsp"
-				 : "=&a"(got) : "i"(target) : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+		__asm__ volatile("movl %k1, %%eax; subq $128, %%rsp; .byte 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0x67, 0xff, 0x90; .long 8; addq $128, %%rsp"
+				 : "=&a"(got) : "b"(target) : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
 		sum += got;
 	}
 	printf("%d\n", (int)sum);
