@@ -429,19 +429,42 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 	write_map(s, w, m);
 }
 
+/* Whether what is written through it goes to a file. */
+static bool writes_file(const struct mapping *m) { return m->shared && m->prot & PROT_WRITE && m->ino; }
+
+/* Code that is mapped privately from a file which the program writes through another mapping changes as that does, and no time of the file
+ * says when. */
+static void follow_own_writes(struct address_space *s)
+{
+	struct mapping_list *l = &s->mappings;
+
+	for (size_t i = 0; i < l->count; i++)
+		for (size_t k = 0; writes_file(&l->maps[i]) && k < l->count; k++) {
+			struct mapping *m = &l->maps[k];
+
+			if (!runs(m) || m->shared || m->follows || m->ino != l->maps[i].ino || m->dev != l->maps[i].dev)
+				continue;
+			m->follows = true;
+			s->code_epoch++;
+			forget(s, m->start, m->end);
+		}
+}
+
 /* Makes the known mappings what they are now, and writes that. The patches, which are taken over, are in the order of their addresses. */
 static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, struct patch *patches, size_t n)
 {
 	static const struct map_diff look = {0}, drop = {.drop = drop_mapping}, add = {.add = add_mapping};
-	bool differ = false;
+	bool differ = false, may_follow = false;
 
 	for (size_t i = 0; i < n; i++)
 		differ |= diff_maps(s, w, &patches[i], &look);
 	if (differ) {
 		for (size_t i = 0; i < n; i++)
 			for (size_t k = 0; k < patches[i].now.count; k++)
-				if (!patches[i].now.maps[k].looked_at)
+				if (!patches[i].now.maps[k].looked_at) {
 					look_at(s, pid, &patches[i].now.maps[k], &patches[i]);
+					may_follow |= runs(&patches[i].now.maps[k]) || writes_file(&patches[i].now.maps[k]);
+				}
 		s->epoch++;
 		for (size_t i = 0; i < n; i++) /* first everything that goes: a mapping may have moved over another */
 			diff_maps(s, w, &patches[i], &drop);
@@ -450,6 +473,8 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 		for (size_t i = n; i-- > 0;)
 			if (!mappings_replace(&s->mappings, patches[i].first, patches[i].end, &patches[i].now))
 				s->unsure = true;
+		if (may_follow)
+			follow_own_writes(s);
 	}
 	for (size_t i = 0; i < n; i++)
 		mappings_release(&patches[i].now);

@@ -52,8 +52,8 @@ static bool is_of_kernel(const char *mount)
 	return type && strncmp(type + 3, "fuse", 4) != 0;
 }
 
-/* Whether that is so of all mounts of the device where the process can see them. */
-static bool answers(pid_t pid, uint64_t dev)
+/* Whether that is so of all mounts of the device where the process can see them. False when that cannot be told now. */
+static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 {
 	char path[32], *line = NULL;
 	size_t room = 0;
@@ -69,18 +69,19 @@ static bool answers(pid_t pid, uint64_t dev)
 			all &= is_of_kernel(line);
 		}
 	free(line);
-	if (f)
-		fclose(f);
-	return found && all;
+	*answers = found && all;
+	return f && !fclose(f);
 }
 
 /* Files of the same device are asked alike. */
-static bool file_answers(const struct mapped_files *f, pid_t pid, uint64_t dev)
+static bool ask_file(const struct mapped_files *f, pid_t pid, uint64_t dev, bool *answers)
 {
 	for (size_t i = 0; i < f->count; i++)
-		if (f->list[i].dev == dev)
-			return f->list[i].answers;
-	return answers(pid, dev);
+		if (f->list[i].dev == dev) {
+			*answers = f->list[i].answers;
+			return true;
+		}
+	return ask_mounts(pid, dev, answers);
 }
 
 static bool is_file_of(const struct mapping *m, const char *path, struct stat *st)
@@ -98,6 +99,8 @@ static bool stat_file_of(pid_t pid, const struct mapping *m, struct stat *st)
 	return snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, m->path) < PATH_MAX && is_file_of(m, path, st);
 }
 
+static bool differs(const struct timespec *a, const struct timespec *b) { return a->tv_sec != b->tv_sec || a->tv_nsec != b->tv_nsec; }
+
 static bool is_later(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
@@ -112,28 +115,34 @@ static struct mapped_file *add(struct mapped_files *f, const struct mapping *m, 
 		return NULL;
 	f->cap = f->count < f->cap ? f->cap : cap;
 	f->list = list;
-	f->list[f->count] = (struct mapped_file){.dev = m->dev, .ino = m->ino, .modified = f->since, .answers = answering};
+	f->list[f->count] = (struct mapped_file){.dev = m->dev, .ino = m->ino, .modified = f->since, .changed = f->since, .answers = answering};
 	return &f->list[f->count++];
 }
 
 bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *m)
 {
 	struct mapped_file *file = find(f, m);
-	bool known = file, answering, written;
+	bool known = file, answering, modified, changed;
 	struct stat st;
 
 	if (!m->ino)
 		return false;
-	answering = known ? file->answers : file_answers(f, pid, m->dev);
+	if (known)
+		answering = file->answers;
+	else if (!ask_file(f, pid, m->dev, &answering))
+		return false;
 	if (answering && !stat_file_of(pid, m, &st))
 		return false;
 	if ((!known && !(file = add(f, m, answering))) || !answering)
 		return false;
-	written = known ? memcmp(&st.st_mtim, &file->modified, sizeof st.st_mtim) != 0 : is_later(&st.st_mtim, &f->since);
+	modified = known ? differs(&st.st_mtim, &file->modified) : is_later(&st.st_mtim, &f->since);
+	/* Who writes may set the one (touch -r, cp -p), not the other, which also says of less: that is no news, but worth a look. */
+	changed = known ? differs(&st.st_ctim, &file->changed) : is_later(&st.st_ctim, &f->since);
 	file->modified = st.st_mtim;
-	file->written |= written;
-	f->written |= written;
-	return known && written;
+	file->changed = st.st_ctim;
+	file->written |= modified || changed;
+	f->written |= modified || changed;
+	return known && modified;
 }
 
 bool mapped_files_is_written(const struct mapped_files *f, const struct mapping *m)

@@ -22,7 +22,7 @@ void recorder_look_at_files_of(struct recorder *r, struct task *task)
 {
 	struct address_space *s = task->process->space;
 
-	address_space_look_at_files(s, task->process->pid, tell, &(struct telling){r, task});
+	address_space_look_at_files(s, task->tid, tell, &(struct telling){r, task});
 	if (s->files.written && task->state == TASK_RUNNING)
 		r->backend.ops->stop_soon(&r->backend, task);
 }

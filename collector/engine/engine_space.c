@@ -302,11 +302,14 @@ static const struct limits_share *share_of(const struct engine_space *es)
 		{{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = WINDOW_SIZE + TABLE1_BYTES}},
 		 {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = TABLE1_BYTES}}},
 	};
-	static const struct limits_share parallel = {.start = WORLD_RESERVED_START,
-						     .bytes = {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES, [LIMITED_DATA] = TABLE1_BYTES}};
+	/* While it is made, and then: shared memory takes the first table's place. */
+	static const struct limits_share parallel[2] = {
+		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES, [LIMITED_DATA] = TABLE1_BYTES}},
+		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES}},
+	};
 
 	if (es->parallel && (!has_region(es) || es->window.areas))
-		return &parallel;
+		return &parallel[has_region(es)];
 	/* One that was left by another process may not be had here. */
 	return &shares[es->cache->shared && es->cache->placed][es->window.bytes || es->window.inherited];
 }

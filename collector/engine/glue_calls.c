@@ -191,6 +191,9 @@ static void emit_mapping(struct emitter *e, struct call_ways *to)
 	jump_if(e, &to->no, CC_NE);
 	emit_test_flags(e, MAP_ANONYMOUS);
 	anonymous = emit_jcc(e, CC_NE);
+	/* What is written through it may be code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d; test cl, MAP_SHARED */
+	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
+	jump_if(e, &to->no, CC_NE);
 	emit_test_grant(e, CALLS_WAIT);
 	jump_if(e, &to->no, CC_E);
 	emit_test_flags(e, MAP_FIXED);

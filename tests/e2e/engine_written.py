@@ -193,12 +193,12 @@ def core_of_threads():
 
 def rewritten(who, end):
     """Code in a file that is written to while it is mapped. It is seen to change within a second or two."""
-    argv = [build("rewritten_file.c"), who, fresh("code")]
+    argv = [build("rewritten_file.c", "-pthread"), who, fresh("code")]
     alone = native(argv)
     recorded = record(argv, ["--backend", BACKEND, "--snap-exit", "always"])
     equal((alone.status, recorded.status), (end, end), "status, natively and recorded")
     equal(recorded.out, alone.out, "stdout")
-    check("%s, whose code is mapped at 0x" % argv[2] in text(recorded.trace) or who == "itself", "no note: %s" % text(recorded.trace)[:2000])
+    check("%s, whose code is mapped at 0x" % argv[2] in text(recorded.trace) or who in ("itself", "backdated", "through"), "no note: %s" % text(recorded.trace)[:2000])
     history_holds(recorded.trace)
 
 
@@ -220,6 +220,21 @@ def shared_code():
 @case("code in a file that a child writes to while it is mapped")
 def by_a_child():
     rewritten("child", 0)
+
+
+@case("... when the first thread has ended")
+def leaderless():
+    rewritten("leaderless", 0)
+
+
+@case("... that then sets the file's time back")
+def backdated():
+    rewritten("backdated", 0)
+
+
+@case("... that the program itself writes to through a mapping, again and again")
+def through():
+    rewritten("through", 0)
 
 
 @case("... that the program itself writes to")

@@ -87,6 +87,12 @@ def stepped():
     same([program(), "arguments", "another", "threads"], ["--backend", "step"])
 
 
+@case("threads side by side: the limits are as exact")
+def side_by_side():
+    for name in ("data", "address-space", "both"):
+        same([program(), name], ["--parallel"])
+
+
 @case("ulimit in a shell script before the program")
 def in_shell():
     for limit in ("-v 70000", "-Sv 70000", "-d 30000", "-Sd 30000"):

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* rewritten_file WHO FILE: code that is privately mapped from FILE, which is written to meanwhile: by a child, by the program itself, or (crash)
- * by a child in such a way that the code ends the program. Prints what the code said before and then. */
+/* rewritten_file WHO FILE: code that is privately mapped from FILE, which is written to meanwhile: by a child, by the program itself, by a child
+ * that then sets the time of modification back (backdated), by a child when the first thread has ended (leaderless), through a mapping that is
+ * shared, again and again (through), or (crash) by a child in such a way that the code ends the program. Prints what the code said before and
+ * then. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,7 +36,32 @@ static void put(const uint8_t *code, size_t n)
 		fail("pwrite");
 }
 
-static void put_later(const uint8_t *code, size_t n)
+static void put_and_set_back(void)
+{
+	struct stat st;
+
+	if (fstat(file, &st))
+		fail("fstat");
+	put(new_code, sizeof new_code);
+	if (futimens(file, (struct timespec[2]){st.st_atim, st.st_mtim}))
+		fail("futimens");
+}
+
+/* No time of the file tells of more than the first time. */
+static int put_through(int (*code)(void))
+{
+	volatile uint8_t *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	for (int i = 2; i < 6; i++) {
+		at[64 + 1] = (uint8_t)i;
+		printf("%d\n", code());
+		fflush(stdout);
+		usleep(i < 4 ? LATER_US : 0);
+	}
+	return 0;
+}
+
+static void put_later(const uint8_t *code, size_t n, bool backdated)
 {
 	pid_t child = fork();
 
@@ -40,14 +70,45 @@ static void put_later(const uint8_t *code, size_t n)
 	if (child)
 		return;
 	usleep(LATER_US); /* it has been looked at meanwhile */
-	put(code, n);
+	if (backdated)
+		put_and_set_back();
+	else
+		put(code, n);
 	_exit(0);
+}
+
+static int run(const char *who)
+{
+	int (*code)(void) = (int (*)(void))(void *)((uint8_t *)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) + 64);
+	int before = code(), now;
+
+	if (!strcmp(who, "through"))
+		return put_through(code);
+	if (!strcmp(who, "crash"))
+		put_later(bad_code, sizeof bad_code, false);
+	else if (strcmp(who, "itself"))
+		put_later(new_code, sizeof new_code, !strcmp(who, "backdated"));
+	else
+		put(new_code, sizeof new_code);
+	while ((now = code()) == before)
+		;
+	printf("%d, then %d\n", before, now);
+	fflush(stdout);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+static void *run_in_thread(void *who)
+{
+	usleep(10000); /* the first one has ended */
+	exit(run(who));
 }
 
 int main(int argc, char **argv)
 {
 	uint8_t page[PAGE] = {0};
-	int (*code)(void), before, now;
+	pthread_t thread;
 
 	if (argc != 3)
 		return 2;
@@ -56,18 +117,9 @@ int main(int argc, char **argv)
 	memcpy(page + 64, old_code, sizeof old_code);
 	if (file < 0 || write(file, page, sizeof page) != sizeof page)
 		fail(argv[2]);
-	code = (int (*)(void))(void *)((uint8_t *)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) + 64);
-	before = code();
-	if (!strcmp(argv[1], "child"))
-		put_later(new_code, sizeof new_code);
-	else if (!strcmp(argv[1], "crash"))
-		put_later(bad_code, sizeof bad_code);
-	else
-		put(new_code, sizeof new_code);
-	while ((now = code()) == before)
-		;
-	printf("%d, then %d\n", before, now);
-	while (wait(NULL) > 0)
-		;
-	return 0;
+	if (strcmp(argv[1], "leaderless"))
+		return run(argv[1]);
+	if (pthread_create(&thread, NULL, run_in_thread, argv[1]))
+		fail("pthread_create");
+	pthread_exit(NULL);
 }
