@@ -9,6 +9,7 @@ collector_libcollector_a_SOURCES = \
 	collector/front.c collector/front.h \
 	collector/terminal.c collector/terminal.h \
 	collector/call_numbers.c collector/call_numbers.h \
+	collector/call_timeout.c collector/call_timeout.h \
 	collector/cut_transfer.c collector/cut_transfer.h \
 	collector/goal.c collector/goal.h \
 	collector/hidden_signals.c collector/hidden_signals.h \

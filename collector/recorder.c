@@ -154,8 +154,11 @@ static void on_syscall_or_signal(struct recorder *r, struct task *task, const st
 		recorder_on_first_signal(r, task, ev);
 	else if (task->start_pending)
 		recorder_on_first_syscall(r, task);
-	else
+	else {
+		if (ev->type == WAIT_SIGNAL)
+			recorder_note_signal(task, ev->value);
 		recorder_on_backend_stop(r, task, ev);
+	}
 }
 
 /* An event of a task that is not in the table: a new one that stops before its parent reports it is entered. What is about to end, or

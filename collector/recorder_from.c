@@ -10,9 +10,9 @@
 #include "collector/from.h"
 #include "collector/tracee.h"
 
-/* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops for the call instead, and the kernel
- * forgets the interruption. It goes on to another, which comes before it is in user code again. */
-static void interrupt_again(const struct task *task)
+/* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops for the call instead, or for the child that
+ * it makes, and the kernel forgets the interruption. It goes on to another, which comes before it is in user code again. */
+void recorder_interrupt_again(const struct task *task)
 {
 	tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 	tracee_resume(task->tid, PTRACE_CONT, 0);
@@ -38,7 +38,7 @@ static void await_others(struct recorder *r, const struct task *task)
 			(void)recorder_await_stop(r, t->tid);
 		if (recorder_event_type(r, t->tid) == WAIT_SYSCALL && makes_no_program(t->tid)) {
 			recorder_drop_event(r, t->tid);
-			interrupt_again(t);
+			recorder_interrupt_again(t);
 			(void)recorder_await_stop(r, t->tid);
 		}
 	}
@@ -152,7 +152,7 @@ void recorder_on_first_syscall(struct recorder *r, struct task *task)
 	if (tracee_get_regs(task->tid, &task->regs))
 		return;
 	if (stop != TRACEE_SYSCALL_ENTRY || !recorder_let_go_before_exec(r, task))
-		interrupt_again(task);
+		recorder_interrupt_again(task);
 }
 
 /* A signal reaches a task after --from was reached by another, before it was interrupted. */

@@ -93,7 +93,7 @@ bool recorder_let_go_before_exec(struct recorder *r, struct task *task);
 
 /* What ended the task's last system call, if anything did, is nothing that the program will notice: where that was made without a stop
  * and gave EINTR, it is made again. */
-void recorder_call_again(struct task *task);
+void recorder_call_again(const struct recorder *r, struct task *task);
 
 /* Writes the system calls that the task made without a stop. To be called before any other event of it is written. */
 void recorder_write_calls(struct recorder *r, struct task *task);
@@ -108,6 +108,12 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 
 /* Whether a signal waits to be delivered that the program will notice; *any: whether one waits at all. */
 bool recorder_signal_waits(const struct task *task, bool *any);
+
+/* The task has stopped for a signal, which its backend may keep for a while: the kernel may have woken others of its process, too. */
+void recorder_note_signal(struct task *task, int signo);
+
+/* Whether the program would not notice it. */
+bool recorder_is_ignored(const struct task *task, const siginfo_t *info);
 
 /* The task is at the first instruction of a signal handler. */
 void recorder_handler_entered(struct recorder *r, struct task *task);
@@ -141,6 +147,9 @@ bool recorder_from_trap_waits(const struct task *task);
 
 /* A task stops for a system call, or for a signal, after another one has reached --from, and before it was interrupted for that. */
 void recorder_on_first_syscall(struct recorder *r, struct task *task);
+
+/* Such a task, which has stopped for something else, goes on to be interrupted. */
+void recorder_interrupt_again(const struct task *task);
 void recorder_on_first_signal(struct recorder *r, struct task *task, const struct wait_event *ev);
 
 /* ---- recorder.c ---- */

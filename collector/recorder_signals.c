@@ -59,6 +59,19 @@ static enum bt_signal_action action_of(const struct task *task, int signo, bool 
 	return s.ignored & bit ? BT_ACTION_IGNORE : by_default;
 }
 
+void recorder_note_signal(struct task *task, int signo)
+{
+	bool may_be_ours = signo == SIGTRAP || signo == SIGSEGV;
+
+	if (task->process->tasks > 1 && !may_be_ours && action_of(task, signo, false) == BT_ACTION_IGNORE)
+		task->process->signals_ignored++;
+}
+
+bool recorder_is_ignored(const struct task *task, const siginfo_t *info)
+{
+	return action_of(task, info->si_signo, tracee_is_synchronous(info)) == BT_ACTION_IGNORE;
+}
+
 /* Whether a signal waits that the program will notice; *any: whether one waits at all. */
 bool recorder_signal_waits(const struct task *task, bool *any)
 {
@@ -111,7 +124,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
 	if (!task->pending_signal) {
-		recorder_call_again(task);
+		recorder_call_again(r, task);
 	} else if (task->transfer.moved) { /* what has been moved is the result: this signal would have cut it short natively, too */
 		cut_transfer_end(task);
 		task->syscall_restarts = false;

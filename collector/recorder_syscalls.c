@@ -11,6 +11,7 @@
 
 #include "collector/call_filter.h"
 #include "collector/call_numbers.h"
+#include "collector/call_timeout.h"
 #include "collector/cut_transfer.h"
 #include "collector/map_calls.h"
 #include "collector/memory_lock.h"
@@ -170,7 +171,10 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 
 	task->in_syscall = true;
 	task->syscall_restarts = false;
+	task->stopped_in_call = false;
+	task->ignored_before = task->process->signals_ignored;
 	cut_transfer_begun(task);
+	call_timeout_begin(task, trace_writer_time(r->writer));
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
 	recorder_serve_snapshot(r, task);
 	snapshot_before_exit(r, task);
@@ -184,15 +188,18 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	recorder_make_call(r, task);
 }
 
-/* Whether another task of the process has got a signal that it blocks (hidden_signals.h), and that the kernel may have woken this one
- * for. */
+/* Whether another task of the process has got a signal that the kernel may have woken this one for, and of which the program is not to know: one
+ * that is ignored, or that it blocks (hidden_signals.h). */
 static bool taken_by_another(const struct recorder *r, const struct task *task)
 {
 	siginfo_t info;
 
+	if (task->process->signals_ignored != task->ignored_before)
+		return true;
 	for (const struct task *other = task->process->members; other; other = other->member_next)
 		if (other != task && recorder_event_type(r, other->tid) == WAIT_SIGNAL &&
-		    !tracee_get_siginfo(other->tid, &info) && (info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)
+		    !tracee_get_siginfo(other->tid, &info) &&
+		    (recorder_is_ignored(other, &info) || ((info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)))
 			return true;
 	return task->process->signals_held;
 }
@@ -200,21 +207,28 @@ static bool taken_by_another(const struct recorder *r, const struct task *task)
 /* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and
  * under ptrace also for a signal that is ignored, which the kernel otherwise drops when it is sent (sig_ignored). When no signal that the
  * program will notice waits, such a call is made again; its timeout begins anew.
- * Returns whether it is. */
+ * Returns whether it is. Else task->regs may have another result: that of its timeout. */
 static bool redo_interrupted(const struct recorder *r, struct task *task)
 {
-	bool ours = task->interrupted, any;
+	int64_t over;
+	bool ours = task->interrupted, cut = (int64_t)task->regs.rax == -EINTR, any;
 
 	task->interrupted = false;
 	/* What sigreturn gives is the result of the call that its handler interrupted; close(2) has closed, whatever it gives. */
-	if (is_call(task, SYS_rt_sigreturn) || is_call(task, SYS_close) || ((int64_t)task->regs.rax != -EINTR && !cut_transfer_may_be_short(task)) ||
+	if (is_call(task, SYS_rt_sigreturn) || is_call(task, SYS_close) || (!cut && !cut_transfer_may_be_short(task)) ||
 	    recorder_signal_waits(task, &any))
 		return false;
-	if (!ours && !any && !taken_by_another(r, task))
+	/* Without any of that a call may be short for reasons of its own; it does not give EINTR, but that another thread has taken the signal. */
+	if (!ours && !any && (cut ? task->stopped_in_call : !taken_by_another(r, task)))
 		return false;
-	if ((int64_t)task->regs.rax != -EINTR && !cut_transfer_is_short(task))
+	if (!cut && !cut_transfer_is_short(task))
 		return false;
-	if ((int64_t)task->regs.rax == -EINTR && !task->transfer.moved) {
+	if (cut && !task->transfer.moved && call_timeout_is_over(task, trace_writer_time(r->writer), false, &over)) {
+		task->regs.rax = (uint64_t)over;
+		tracee_set_regs(task->tid, &task->regs);
+		return false;
+	}
+	if (cut && !task->transfer.moved) {
 		task->regs.rax = task->call.nr;
 		task->regs.rip -= 2;
 	} else {
@@ -225,12 +239,18 @@ static bool redo_interrupted(const struct recorder *r, struct task *task)
 }
 
 /* The same of a call that was made without a stop. */
-void recorder_call_again(struct task *task)
+void recorder_call_again(const struct recorder *r, struct task *task)
 {
+	int64_t over;
 	bool any;
 
 	if (!task->call_cut || recorder_signal_waits(task, &any))
 		return;
+	if ((int64_t)task->regs.rax == -EINTR && call_timeout_is_over(task, trace_writer_time(r->writer), true, &over)) {
+		task->regs.rax = (uint64_t)over;
+		tracee_set_regs(task->tid, &task->regs);
+		return;
+	}
 	cut_call_again(task);
 	tracee_set_regs(task->tid, &task->regs);
 	task->syscall_restarts = true;
@@ -280,6 +300,7 @@ static void note_refused_tracing(struct recorder *r, const struct task *task)
 void recorder_syscall_left(struct recorder *r, struct task *task)
 {
 	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->call.nr};
+	bool ends;
 
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
 	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from before --from */
@@ -298,8 +319,11 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		tracee_set_regs(task->tid, &task->regs);
 	}
 	rec.result = task->regs.rax;
+	ends = !task->syscall_restarts && !redo_interrupted(r, task);
+	if (ends)
+		rec.result = task->regs.rax;
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
-	if (!task->syscall_restarts && !redo_interrupted(r, task))
+	if (ends)
 		cut_transfer_end(task);
 	note_refused_tracing(r, task);
 	if (is_call(task, SYS_setpgid) && task->process->initial)

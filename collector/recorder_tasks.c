@@ -265,7 +265,10 @@ void recorder_on_new_task(struct recorder *r, struct task *task, const struct wa
 		else if (child->first_stop_seen)
 			start_new(r, child);
 	}
-	recorder_make_ready(r, task);
+	if (task->start_pending)
+		recorder_interrupt_again(task);
+	else
+		recorder_make_ready(r, task);
 }
 
 /* Who has called the execve that the event tells of: the kernel says it as long as the task is there. Killed since, another thread of the
@@ -412,6 +415,7 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 	if (task->state == TASK_RUNNING && !r->backend.ops->native)
 		task->mid_run = true;
 	task->state = TASK_GROUP_STOPPED;
+	task->stopped_in_call |= task->in_syscall;
 	if (task->mid_run && r->backend.ops->rest)
 		r->backend.ops->rest(&r->backend, task);
 	if (tracee_resume(task->tid, PTRACE_LISTEN, 0))

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "collector/call_timeout.h"
 #include "collector/address_space.h"
 #include "collector/branch_ring.h"
 #include "collector/engine/branch_log.h"
@@ -67,6 +68,7 @@ struct process {
 	unsigned snapshots_wanted; /* at the next stop of any of its tasks */
 	bool files_shared; /* another process has the same descriptors (CLONE_FILES without CLONE_VM) */
 	struct task *members; /* its tasks */
+	unsigned signals_ignored; /* signals of which the program was not to know, so far */
 	unsigned signals_held; /* tasks whose backend may have signals that were sent to it (hidden_signals.h) */
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to it */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
@@ -131,10 +133,13 @@ struct task {
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */
 	bool call_cut;	       /* its last system call was made without a stop and gave EINTR, or less than all, for what stopped it now */
 	struct cut_transfer transfer;
+	struct call_timeout timeout;
 	bool untraced_child;   /* it is in a clone() from whose flags CLONE_UNTRACED was taken */
 	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
 	bool mid_run;	       /* it was stopped in what the backend had begun: registers are those before that */
 	bool halted;	       /* for the snapshot that is being taken */
+	bool stopped_in_call;  /* its process was stopped while it was in its system call, which Linux may end for that (signal(7)) */
+	unsigned ignored_before; /* of its process, when its system call began */
 	bool interrupted;      /* we interrupted its system call for a snapshot */
 	struct tracee_syscall call; /* the one it is in, or made last */
 	struct call_filter *filter; /* the newest of those it was seen to install, or has from its parent (call_filter.h); NULL: none */

@@ -111,6 +111,16 @@ def from_thread():
     equal(from_branches(found), 29, "jumps back of the loop in the thread")
 
 
+@case("--from a function that a thread calls while another one makes children or threads")
+def among_children():
+    program = build("from_among.c", "-pthread")
+    for what in "fork", "thread", "vfork":
+        for options in [], ["--parallel"], ["--backend", "step"]:
+            for _ in range(6):
+                recorded = record([program, what], ["--from", "place", *options])
+                equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "%s with %s" % (what, options))
+
+
 @case("--from a function of a program started by execve")
 def from_exec():
     program = build("begin.c", *STATIC, "-pthread", name="other")

@@ -109,6 +109,22 @@ def all_cut():
     equal(sorted(native([cut_transfers()]).out.decode().split()), sorted(CUT), "cases")
 
 
+@case("ignored signals that another thread takes do not end a call")
+def taken():
+    program = build("ignored_signals.c", "-pthread")
+    for options in [], [], ["--parallel"], ["--history", "off"]:
+        recorded = record([program, "taken"], ["--backend", BACKEND, *options])
+        equal((recorded.status, recorded.out), (0, b"0 interrupted\n"), "with %s" % options)
+
+
+@case("ignored signals that come again and again do not keep a call beyond its timeout")
+def timeouts():
+    program = build("ignored_signals.c", "-pthread")
+    for what in "epoll", "wait", "semaphore":
+        for options in ["--backend", BACKEND], ["--backend", BACKEND, "--parallel"], ["--backend", "step"]:
+            same_as_native([program, what], options)
+
+
 @case("blocked signals that the process has: every case is tried")
 def all_pending():
     equal(sorted(native([shared()]).out.decode().split()), sorted(PENDING), "cases")

@@ -48,6 +48,7 @@ static int set_up(void **state)
 		return -1;
 	f->map = (struct mapping){.start = 0x1000, .end = 0x2000, .dev = st.st_dev, .ino = st.st_ino, .path = f->path};
 	f->files = mapped_files_new();
+	f->files.since.tv_sec += 60; /* whatever the tests make was there before */
 	*state = f;
 	return 0;
 }
@@ -94,6 +95,33 @@ static void what_was_modified_since_the_space_began_is_read_again_and_not_told(v
 	assert_true(is_written(f));
 	mapped_files_clear(&f->files);
 	assert_false(look(f) || is_written(f));
+}
+
+/* Whoever sets the time of modification changes that of change. */
+static void what_is_set_back_is_read_again_and_not_told(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_false(look(f));
+	assert_false(is_written(f));
+	usleep(20000); /* the clock of files' times is coarse */
+	touch(f->path, LONG_AGO, 0);
+	assert_false(look(f));
+	assert_true(is_written(f));
+	mapped_files_clear(&f->files);
+	assert_false(look(f) || is_written(f));
+}
+
+/* As when the first thread of the process has ended: what cannot be asked is no answer. */
+static void who_cannot_be_asked_may_be_asked_later(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_false(mapped_files_look(&f->files, -1, &f->map));
+	assert_int_equal(f->files.count, 0);
+	assert_false(look(f));
+	touch(f->path, LONG_AGO, 1);
+	assert_true(look(f));
 }
 
 static void another_file_under_its_name_is_none_of_it(void **state)
@@ -156,6 +184,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_modified_between_two_looks_is_told_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_modified_since_the_space_began_is_read_again_and_not_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_set_back_is_read_again_and_not_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_cannot_be_asked_may_be_asked_later, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_file_under_its_name_is_none_of_it, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_file_has_its_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_copy_knows_what_its_original_has_seen, set_up, tear_down),

@@ -469,6 +469,8 @@ static const struct row rows[] = {
 	{"swapgs", B(0x0f, 0x01, 0xf8), RUNS_OUTSIDE(PLAIN)},
 	{"xbegin", B(0xc7, 0xf8, 0, 0, 0, 0), RUNS_OUTSIDE(PLAIN)},
 	{"lock ret", B(0xf0, 0xc3), RUNS_OUTSIDE(RET)},
+	{"loopne with f3", B(0xf3, 0xe0, 1), RUNS_OUTSIDE(LOOP)},
+	{"loop with f3", B(0xf3, 0xe2, 1), BT_INSN_LOOP, 0, 0, 0, R(RCX)},
 	{"lock jne", B(0xf0, 0x75, 1), RUNS_OUTSIDE(JCC)},
 	{"lock lea rax,[rip]", B(0xf0, 0x48, 0x8d, 0x05, 0, 0, 0, 0), BT_INSN_PLAIN, X86_OUTSIDE | X86_RIP_RELATIVE, ALL, 0, 0xffff},
 	{"lock xor eax,eax", B(0xf0, 0x31, 0xc0), RUNS_OUTSIDE(PLAIN)},

@@ -245,6 +245,8 @@ static bool outside(const struct decoded *d, const struct x86_insn *insn)
 		return true;
 	if (insn->class == BT_INSN_SYSCALL || insn->class == BT_INSN_IRET || z->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
 		return true;
+	if (insn->class == BT_INSN_LOOP && insn->prefix_f2_f3 && (insn->opcode & 0xfe) == 0xe0)
+		return true;
 	if (is_branch(insn->class) && insn->prefix_66 && !(insn->rex & 8))
 		return true;
 	if (d->gs && !is_nop(z) && (touches_memory(d) || !is_branch(insn->class)))
