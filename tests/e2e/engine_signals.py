@@ -119,7 +119,7 @@ def taken():
 
 @case("ignored signals that come again and again do not keep a call beyond its timeout")
 def timeouts():
-    program = build("ignored_signals.c", "-pthread")
+    program = build("ignored_signals.c", *STATIC, "-pthread")
     for what in "epoll", "wait", "semaphore":
         for options in ["--backend", BACKEND], ["--backend", BACKEND, "--parallel"], ["--backend", "step"]:
             same_as_native([program, what], options)
