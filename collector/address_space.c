@@ -432,29 +432,41 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 /* Whether what is written through it goes to a file. */
 static bool writes_file(const struct mapping *m) { return m->shared && m->prot & PROT_WRITE && m->ino; }
 
+static bool is_code_of(const struct mapping *code, const struct mapping *writer)
+{
+	return runs(code) && !code->shared && !code->follows && writes_file(writer) && code->ino == writer->ino && code->dev == writer->dev;
+}
+
+static void follow(struct address_space *s, struct mapping *m)
+{
+	m->follows = true;
+	s->code_epoch++;
+	forget(s, m->start, m->end);
+}
+
 /* Code that is mapped privately from a file which the program writes through another mapping changes as that does, and no time of the file
  * says when. */
 static void follow_own_writes(struct address_space *s)
 {
 	struct mapping_list *l = &s->mappings;
 
-	for (size_t i = 0; i < l->count; i++)
-		for (size_t k = 0; writes_file(&l->maps[i]) && k < l->count; k++) {
-			struct mapping *m = &l->maps[k];
+	for (size_t i = 0; i < l->count; i++) {
+		struct mapping *m = &l->maps[i];
 
-			if (!runs(m) || m->shared || m->follows || m->ino != l->maps[i].ino || m->dev != l->maps[i].dev)
-				continue;
-			m->follows = true;
-			s->code_epoch++;
-			forget(s, m->start, m->end);
-		}
+		for (size_t k = 0; m->fresh && k < l->count; k++)
+			if (is_code_of(m, &l->maps[k]))
+				follow(s, m);
+			else if (is_code_of(&l->maps[k], m))
+				follow(s, &l->maps[k]);
+		m->fresh = false;
+	}
 }
 
 /* Makes the known mappings what they are now, and writes that. The patches, which are taken over, are in the order of their addresses. */
 static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, struct patch *patches, size_t n)
 {
 	static const struct map_diff look = {0}, drop = {.drop = drop_mapping}, add = {.add = add_mapping};
-	bool differ = false, may_follow = false;
+	bool differ = false, any_fresh = false;
 
 	for (size_t i = 0; i < n; i++)
 		differ |= diff_maps(s, w, &patches[i], &look);
@@ -462,8 +474,11 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 		for (size_t i = 0; i < n; i++)
 			for (size_t k = 0; k < patches[i].now.count; k++)
 				if (!patches[i].now.maps[k].looked_at) {
-					look_at(s, pid, &patches[i].now.maps[k], &patches[i]);
-					may_follow |= runs(&patches[i].now.maps[k]) || writes_file(&patches[i].now.maps[k]);
+					struct mapping *m = &patches[i].now.maps[k];
+
+					look_at(s, pid, m, &patches[i]);
+					m->fresh = runs(m) || writes_file(m);
+					any_fresh |= m->fresh;
 				}
 		s->epoch++;
 		for (size_t i = 0; i < n; i++) /* first everything that goes: a mapping may have moved over another */
@@ -473,7 +488,7 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 		for (size_t i = n; i-- > 0;)
 			if (!mappings_replace(&s->mappings, patches[i].first, patches[i].end, &patches[i].now))
 				s->unsure = true;
-		if (may_follow)
+		if (any_fresh)
 			follow_own_writes(s);
 	}
 	for (size_t i = 0; i < n; i++)

@@ -14,6 +14,7 @@ struct mapping {
 	uint8_t prot; /* PROT_* */
 	bool shared;
 	bool looked_at; /* for its build-id, and whether it follows its file */
+	bool fresh; /* new among those that are known: to be compared with the others once */
 	bool follows; /* a private one of a file that is written meanwhile: what is in it may change as if it were shared */
 	char *path; /* owned, "" for none */
 	uint8_t build_id_len, build_id[64];
