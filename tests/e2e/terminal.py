@@ -174,6 +174,25 @@ def foreground(t):
     time.sleep(0.3)
 
 
+def programs_state(session):
+    """The states, as in proc(5), of all that run world() in a terminal's session."""
+    states = ""
+    for name in os.listdir("/proc"):
+        try:
+            with open("/proc/%d/stat" % int(name)) as file:
+                comm, rest = re.fullmatch(r"\d+ \((.*)\) (.*)\n", file.read(), re.DOTALL).groups()
+        except (ValueError, OSError):
+            continue
+        if comm == "world" and int(rest.split()[3]) == session:
+            states += rest[0]
+    return states
+
+
+def all_stopped(t):
+    """Waits until the program itself has stopped, not only the job's leader: a read that ^Z has yet to end takes what is typed next."""
+    wait_until(lambda: all(time.sleep(0.02) or re.fullmatch("[Tt]+", programs_state(t.pid)) for _ in range(5)), "all of the job stopped")
+
+
 def command(argv):
     return " ".join("'%s'" % part for part in argv)
 
@@ -249,6 +268,7 @@ def own_group():
             t.send("\x1a")
             t.expect("Stopped")
             t.expect(r"\$ ")
+            all_stopped(t)
             foreground(t)
             t.send("Ada\r")
             t.expect("hello Ada")
