@@ -37,8 +37,10 @@ static void print_argv(struct slice argv)
 			one.len++;
 		slice_take(&argv, one.len < argv.len ? one.len + 1 : one.len);
 		bt_print_escaped(stdout, one);
-		putchar(argv.len ? ' ' : '\n');
+		if (argv.len)
+			putchar(' ');
 	}
+	putchar('\n');
 }
 
 static void print_started(uint64_t started)

@@ -10,6 +10,7 @@
 #include "collector/btrec_commands.h"
 #include "collector/place.h"
 #include "collector/say.h"
+#include "decoder/signals.h"
 #include "format/trace_reader.h"
 
 struct listed {
@@ -39,13 +40,12 @@ static void describe_end(const struct trace *t, char *how, size_t size)
 	snprintf(how, size, t->being_written ? "being written" : "not closed");
 	trace_cursor_init(&c, t, &t->files[0]);
 	while ((rc = trace_cursor_next(&c, &rec, NULL))) {
-		const char *abbrev;
+		char name[SIGNAL_NAME_MAX];
 
 		if (rc < 0 || rec.kind != BT_RECORD_END)
 			continue;
-		abbrev = rec.u.end.status < 65 ? sigabbrev_np((int)rec.u.end.status) : NULL;
 		if (rec.u.end.kind == BT_EXIT_SIGNAL)
-			snprintf(how, size, "SIG%s", abbrev ? abbrev : "?");
+			snprintf(how, size, "%s", signal_name(rec.u.end.status, name));
 		else if (rec.u.end.kind == BT_EXIT_UNKNOWN)
 			snprintf(how, size, "unknown");
 		else

@@ -93,6 +93,7 @@ static int set_history(void *target, const char *value, struct bt_error *err)
 		return bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
 	((struct run *)target)->recorder.history = n;
 	((struct run *)target)->wish.history_off = !n;
+	((struct run *)target)->wish.history_on = n;
 	return 0;
 }
 
@@ -371,23 +372,37 @@ static void send_message(const struct run *run, const struct front_message *m)
 	}
 }
 
+/* As signal_name() of the decoder, which the recorder does without. */
+static void name_signal(char *name, size_t size, int signo)
+{
+	const char *abbrev = sigabbrev_np(signo);
+
+	if (abbrev)
+		snprintf(name, size, "SIG%s", abbrev);
+	else if (signo >= SIGRTMIN && signo <= SIGRTMAX)
+		snprintf(name, size, "SIGRTMIN+%d", signo - SIGRTMIN);
+	else
+		snprintf(name, size, "signal %d", signo);
+}
+
 /* lives_on: something of the program does. */
 static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char how[64], stopped[128] = "", never[256] = "", goals[128] = "";
+	char signal[32], how[64], stopped[128] = "", never[256] = "", goals[128] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
 	m->kind = o->kind;
 	m->value = o->status;
+	name_signal(signal, sizeof signal, o->status);
 	if (o->kind == BT_EXIT_SIGNAL)
-		snprintf(how, sizeof how, "killed by SIG%s", sigabbrev_np(o->status) ? sigabbrev_np(o->status) : "?");
+		snprintf(how, sizeof how, "killed by %s", signal);
 	else
 		snprintf(how, sizeof how, "exited with %d", o->status);
 	if (failure)
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
-	if (r->options.from && !r->from_reached)
+	if (!lives_on && r->options.from && !r->from_reached)
 		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
 			 r->from_found ? "" : ": no function of that name, nor code at that address, was found in the program and the libraries it loaded");
 	if (!lives_on && r->goals_kept < r->options.goal_count)
@@ -637,7 +652,7 @@ static int record(struct run *run)
 	r.on_tick_arg = run;
 	start_timer(run, &r);
 	recorder_run(&r);
-	control_close(&run->control);
+	control_close(&run->control, &r);
 	if (exec_failed(run, &err)) {
 		recorder_abandon(&r, run->trace);
 		return fail_before_start(run, &err);

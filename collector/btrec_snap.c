@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <stdio.h>
 
 #include "collector/btrec_commands.h"
@@ -18,6 +19,8 @@ int btrec_snap(int argc, char **argv)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "snap: one process id, please (see btrec snap --help)");
 	if (at > 0)
 		at = options_number("snap", argv[at], 1, &pid, &err);
+	if (at >= 0 && pid > INT_MAX)
+		at = bt_fail(&err, BT_E_GONE, 0, "no process %llu", pid);
 	if (at < 0)
 		return btrec_complain(&err);
 	count = control_request_snapshot((int)pid, &err);

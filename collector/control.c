@@ -15,6 +15,12 @@
 
 #include "collector/place.h"
 
+enum {
+	BIND_TRIES = 5,
+	NEW_SECONDS = 10,
+	SNAP_PATIENCE_NS = 2000000000, /* how long a client waits for processes that do not stop */
+};
+
 static void directory_of(char dir[108], const char *socket_path)
 {
 	snprintf(dir, 108, "%s", socket_path);
@@ -54,6 +60,14 @@ static bool is_dead(const char *path)
 	return dead;
 }
 
+/* One that was made just now may not listen yet. */
+static bool is_new(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) || time(NULL) - st.st_mtime < NEW_SECONDS;
+}
+
 /* Removes the sockets that killed recorders left. */
 static void sweep(const char *socket_path)
 {
@@ -67,16 +81,12 @@ static void sweep(const char *socket_path)
 		int pid = atoi(e->d_name);
 
 		snprintf(path, sizeof path, "%s/%d", dir, pid);
-		if (pid > 0 && strlen(path) < 108 && is_dead(path))
+		if (pid > 0 && strlen(path) < 108 && !is_new(path) && is_dead(path))
 			unlink(path);
 	}
 	if (d)
 		closedir(d);
 }
-
-enum {
-	BIND_TRIES = 5,
-};
 
 /* The directory may go at any moment: who cleans /tmp takes empty ones. */
 static bool bind_socket(const struct control *c)
@@ -92,9 +102,9 @@ static bool bind_socket(const struct control *c)
 	return false;
 }
 
-void control_close(struct control *c)
+static void stop_listening(struct control *c)
 {
-	if (!c->begun || c->fd < 0)
+	if (c->fd < 0)
 		return;
 	close(c->fd);
 	unlink(c->path); /* the directory stays, for the next recorder */
@@ -115,7 +125,7 @@ static int begin(struct control *c, struct bt_error *err)
 	if (c->fd < 0 || !bind_socket(c) || listen(c->fd, 8)) {
 		int cause = errno;
 
-		control_close(c);
+		stop_listening(c);
 		return bt_fail(err, BT_E_IO, cause, "no control socket at %s", c->path);
 	}
 	return 0;
@@ -131,7 +141,7 @@ static bool speaks_for_process(const struct recorder *r, const struct task *task
 	return can_be_asked(task) && (task == first || !first || first->process != task->process || !can_be_asked(first));
 }
 
-static unsigned snapshot_processes(struct recorder *r, int pid, unsigned mark)
+static unsigned request_snapshots(struct recorder *r, int pid, unsigned mark)
 {
 	struct task *task, *next;
 	unsigned count = 0;
@@ -149,32 +159,86 @@ static unsigned snapshot_processes(struct recorder *r, int pid, unsigned mark)
 	return count;
 }
 
+static bool is_awaited(const struct recorder *r, unsigned mark)
+{
+	for (const struct task *task = r->tasks.first; task; task = task->next)
+		if (task->process && task->process->request_mark == mark && task->process->snapshots_wanted)
+			return true;
+	return false;
+}
+
+static void answer(int fd, const char *text)
+{
+	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
+	close(fd);
+}
+
+static void answer_stopped(int fd, const struct recorder *r)
+{
+	char text[96];
+
+	snprintf(text, sizeof text, "stopped %.64s\n", strerror(trace_writer_stopped(r->writer)));
+	answer(fd, text);
+}
+
+/* Tells the client of the last request what was kept for it; none: `lacks`. */
+static void conclude(struct control *c, const struct recorder *r, const char *lacks)
+{
+	uint32_t kept = r->requests_kept - c->before;
+	char text[32];
+
+	c->waiting = false;
+	snprintf(text, sizeof text, "ok %u\n", kept);
+	if (trace_writer_stopped(r->writer))
+		answer_stopped(c->client, r);
+	else
+		answer(c->client, kept ? text : lacks);
+}
+
+static void look_after_client(struct control *c, const struct recorder *r)
+{
+	if (!is_awaited(r, c->requests))
+		conclude(c, r, "error it ended before anything could be kept\n");
+	else if (trace_writer_time(r->writer) >= c->deadline)
+		conclude(c, r, "error it has not stopped yet; the snapshot is kept when it does\n");
+}
+
+/* Reads the request of a client, and answers it or leaves it waiting. */
 static void serve(struct control *c, struct recorder *r, int fd)
 {
 	struct timeval patience = {.tv_usec = 100000};
 	struct ucred peer = {0};
 	socklen_t len = sizeof peer;
-	char line[64] = "", answer[96];
+	char line[64] = "";
 	int pid;
 	ssize_t n;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid()))
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid())) {
+		close(fd);
 		return;
+	}
 	do
 		n = read(fd, line, sizeof line - 1);
 	while (n < 0 && errno == EINTR);
 	if (trace_writer_stopped(r->writer)) {
-		snprintf(answer, sizeof answer, "stopped %.64s\n", strerror(trace_writer_stopped(r->writer)));
-	} else if (n > 0 && sscanf(line, "snap %d", &pid) == 1) {
-		unsigned count = snapshot_processes(r, pid, ++c->requests);
-
-		snprintf(answer, sizeof answer, count ? "ok %u\n" : "error no recorded process with that pid has begun\n", count);
-	} else {
-		snprintf(answer, sizeof answer, "error unknown request\n");
+		answer_stopped(fd, r);
+		return;
 	}
-	(void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+	if (n <= 0 || sscanf(line, "snap %d", &pid) != 1) {
+		answer(fd, "error unknown request\n");
+		return;
+	}
+	c->before = r->requests_kept;
+	if (!request_snapshots(r, pid, ++c->requests)) {
+		answer(fd, "error no recorded process with that pid has begun\n");
+		return;
+	}
+	c->client = fd;
+	c->waiting = true;
+	c->deadline = trace_writer_time(r->writer) + SNAP_PATIENCE_NS;
+	look_after_client(c, r);
 }
 
 void control_serve(struct control *c, struct recorder *r)
@@ -184,11 +248,20 @@ void control_serve(struct control *c, struct recorder *r)
 
 	if (!c->begun && begin(c, &err))
 		recorder_note(r, NULL, "%s", err.text);
-	fd = c->fd < 0 ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
-	if (fd < 0)
+	if (c->waiting)
+		look_after_client(c, r);
+	fd = c->fd < 0 || c->waiting ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		serve(c, r, fd);
+}
+
+void control_close(struct control *c, const struct recorder *r)
+{
+	if (!c->begun)
 		return;
-	serve(c, r, fd);
-	close(fd);
+	if (c->waiting)
+		conclude(c, r, "error it ended before anything could be kept\n");
+	stop_listening(c);
 }
 
 /* The process that traces pid, 0 when none does, -1 when there is no such process. */

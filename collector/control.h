@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. One request and one answer, each a line, a connection:
- * "snap PID" (0: every process), answered "ok COUNT" or "error TEXT". Only the same user and root are served. */
+ * "snap PID" (0: every process), answered "ok COUNT" when so many have been kept, "stopped TEXT" or "error TEXT". Only the same user and root are served. */
 #ifndef BT_CONTROL_H
 #define BT_CONTROL_H
 
@@ -11,14 +11,21 @@ struct control {
 	bool begun; /* it listens, or cannot */
 	int fd; /* then: listening, or -1 */
 	char path[108];
-	unsigned requests; /* served so far */
+	unsigned requests; /* for snapshots, so far */
+	/* Of the last one, while some process of it has yet to stop: */
+	bool waiting;
+	int client;
+	uint32_t before; /* r->requests_kept */
+	uint64_t deadline; /* as trace_writer_time */
 };
 
 /* Listens from the first time on, which is not before somebody could have learned of the recording: most programs end before that. Serves
- * one who waits: the recorded tasks stand still meanwhile, a client that says nothing is given a tenth of a second. Where it cannot listen, a
- * note in the trace says why. */
+ * one who waits: the recorded tasks stand still meanwhile, a client that says nothing is given a tenth of a second. The answer comes when
+ * the snapshots are kept, at this call or a later one; others wait until then. Where it cannot listen, a note in the trace says why. */
 void control_serve(struct control *c, struct recorder *r);
-void control_close(struct control *c);
+
+/* Answers who still waits: the recording has ended. */
+void control_close(struct control *c, const struct recorder *r);
 
 /* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot. Waits a second for one that has
  * just begun and does not listen yet. Returns the number of snapshots, or -BT_E_GONE (no such process, or it is not recorded), -BT_E_PERMISSION, -BT_E_IO. */

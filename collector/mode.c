@@ -32,6 +32,8 @@ static bool fits(const struct mode *m, const struct mode_wish *wish)
 
 	if (wish->parallel && !m->parallel)
 		return false;
+	if (wish->history_on && none)
+		return false;
 	if (!is_auto(wish->backend) && strcmp(wish->backend, m->backend))
 		return false;
 	if (!is_auto(wish->source))
@@ -63,6 +65,8 @@ int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_e
 		return bt_fail(err, BT_E_MISUSE, 0, "--parallel does not go with --backend step: one thread of a process is stepped at a time");
 	if (wish->history_off)
 		return bt_fail(err, BT_E_MISUSE, 0, "--history off keeps no branches: it does not go with --source %s", wish->source);
+	if (wish->history_on && !strcmp(wish->source, "none"))
+		return bt_fail(err, BT_E_MISUSE, 0, "--source none keeps no branches: --history off is all that goes with it");
 	name_sources(wish->backend, sources, sizeof sources);
 	return bt_fail(err, BT_E_MISUSE, 0,
 		       "--backend %s does not go with --source %s: its sources are %s", wish->backend, wish->source, sources);

@@ -11,6 +11,7 @@
 struct mode_wish {
 	const char *backend, *source; /* "auto" for any */
 	bool history_off;	      /* --history off */
+	bool history_on;	      /* --history with a number */
 	bool no_replay;		      /* --no-replay */
 	bool parallel;		      /* --parallel */
 };

@@ -139,6 +139,8 @@ void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *progra
 
 	snprintf(name, sizeof name, "%s", slash ? slash + 1 : program);
 	make_printable(name);
+	if (name[0] == '.')
+		name[0] = '_'; /* such would be hidden */
 	snprintf(path, BT_PATH_MAX, "%.3000s/%s-%u", dir, name, n);
 }
 

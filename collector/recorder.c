@@ -62,11 +62,17 @@ void recorder_serve_tick(struct recorder *r)
 	r->on_tick(r->on_tick_arg, r);
 }
 
+void recorder_keep_requested(struct recorder *r, struct task *task)
+{
+	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
+	r->requests_kept++;
+}
+
 void recorder_serve_snapshot(struct recorder *r, struct task *task)
 {
 	while (task->process->snapshots_wanted && !r->frozen) {
 		task->process->snapshots_wanted--;
-		snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
+		recorder_keep_requested(r, task);
 	}
 }
 

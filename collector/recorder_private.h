@@ -157,6 +157,9 @@ void recorder_on_first_signal(struct recorder *r, struct task *task, const struc
 /* Hands a stop to the backend and acts on what it means. */
 void recorder_on_backend_stop(struct recorder *r, struct task *task, const struct wait_event *ev);
 
+/* Takes a snapshot for somebody outside, and counts it. */
+void recorder_keep_requested(struct recorder *r, struct task *task);
+
 /* Takes the snapshot that was asked for while the task was running. It is stopped, and registers and history agree. */
 void recorder_serve_snapshot(struct recorder *r, struct task *task);
 

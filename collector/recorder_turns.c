@@ -5,7 +5,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "collector/snapshot.h"
 #include "collector/tracee.h"
 
 #define STOP_PATIENCE_NS 500000000u
@@ -326,7 +325,7 @@ void recorder_request_snapshot(struct recorder *r, struct task *task)
 	case TASK_GROUP_STOPPED:
 		recorder_freeze(r);
 		if (recorder_halt(r, task))
-			snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
+			recorder_keep_requested(r, task);
 		recorder_thaw(r);
 		break;
 	default:

@@ -11,6 +11,11 @@ _btrec_traces() {
 _btrec_program_at() {
 	local i
 	for ((i = 2; i < COMP_CWORD; i++)); do
+		# --option=value is three words where = is among COMP_WORDBREAKS, as it is by default.
+		if [ "${COMP_WORDS[i + 1]}" = = ]; then
+			((i += 2))
+			continue
+		fi
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
 		-o | --output | --history | --history-memory | --from | --snap-at | --snap-exit | --backend | --source) ((i++)) ;;
@@ -20,9 +25,20 @@ _btrec_program_at() {
 	done
 }
 
+# The word before the one to be completed, or the option of which it is the value: --option value, --option=value.
+_btrec_option_before() {
+	local at=$((COMP_CWORD - 1))
+	if [ "${COMP_WORDS[COMP_CWORD]}" != = ] && [ "${COMP_WORDS[at]}" = = ]; then
+		((at--))
+	fi
+	echo "${COMP_WORDS[at]}"
+}
+
 _btrec() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} at
+	local cur=${COMP_WORDS[COMP_CWORD]} prev at
+	prev=$(_btrec_option_before)
 	COMPREPLY=()
+	[ "$cur" != = ] || cur=
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "run snap import list info doctor dump --help -h --version -V" -- "$cur")
 		return
@@ -38,7 +54,7 @@ _btrec() {
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 		--history) mapfile -t COMPREPLY < <(compgen -W "full off 65536" -- "$cur") ;;
 		--history-memory) mapfile -t COMPREPLY < <(compgen -W "128 512 2048" -- "$cur") ;;
-		--from) ;;
+		--from | --snap-at) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
 		--source) mapfile -t COMPREPLY < <(compgen -W "auto bits lbr bts pt none" -- "$cur") ;;
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
@@ -65,8 +81,10 @@ _btrec() {
 }
 
 _btview() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local cur=${COMP_WORDS[COMP_CWORD]} prev
+	prev=$(_btrec_option_before)
 	COMPREPLY=()
+	[ "$cur" != = ] || cur=
 	case $prev in
 	-n | --snapshot | --thread | --function) ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;

@@ -220,19 +220,32 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 	return true;
 }
 
+/* A mark is a line + 1, or 0. */
+static uint32_t entry_of_mark(const struct branch_list *b, size_t mark)
+{
+	return mark && mark - 1 < b->fold.count ? b->fold.lines[mark - 1].entry : 0;
+}
+
+/* Marks stay with their entries. */
 static void toggle_fold(struct viewer *v, struct view *view)
 {
 	struct branch_list *b = view->state;
 	const struct fold_line *l = line_at(b, view->cursor);
-	uint32_t entry = l ? l->entry : 0;
+	uint32_t entry = l ? l->entry : 0, marked[MARKS], before = entry_of_mark(b, view->before_jump);
 	struct bt_error err;
 
+	for (size_t i = 0; i < MARKS; i++)
+		marked[i] = entry_of_mark(b, view->marks[i]);
 	b->folded = !b->folded;
 	if (refold(v, b, &err)) {
-		viewer_message(v, "out of memory");
-		v->quit = true;
+		viewer_fail(v, &err);
 		return;
 	}
+	for (size_t i = 0; i < MARKS; i++)
+		if (view->marks[i])
+			view->marks[i] = fold_line_of(&b->fold, marked[i]) + 1;
+	if (view->before_jump)
+		view->before_jump = fold_line_of(&b->fold, before) + 1;
 	view_centre(view, fold_line_of(&b->fold, entry));
 	viewer_message(v, b->folded ? "loops are folded" : "every round is shown");
 }
@@ -273,7 +286,7 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 	return true;
 }
 
-void branch_view_go(struct viewer *v, uint64_t position)
+void branch_view_go(struct viewer *v, uint64_t position, bool comes_back)
 {
 	struct view *view = &v->views[VIEW_BRANCHES];
 	struct branch_list *b = view->state;
@@ -282,7 +295,8 @@ void branch_view_go(struct viewer *v, uint64_t position)
 	/* Where the task stood comes before the entry of that number. */
 	if (line && line < b->fold.count && b->fold.lines[line].kind != FOLD_STOP && b->fold.lines[line - 1].kind == FOLD_STOP)
 		line--;
-	view->before_jump = view->cursor + 1;
+	if (comes_back)
+		view->before_jump = view->cursor + 1;
 	view_centre(view, line);
 }
 

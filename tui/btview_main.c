@@ -236,6 +236,10 @@ static int parse(struct arguments *a, int argc, char **argv)
 		fputs("btview: --by goes with --stdio or --json\n", stderr);
 		return usage_error();
 	}
+	if (a->view == VIEW_EXPORT && (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function)) {
+		fputs("btview: --export prints the whole trace: no -n, --thread, --snapshot nor --function\n", stderr);
+		return usage_error();
+	}
 	if (a->by_cpu && a->view == VIEW_TERMINAL)
 		a->view = VIEW_TEXT;
 	a->trace = argv[optind];

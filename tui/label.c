@@ -43,6 +43,8 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 	struct location loc;
 
 	symbols_lookup(v->s, space, epoch, addr, is_return, &loc);
+	if (out->whole)
+		columns = 0;
 	if (*loc.function) {
 		char brief[NAME_BYTES];
 
@@ -60,6 +62,10 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 		row_outside(out, STYLE_FILE, label_basename(loc.file), 0);
 		if (loc.line)
 			row_put(out, STYLE_FILE, ":%d", loc.line);
+	}
+	for (size_t i = 0; out->whole && i < loc.inlined_count; i++) {
+		row_put(out, STYLE_NORMAL, " ");
+		row_outside(out, STYLE_FUNCTION, loc.inlined[i].function, 0);
 	}
 }
 

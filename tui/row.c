@@ -11,6 +11,7 @@
 void row_init(struct row *r, bool utf8)
 {
 	r->utf8 = utf8;
+	r->whole = false;
 	r->len = 0;
 	r->width = 0;
 	r->span_count = 0;

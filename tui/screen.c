@@ -17,6 +17,7 @@ enum {
 	ESCAPE_DELAY_MS = 25,
 	KEY_ESCAPE = 27,
 	KEY_CANCELS = 'G' & 0x1f,
+	WAITING_MAX = 32, /* keys looked through for one that stops; curses gives back so many */
 	ERRORS_MAX = 50, /* reads that fail in a row: the terminal is gone */
 };
 
@@ -65,7 +66,7 @@ static void colours_begin(struct screen *s)
 }
 
 /* ^Z comes as a key, so that it is a request like the others; ^C stays with the terminal and ends us even while a long
- * lookup runs (curses restores the terminal). */
+ * lookup runs (curses restores the terminal, as it would not for ^\). */
 static void keys_begin(void)
 {
 	struct termios t;
@@ -77,7 +78,7 @@ static void keys_begin(void)
 	keypad(stdscr, TRUE);
 	set_escdelay(ESCAPE_DELAY_MS);
 	if (!tcgetattr(STDIN_FILENO, &t)) {
-		t.c_cc[VSUSP] = _POSIX_VDISABLE;
+		t.c_cc[VSUSP] = t.c_cc[VQUIT] = _POSIX_VDISABLE;
 		tcsetattr(STDIN_FILENO, TCSANOW, &t);
 		def_prog_mode();
 	}
@@ -180,8 +181,10 @@ void screen_row(struct screen *s, int y, int x, int width, const struct row *row
 		if ((regoff_t)i >= m.rm_eo)
 			m = next_match(match, row, i);
 		column += c;
-		if (column - c < left || column > end)
+		if (column - c < left || column > end || (!c && !drawn))
 			continue;
+		for (; drawn < column - c - left; drawn++) /* half of a wide one is left of it */
+			addch(' ');
 		attr = style_attr(s, row->span_count ? row->spans[span].style : STYLE_NORMAL, emphasis);
 		if ((regoff_t)i >= m.rm_so && (regoff_t)i < m.rm_eo)
 			attr ^= A_REVERSE | (emphasis == EMPHASIS_CURSOR ? A_BOLD : 0);
@@ -227,6 +230,7 @@ static int read_key(struct screen *s, wint_t *ch)
 
 		if (rc == KEY_CODE_YES && *ch == KEY_RESIZE) {
 			measure(s);
+			s->resized = true;
 			return rc;
 		}
 		if (rc != ERR)
@@ -249,17 +253,20 @@ int screen_key(struct screen *s)
 
 bool screen_stopped(struct screen *s)
 {
-	int ch;
+	int others[WAITING_MAX], n = 0, ch = ERR;
+	bool stopped = false;
 
 	(void)s;
 	timeout(0);
-	ch = getch();
+	while (!stopped && n < WAITING_MAX && (ch = getch()) != ERR) {
+		stopped = ch == KEY_ESCAPE || ch == KEY_CANCELS;
+		if (!stopped)
+			others[n++] = ch;
+	}
 	timeout(-1);
-	if (ch == KEY_ESCAPE || ch == KEY_CANCELS)
-		return true;
-	if (ch != ERR)
-		ungetch(ch);
-	return false;
+	while (n)
+		ungetch(others[--n]);
+	return stopped;
 }
 
 struct line_edit {
@@ -350,4 +357,5 @@ void screen_suspend(struct screen *s)
 	kill(0, SIGTSTP);
 	clearok(curscr, TRUE);
 	measure(s);
+	s->resized = true;
 }

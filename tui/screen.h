@@ -14,6 +14,7 @@ struct screen {
 	bool colour;	 /* the terminal has colours and NO_COLOR is not set */
 	bool utf8;
 	int rows, columns;
+	bool resized; /* since the user last set it to false */
 };
 
 /* How a whole line stands out. */

@@ -101,6 +101,10 @@ static size_t fitting(const char *text, size_t room)
 		return len;
 	while (cut && text[cut] != ' ')
 		cut--;
+	if (cut)
+		return cut;
+	for (cut = room; cut && ((unsigned char)text[cut] & 0xc0) == 0x80; cut--)
+		; /* not in the midst of a character */
 	return cut ? cut : room;
 }
 
@@ -224,8 +228,10 @@ static void add_damage(struct viewer *v, struct lines *l)
 		const struct model_damage *d = &v->m->damage[i];
 		struct row row;
 
-		begin(v, &row, i ? "" : "damage");
-		row_outside(&row, STYLE_GAP, d->text, 0);
+		begin(v, &row, d->torn ? "cut off" : "damage");
+		row_outside(&row, STYLE_NORMAL, d->file, 0);
+		row_put(&row, STYLE_NORMAL, ", byte %" PRIu64 ": ", d->offset);
+		row_outside(&row, STYLE_GAP, model_damage_text(v->m, d), 0);
 		lines_add(l, &row, NULL);
 	}
 }

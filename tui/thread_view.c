@@ -203,6 +203,7 @@ static void toggle(struct viewer *v, struct view *view, size_t group)
 
 	t->open[group] = !t->open[group];
 	fill(v, t);
+	view_forget_marks(view);
 	for (size_t i = 0; i < t->lines.count; i++)
 		if (t->lines.at[i].target.history && t->lines.at[i].target.group == group) {
 			view->cursor = i;

@@ -37,6 +37,7 @@ static bool line_matches(struct viewer *v, struct view *view, size_t line)
 	struct row row;
 
 	row_init(&row, v->screen.utf8);
+	row.whole = true;
 	view->ops->row(v, view, line, &row);
 	return !regexec(&v->search.expression, row.text, 0, NULL, 0);
 }
@@ -142,9 +143,20 @@ static void do_left(struct viewer *v)
 	focused(v)->left -= focused(v)->left < SIDEWAYS ? focused(v)->left : SIDEWAYS;
 }
 
+/* The key behind m or '. */
+static int mark_key(struct viewer *v)
+{
+	int key;
+
+	do
+		key = screen_key(&v->screen);
+	while (key == SCREEN_RESIZED);
+	return key;
+}
+
 static void do_mark(struct viewer *v)
 {
-	int key = screen_key(&v->screen);
+	int key = mark_key(v);
 
 	if (key < 'a' || key > 'z') {
 		viewer_message(v, "marks are the letters a to z");
@@ -157,7 +169,7 @@ static void do_mark(struct viewer *v)
 static void do_to_mark(struct viewer *v)
 {
 	struct view *view = focused(v);
-	int key = screen_key(&v->screen);
+	int key = mark_key(v);
 	size_t mark = key == '\'' ? view->before_jump : key >= 'a' && key <= 'z' ? view->marks[key - 'a'] : 0;
 
 	if (mark)
@@ -322,23 +334,27 @@ static int loop(struct viewer *v, struct bt_error *err)
 		int key;
 		enum request r;
 
+		if (v->screen.resized) {
+			v->screen.resized = false;
+			v->views[VIEW_SUMMARY].stale = true; /* its text is wrapped */
+			/* A pane one reads in keeps its cursor; others keep what they show in the middle. */
+			v->code_stale = v->focus == layout_main(v)->ops->id;
+		}
 		draw(v);
 		key = screen_key(&v->screen);
 		if (key == SCREEN_ENDED)
 			return bt_fail(err, BT_E_IO, 0, "the terminal went away");
-		if (key == SCREEN_RESIZED) {
-			v->views[VIEW_SUMMARY].stale = true; /* its text is wrapped */
-			/* A pane one reads in keeps its cursor; others keep what they show in the middle. */
-			v->code_stale = v->focus == layout_main(v)->ops->id;
+		if (key == SCREEN_RESIZED)
 			continue;
-		}
 		r = keymap_lookup(key, v->focus);
 		if (r == REQUEST_NONE)
 			viewer_message(v, "this key does nothing here; h helps");
 		else
 			request(v, r);
 	}
-	return 0;
+	if (v->failure.code)
+		*err = v->failure;
+	return -(int)v->failure.code;
 }
 
 /* Searches for a name, whatever is in it. */
@@ -367,7 +383,7 @@ static int begin_at(struct viewer *v, const char *function)
 		if (!focus_shows(e, v->s, function))
 			continue;
 		viewer_open(v, VIEW_BRANCHES);
-		branch_view_go(v, e->number);
+		branch_view_go(v, e->number, false);
 		search_name(v, function);
 		return 0;
 	}

@@ -42,6 +42,13 @@ void view_jump(struct view *view, size_t line)
 	view_fit(view);
 }
 
+void view_forget_marks(struct view *view)
+{
+	for (size_t i = 0; i < MARKS; i++)
+		view->marks[i] = 0;
+	view->before_jump = 0;
+}
+
 void view_fit(struct view *view)
 {
 	size_t count = view_count(view), height = view->height > 0 ? (size_t)view->height : 1;

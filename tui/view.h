@@ -65,6 +65,8 @@ void view_scroll(struct view *view, long lines);
 void view_jump(struct view *view, size_t line);
 /* Makes top fit the cursor and the height. */
 void view_fit(struct view *view);
+/* The lines are others than before: marks, and where '' leads, are forgotten. */
+void view_forget_marks(struct view *view);
 /* Puts the cursor on a line with context around it. */
 void view_centre(struct view *view, size_t line);
 

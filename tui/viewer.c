@@ -13,6 +13,12 @@ void viewer_message(struct viewer *v, const char *fmt, ...)
 	va_end(ap);
 }
 
+void viewer_fail(struct viewer *v, const struct bt_error *err)
+{
+	v->failure = *err;
+	v->quit = true;
+}
+
 const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t task)
 {
 	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++)
@@ -44,10 +50,15 @@ static int view_load(struct viewer *v, enum view_id id, struct bt_error *err)
 	return view->ops->load(v, view, err);
 }
 
+/* Views whose lines are others when another moment or task is shown. */
+static const enum view_id of_moment[] = {VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS};
+
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task, struct bt_error *err)
 {
 	int rc = 0;
 
+	for (size_t i = 0; (v->snap != snap || v->task != task) && i < sizeof of_moment / sizeof *of_moment; i++)
+		view_forget_marks(&v->views[of_moment[i]]);
 	if (!v->history.entries || v->task != task) {
 		history_release(&v->history);
 		calls_release(&v->calls);
@@ -73,7 +84,7 @@ void viewer_ready(struct viewer *v, enum view_id id)
 	struct bt_error err;
 
 	if (v->views[id].stale && view_load(v, id, &err))
-		v->quit = true;
+		viewer_fail(v, &err);
 }
 
 void viewer_open(struct viewer *v, enum view_id id)
@@ -93,16 +104,17 @@ void viewer_follow(struct viewer *v, const struct target *t)
 {
 	struct target to; /* a copy: showing something else makes the lines anew */
 	struct bt_error err;
+	bool same;
 
 	if (!t || !t->history)
 		return;
 	to = *t;
+	same = to.task == v->task && (!to.snapshot || to.snapshot == v->snap);
 	if (viewer_show(v, to.snapshot ? to.snapshot : v->snap, to.task, &err)) {
-		/* Half a history would be read as a whole one. */
-		v->quit = true;
+		viewer_fail(v, &err);
 		return;
 	}
-	branch_view_go(v, to.position);
+	branch_view_go(v, to.position, same);
 	viewer_open(v, VIEW_BRANCHES);
 }
 

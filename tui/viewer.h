@@ -43,6 +43,7 @@ struct viewer {
 	struct search search;
 	char message[200]; /* own text, one screen line */
 	bool quit;
+	struct bt_error failure; /* that made it quit; code 0: none */
 };
 
 extern const struct view_ops summary_view, branch_view, source_view, disassembly_view, register_view, thread_view, help_view;
@@ -62,6 +63,8 @@ void viewer_open(struct viewer *v, enum view_id id);
 void viewer_follow(struct viewer *v, const struct target *t);
 /* Lets the code panes show the place of the main view's cursor. After layout(). */
 void viewer_follow_cursor(struct viewer *v);
+/* It cannot go on: half of what is to be shown would be read as the whole. */
+void viewer_fail(struct viewer *v, const struct bt_error *err);
 void viewer_message(struct viewer *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The record of a task in the snapshot shown, or NULL. */
@@ -71,7 +74,7 @@ const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t ta
 void source_view_show(struct viewer *v, const struct place *p);
 void disassembly_view_show(struct viewer *v, const struct place *p);
 
-/* The branch list's line of a stream position in the history shown. */
-void branch_view_go(struct viewer *v, uint64_t position);
+/* The branch list's line of a stream position in the history shown; with comes_back, '' leads to where its cursor was. */
+void branch_view_go(struct viewer *v, uint64_t position, bool comes_back);
 
 #endif

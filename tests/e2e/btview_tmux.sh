@@ -135,6 +135,8 @@ keys "'" a
 screen unfolded-mark
 keys f
 screen folded-again
+keys g "'" a f f
+screen folded-again # the mark stays with its branch
 keys Right Right
 screen sideways
 keys Left Left
@@ -181,6 +183,8 @@ wait_for 'no such mark'
 keys m 5
 wait_for 'the letters a to z'
 keys F9
+wait_for 'does nothing here'
+keys j 'C-\'
 wait_for 'does nothing here'
 
 echo "== resizing keeps the cursor"
@@ -302,6 +306,33 @@ wait_for "btview: no such branch"
 run "$BTVIEW --thread 77 trace; echo status \$?"
 wait_for "status 1"
 wait_for "btview: no such task or thread"
+
+echo "== a search sees all of a name that is cut"
+objcopy --redefine-sym lookup=lookup_by_a_name_that_no_column_has_room_for sample long
+"$make_trace" long-trace "$work/long" 36 || exit 99
+resize 60 20
+run "$BTVIEW long-trace"
+wait_for '[summary]'
+keys b g / 'no_column_has' Enter
+wait_for ' 35/37'
+wait_for 'lookup_~'
+keys Q
+run "$BTVIEW --function lookup_by_a_name_that_no_column_has_room_for long-trace"
+wait_for ' 36/37'
+keys n
+wait_for ' 35/37'
+keys Q
+resize 100 30
+
+echo "== a long search is stopped"
+"$make_trace" big "$work/sample" 400 || exit 99
+run "$BTVIEW big"
+wait_for '[summary]'
+keys b f g / 'zzzz' Enter j Escape # another key waits in front of the one that stops it, and is read behind it
+wait_for ' 2/'
+until_true is_still
+expect "Escape was not left for later" test -z "$(grep -e 'does nothing here' "$work/screen")"
+keys Q
 
 echo "== terminals that are none"
 for type in no-such-terminal dumb; do

@@ -222,7 +222,8 @@ def usage():
     trace = import_bytes(Schedule(1, stretches=2).capture())
     equal(execute([BTVIEW, "--by", "cpu", trace]).status, 0, "without --stdio")
     equal(execute([BTVIEW, "--by", "thread", trace]).status, 2, "another word")
-    equal(execute([BTVIEW, "--export", "perf-script", "--by", "cpu", trace]).status, 2, "with --export")
+    for option in (["--by", "cpu"], ["-n", "3"], ["--thread", "1"], ["--snapshot", "1"], ["--function", "main"]):
+        equal(execute([BTVIEW, "--export", "perf-script", *option, trace]).status, 2, "%s with --export" % option[0])
 
 
 @case("a real capture with switches")

@@ -122,6 +122,14 @@ def from_nowhere():
         equal(dump(run.trace, "START"), [], "START records")
 
 
+@case("--from: not called unreached while what the program left running may reach it")
+def from_in_daemon():
+    run = record(["sh", "-c", "{ sleep 0.5; times; } >/dev/null 2>&1 </dev/null &"], ["--from", "times"])
+    equal(run.status, 0, "status")
+    check("recorded on" in run.own_err and "never" not in run.own_err, run.own_err)
+    wait_until(lambda: execute([BTREC, "dump", run.trace]).out.count(b"\nSTART ") and b"\nEND " in execute([BTREC, "dump", run.trace]).out, "the START and the end")
+
+
 @case("--snap-at: a point that is never reached is told, also with -q")
 def snap_at_nowhere():
     run = record(moments("exit", "3"), ["-q", "--snap-at", "999999999"])
@@ -165,9 +173,11 @@ def snap(what, options, times):
     recorder = start([BTREC, "run", "-o", trace, *options, "--", *moments(what)], stdout=subprocess.PIPE, cwd=TMP)
     equal(recorder.stdout.readline(), b"ready\n", "the program's line")
     program = only_child(only_child(recorder.pid))
-    for _ in range(times):
+    for n in range(times):
         result = execute([BTREC, "snap", str(program)])
         equal((result.status, result.out, result.err), (0, b"kept 1 snapshot\n", b""), "snap")
+        kept = re.search(rb"^snapshots +(\d+)$", execute([BTREC, "info", trace]).out, re.M)
+        equal(int(kept.group(1)), n + 1, "snapshots in the trace when it is said")
     result = execute([BTREC, "snap", str(recorder.pid)])
     equal((result.status, result.out, result.err), (0, b"kept 1 snapshot\n", b""), "snap by the recorder's pid")
     os.kill(program, signal.SIGTERM)
@@ -285,6 +295,18 @@ def places():
     equal(information.status, 0, "status of info")
     for part in ("exited with 5", "Jcc JrCXZ LOOPcc", "moments-1", "replay"):
         check(part in information.out.decode(), "info says nothing of %s" % part)
+
+
+@case("list: names that begin with a dot, real-time signals")
+def list_names():
+    home, hidden = fresh("traces"), os.path.join(fresh_dir("hidden", 0o700), ".sh")
+    shutil.copy(shutil.which("sh"), hidden)
+    environment = dict(os.environ, BTREC_TRACE_DIR=home)
+    for argv in ([hidden, "-c", ":"], ["sh", "-c", "kill -%d $$" % (signal.SIGRTMIN + 3)]):
+        said = execute([BTREC, "run", *argv], env=environment)
+    check(b"killed by SIGRTMIN+3;" in said.err, said.err)
+    lines = execute([BTREC, "list"], env=environment).out.decode().splitlines()
+    check(len(lines) == 2 and lines[0].endswith("/_sh-0") and " SIGRTMIN+3 " in lines[1], lines)
 
 
 @case("list: a directory that may not be read is not called empty")

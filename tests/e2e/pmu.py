@@ -96,6 +96,7 @@ def _():
                            (["--backend", "step", "--source", "pt"], "its sources are bits, none"),
                            (["--backend", "pmu", "--source", "bits"], "its sources are lbr, bts, pt, none"),
                            (["--history", "off", "--source", "lbr"], "--history off"),
+                           (["--history", "100", "--source", "none"], "--source none keeps no branches"),
                            (["--source", "nothing"], "is none of auto"),
                            (["--backend", "nothing"], "is none of auto")):
         result = record(["/bin/true"], options)
