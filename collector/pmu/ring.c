@@ -5,6 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum {
+	AUX_RECORDS = 4, /* a ring of records is a part of its AUX area as small as this */
+};
+
 /* Where mmap(2) fails because of a limit, half of it may do. */
 static bool is_limit(int error)
 {
@@ -31,29 +35,42 @@ int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint
 	return -error;
 }
 
+/* Both parts, or neither. */
+static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, size_t page, uint64_t size)
+{
+	uint64_t share = size / AUX_RECORDS;
+	int error = EPERM;
+
+	r->size = share < page ? page : share;
+	r->length = page + (size_t)r->size;
+	r->page = k->ops->map(k->arg, fd, r->length, PROT_READ | PROT_WRITE, 0, &error);
+	if (!r->page)
+		return error;
+	r->data = (uint8_t *)r->page + page;
+	r->page->aux_offset = r->length;
+	r->page->aux_size = size;
+	r->aux = k->ops->map(k->arg, fd, (size_t)size, PROT_READ, r->length, &error);
+	if (r->aux) {
+		r->aux_size = size;
+		return 0;
+	}
+	perf_ring_unmap(r, k);
+	return error;
+}
+
 int perf_ring_map_aux(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted, uint64_t least)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int error = EPERM;
 
-	*r = (struct perf_ring){.length = 2 * page};
-	r->page = k->ops->map(k->arg, fd, r->length, PROT_READ | PROT_WRITE, 0, &error);
-	if (!r->page)
-		return -error;
-	r->data = (uint8_t *)r->page + page;
-	r->size = page;
+	*r = (struct perf_ring){.page = NULL};
 	for (uint64_t size = wanted; size >= least && size >= page; size /= 2) {
-		r->page->aux_offset = r->length;
-		r->page->aux_size = size;
-		r->aux = k->ops->map(k->arg, fd, (size_t)size, PROT_READ, r->length, &error);
-		if (r->aux) {
-			r->aux_size = size;
+		error = map_both(r, k, fd, page, size);
+		if (!error)
 			return 0;
-		}
 		if (!is_limit(error))
 			break;
 	}
-	perf_ring_unmap(r, k);
 	return -error;
 }
 

@@ -18,7 +18,7 @@ struct perf_ring {
  * refuses more than RLIMIT_MEMLOCK and perf_event_mlock_kb. Read-only, so that the kernel overwrites the oldest. Returns 0 or -errno. */
 int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted, uint64_t least);
 
-/* The same of an AUX area; a page of data goes with it. */
+/* The same of an AUX area, with a ring of records that are not overwritten, a quarter as large. */
 int perf_ring_map_aux(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted, uint64_t least);
 
 void perf_ring_unmap(struct perf_ring *r, const struct perf_kernel *k);

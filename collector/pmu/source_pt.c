@@ -36,6 +36,8 @@ struct pt_setup {
 struct pt_task {
 	int fd;
 	struct perf_ring ring;
+	bool partial; /* since the last look something was not traced, or may not have been */
+	bool full;    /* records had no room when they were read last: the next one says so once more */
 	uint64_t seen; /* offset in the AUX area up to which it was read */
 	uint64_t idle;
 	uint8_t tail[TAIL]; /* what was before that */
@@ -197,28 +199,38 @@ static void copy_out(const struct perf_ring *r, uint64_t from, uint8_t *out, siz
 	copy_ring(r->aux, r->aux_size, from, out, n);
 }
 
-/* QUIRK(pt-partial): what was not traced is told in the ring of records only. Of an AUX area that is overwritten the kernel writes no
- * other AUX records (perf_aux_output_end in kernel/events/ring_buffer.c). */
-static bool is_partial(const struct perf_ring *r)
+/* QUIRK(pt-partial): what was not traced is told in the ring of records only. There is a record of 32 bytes for every switch away from the
+ * task: for an AUX area that is overwritten pt_event_stop() in arch/x86/events/intel/pt.c tells its whole size, and perf_aux_output_end() in
+ * kernel/events/ring_buffer.c drops none that tells of bytes. So they are read at every stop; what is left are preemptions. */
+static void read_records(struct pt_task *t)
 {
+	const struct perf_ring *r = &t->ring;
 	struct {
 		struct perf_event_header header;
 		uint64_t offset, size, flags;
 	} record;
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail;
-	bool partial = head - tail > r->size - sizeof record; /* there was no room for more */
+	bool known = t->full;
 
-	while (!partial && head - tail >= sizeof record.header) {
+	if (head == tail)
+		return;
+	t->full = head - tail > r->size - 1 - sizeof record; /* the kernel leaves a byte free (CIRC_SPACE) */
+	t->partial |= t->full;
+	while (head - tail >= sizeof record.header) {
 		copy_ring(r->data, r->size, tail, &record.header, sizeof record.header);
-		if (record.header.type == PERF_RECORD_AUX && head - tail >= sizeof record) {
-			copy_ring(r->data, r->size, tail, &record, sizeof record);
-			partial = record.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION);
+		if (record.header.size < sizeof record.header || record.header.size > head - tail) {
+			t->partial = true;
+			break;
 		}
-		partial |= record.header.type == PERF_RECORD_LOST || record.header.size < sizeof record.header;
+		if (record.header.type == PERF_RECORD_AUX && record.header.size >= sizeof record) {
+			copy_ring(r->data, r->size, tail, &record, sizeof record);
+			t->partial |= (record.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)) != 0;
+		}
+		t->partial |= record.header.type == PERF_RECORD_LOST && !known;
+		known = false;
 		tail += record.header.size;
 	}
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
-	return partial;
 }
 
 static size_t tail_size(const struct perf_ring *r)
@@ -272,7 +284,7 @@ static void decode(struct pmu *p, struct task *task, struct pt_task *t, struct s
 static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 {
 	uint64_t size = t->ring.aux_size, head = __atomic_load_n(&t->ring.page->aux_head, __ATOMIC_ACQUIRE) % size;
-	bool all = went_round(t), partial = is_partial(&t->ring), missing = perf_was_idle(p->kernel, &t->fd, 1, &t->idle) || partial;
+	bool all = went_round(t), missing = perf_was_idle(p->kernel, &t->fd, 1, &t->idle) || t->partial;
 	size_t n = missing ? 0 : (size_t)(all ? size : (head + size - t->seen) % size);
 	uint8_t *bytes = n ? malloc(n) : NULL;
 
@@ -286,6 +298,7 @@ static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 		decode(p, task, t, slice_of(bytes, n));
 	}
 	free(bytes);
+	t->partial = false;
 	t->seen = head;
 	copy_out(&t->ring, head + size - tail_size(&t->ring), t->tail, tail_size(&t->ring));
 }
@@ -310,6 +323,7 @@ static void pt_capture(struct pmu *p, struct task *task, void *state, enum captu
 	struct pt_task *t = state;
 
 	(void)info;
+	read_records(t);
 	if (why == CAPTURE_STOP && !takes_code_away(task))
 		return;
 	/* Off, so that head and ring are the kernel's last word. */

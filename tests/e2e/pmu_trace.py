@@ -223,6 +223,24 @@ def pt_whole():
                 same(untaken(entries(got, task), code), told(rows, task, code), "%s, %s, task %d" % (argv[0], machine, task))
 
 
+@case("pt: what the kernel tells at every switch costs no history; where it had no room to, one gap does")
+def pt_records():
+    argv = [build("looked_at.S", *BARE)]
+    rows = truth(argv)
+    code = to_next(rows)
+    want = told(rows, 1, code)
+    for machine in ("pt=1", "pt=1,preempt=3"):
+        same(untaken(entries(branches(simulated(argv, machine, "pt").trace), 1), code), want, machine)
+    # More switches between two looks than records have room, three times.
+    got = untaken(entries(branches(simulated(argv, "pt=1,preempt=1", "pt").trace), 1), code)
+    equal([entry[3] for entry in got if entry[0] == "gap"], [6] * 3, "the gaps' reasons")
+    gaps = [i for i, entry in enumerate(got) if entry[0] == "gap"]
+    same(got[:gaps[0]], want[:gaps[0]], "before the first gap")
+    behind = got[gaps[-1] + 1:]
+    same(behind, want[len(want) - len(behind):], "behind the last gap")
+    check(len(got) > 600, "%d entries" % len(got))
+
+
 @case("pt: a ring that went round is a gap, and its newest part is there")
 def pt_small():
     argv = ["/bin/true"]

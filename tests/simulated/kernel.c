@@ -160,11 +160,32 @@ static void put(uint8_t *data, size_t size, uint64_t at, const void *bytes, size
 		data[(at + i) & (size - 1)] = ((const uint8_t *)bytes)[i];
 }
 
+/* __perf_output_begin: CIRC_SPACE leaves a byte free; what found no room is counted, and told before the next record that does. */
+static bool write_forward(struct sim_event *e, struct perf_event_mmap_page *page, size_t room, const void *record, size_t size)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t id, lost;
+	} lost = {.header = {.type = PERF_RECORD_LOST, .size = sizeof lost}, .lost = e->lost};
+	uint8_t *data = e->ring + e->ring_size - room;
+	size_t before = e->lost ? sizeof lost : 0;
+	uint64_t head = page->data_head;
+
+	if (!e->overwrite && head + before + size - page->data_tail > room - 1) {
+		e->lost++;
+		return false;
+	}
+	put(data, room, head, &lost, before);
+	put(data, room, head + before, record, size);
+	page->data_head = head + before + size;
+	e->lost = 0;
+	return true;
+}
+
 bool sim_ring_write(struct sim_event *e, const void *record, size_t size)
 {
 	struct perf_event_mmap_page *page;
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE), room;
-	uint64_t head;
 
 	if (e->output)
 		e = e->output;
@@ -172,16 +193,10 @@ bool sim_ring_write(struct sim_event *e, const void *record, size_t size)
 		return false;
 	page = (struct perf_event_mmap_page *)e->ring;
 	room = e->ring_size - page_size;
-	head = page->data_head;
-	if (e->attr.write_backward) {
-		put(e->ring + page_size, room, head - size, record, size);
-		page->data_head = head - size;
-		return true;
-	}
-	if (!e->overwrite && head + size - page->data_tail > room)
-		return false;
-	put(e->ring + page_size, room, head, record, size);
-	page->data_head = head + size;
+	if (!e->attr.write_backward)
+		return write_forward(e, page, room, record, size);
+	page->data_head -= size;
+	put(e->ring + page_size, room, page->data_head, record, size);
 	return true;
 }
 

@@ -77,7 +77,7 @@ static bool is_off(const struct sim *s, const struct sim_task *t)
 	return sim_every(s->o.pt_off, t->switches);
 }
 
-/* perf_aux_output_end, where there is something to tell. */
+/* perf_aux_output_end: what pt_event_stop() tells of an area that is overwritten is its size, so that there always is a record. */
 static void write_aux(struct sim_event *e, uint64_t flags)
 {
 	const struct {
@@ -127,6 +127,7 @@ static void switch_out(struct sim *s, struct sim_task *t)
 		pt_writer_off(&tr->writer);
 	}
 	pour(e, tr);
+	write_aux(e, 0);
 	page = (struct perf_event_mmap_page *)e->ring;
 	page->aux_head = tr->head % e->aux_size;
 }

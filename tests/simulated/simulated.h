@@ -65,6 +65,7 @@ struct sim_event {
 	uint8_t *ring;
 	size_t ring_size; /* with page 0 */
 	bool overwrite;   /* mapped read-only */
+	uint64_t lost;	  /* records that found no room, not told yet */
 	struct sim_event *output; /* whose ring it writes into instead of its own (PERF_EVENT_IOC_SET_OUTPUT) */
 	uint8_t *aux;
 	size_t aux_size;
@@ -112,7 +113,7 @@ void sim_task_renamed(struct sim *s, struct sim_task *t, pid_t tid); /* an execv
 unsigned sim_device_number(const struct sim_device *d);
 
 /* Writes a record into the event's ring as the kernel does: forward; or backward (write_backward); over old ones where it is
- * mapped read-only. False: no room. */
+ * mapped read-only; else with a record of what was lost before. False: no room. */
 bool sim_ring_write(struct sim_event *e, const void *record, size_t size);
 
 /* The first event of a task that a device has, or NULL. */
