@@ -14,6 +14,7 @@ enum flow_kind {
 	FLOW_GAP,    /* branch: a gap */
 	FLOW_ARRIVE, /* the task arrives on a CPU: time, cpu */
 	FLOW_DEPART, /* it departs from it */
+	FLOW_SYNC,   /* decoding begins at a synchronization point: addr is its offset in the stream. No code was asked for yet */
 };
 
 struct flow_item {

@@ -380,6 +380,7 @@ static void next_event(struct pt_flow *f)
 
 static void next_sync(struct pt_flow *f)
 {
+	const struct bt_branch none = {0};
 	uint64_t at = 0;
 	bool found;
 
@@ -396,7 +397,10 @@ static void next_sync(struct pt_flow *f)
 		put_gap(f, f->config.head, 0, NULL);
 	f->sync = at + 1;
 	f->synced = f->status >= 0;
-	if (!f->synced)
+	/* Whose code it is that comes now, the one who reads decides by the time. */
+	if (f->synced)
+		put(f, FLOW_SYNC, &none, at, NULL);
+	else
 		put_gap(f, BT_GAP_UNDECODED, 0, f->ipt.pt_errstr(pt_errcode(f->status)));
 }
 

@@ -5,6 +5,8 @@
  *
  * A conditional jump to the instruction behind it is told as not taken: libipt gives instructions, and they are the same.
  *
+ * Each point at which decoding begins is an item of its own (FLOW_SYNC): the code may be another's from there on.
+ *
  * Any bytes can be read: where they cannot be decoded, or where code lacks, a gap comes out, and reading goes on at the next
  * synchronization point (PSB). The time that decoding takes is bounded by a multiple of the stream's length. */
 #ifndef BT_PT_FLOW_H

@@ -149,19 +149,21 @@ void importer_traced(struct importer *im)
 	im->traced = true;
 }
 
-void importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b)
+bool importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b)
 {
 	struct thread *t = importer_thread(im, id);
 	size_t before;
+	bool put;
 
 	if (!t || !importer_give_task(im, t))
-		return;
+		return false;
 	im->processes[t->process].seen = true;
 	before = t->entries.len;
-	importer_put_entry(im, t, b);
+	put = importer_put_entry(im, t, b);
 	im->pending += t->entries.len - before;
 	im->branches += b->kind != BT_BRANCH_GAP;
 	bound(im, t);
+	return put;
 }
 
 void importer_lost(struct importer *im)

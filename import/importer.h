@@ -75,9 +75,9 @@ void importer_sched(struct importer *im, struct import_thread_id id, uint64_t ti
 void importer_sample(struct importer *im, const struct import_sample *s);
 
 /* For captures that hold whole histories, and not only what came before each sample. traced: from now on a sample without
- * branches of its own stands in the history as it is. entry: appends one entry (branch or gap); a gap behind an equal one is left out. */
+ * branches of its own stands in the history as it is. entry: appends one entry (branch or gap); a gap behind an equal one is left out: false. */
 void importer_traced(struct importer *im);
-void importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b);
+bool importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b);
 
 /* Up to n bytes of the code of a thread's process at addr into bytes; returns how many. */
 size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes, size_t n);

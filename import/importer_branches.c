@@ -174,12 +174,12 @@ void importer_begin_run(const struct importer *im, struct thread *t)
 	put_entry(t, &gap, 0, 0);
 }
 
-void importer_put_entry(struct importer *im, struct thread *t, const struct bt_branch *b)
+bool importer_put_entry(struct importer *im, struct thread *t, const struct bt_branch *b)
 {
 	uint8_t gap = b->kind == BT_BRANCH_GAP ? (uint8_t)(b->to + 1) : 0;
 
 	if (gap && gap == t->gap)
-		return;
+		return false;
 	t->gap = gap;
 	enter_epoch(im, t);
 	if (!gap) {
@@ -187,4 +187,5 @@ void importer_put_entry(struct importer *im, struct thread *t, const struct bt_b
 		importer_put_code(im, t, b->to, 1);
 	}
 	put_entry(t, b, 0, 0);
+	return true;
 }

@@ -88,7 +88,7 @@ void importer_release_threads(struct importer *im);
 /* importer_branches.c. begin_run: the gap before the branches of a sample; put_code: the page at addr into the trace. */
 void importer_begin_run(const struct importer *im, struct thread *t);
 void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at, size_t n);
-void importer_put_entry(struct importer *im, struct thread *t, const struct bt_branch *b);
+bool importer_put_entry(struct importer *im, struct thread *t, const struct bt_branch *b);
 void importer_flush_chunk(struct importer *im, struct thread *t);
 struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t addr, size_t n);
 

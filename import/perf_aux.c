@@ -252,13 +252,11 @@ static void take_item(void *arg, const struct flow_item *item)
 	s->aux->failed |= s->running.tid && !join;
 	if (!join)
 		return;
-	if (item->kind == FLOW_GAP)
-		s->aux->gaps++;
 	if (item->kind == FLOW_GAP && item->branch.to == BT_GAP_UNDECODED && item->addr && !flow_is_kernel(item->addr) &&
 	    !importer_code(s->aux->r->im, s->running, item->addr, (uint8_t[1]){0}, 1))
 		importer_lacks(s->aux->r->im, s->running, item->addr);
-	if (flow_join(join, item, &b))
-		importer_entry(s->aux->r->im, s->running, &b);
+	if (flow_join(join, item, &b) && importer_entry(s->aux->r->im, s->running, &b))
+		s->aux->gaps += item->kind == FLOW_GAP;
 }
 
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)

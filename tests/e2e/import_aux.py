@@ -123,6 +123,30 @@ def two_processes():
         same(history(trace, 200), expected_two)
 
 
+@case("Intel PT of one CPU: what lacks of one process costs the others nothing, and nobody's code is that of who runs next")
+def others_code():
+    one, two = Program("conditionals.S", 100), Program("transfers.S", 200)
+    e = event()
+    first, expected_one = one.stream(1, "p")
+    seed = next((seed for seed in range(2, 40) if two.stream(seed, "p")[0].count(perf.PSB) > 2), None)
+    check(first.count(perf.PSB) > 1 and seed, "no synchronization points on the way")
+    second, expected_two = two.stream(seed, "p")
+    head = perf.auxtrace_info(1) + e.comm("one", 100, 100, 1) + e.comm("two", 200, 200, 1) + two.maps(e)
+    tail = e.itrace_start(100, 100, 10, 3) + e.switch(True, 100, 100, (seed << 32) - 10, 3)
+    tail += e.switch(False, 200, 200, (seed << 32) - 5, 3) + e.switch(True, 200, 200, seed + 1 << 32, 3)
+    trace = import_bytes(perf.file_mode([e], head + one.maps(e, build_id=b"\x55" * 20) + tail + perf.auxtrace(first + second, 0, 3, 0, 3)))
+    same(history(trace, 200), expected_two)
+    equal([entry[0] for entry in history(trace, 100)], ["gap"], "entries of the process without code")
+    check("Intel PT: 1 gaps" in info(trace), info(trace))
+    # A stream that begins in the middle of user code, of a thread that is told of later than the first records are.
+    middle = first[first.index(perf.PSB, 16):]
+    trace = import_bytes(perf.file_mode([e], head + one.maps(e) + tail + perf.auxtrace(middle + second, 0, 3, 0, 3)))
+    got = history(trace, 100)
+    same(got, expected_one[len(expected_one) - len(got):])
+    check(len(got) > 10, "%d entries" % len(got))
+    same(history(trace, 200), expected_two)
+
+
 @case("a mapping that comes later is known when its code runs")
 def mapped_later():
     program = Program("conditionals.S", 100)

@@ -172,6 +172,7 @@ def auxtrace(data, offset=0, idx=0, tid=0, cpu=0):
 
 
 PT_CONFIG = 0x402  # tsc, mtc off
+PSB = bytes((2, 0x82)) * 8
 AUX_PMU = 8
 
 
