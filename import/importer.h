@@ -68,7 +68,8 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err) B
 struct bt_record_header *importer_header(struct importer *im);
 
 void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time, struct slice comm, bool exec);
-void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, uint64_t time);
+/* maps: a new process has its parent's mappings. */
+void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, bool maps, uint64_t time);
 void importer_exit(struct importer *im, struct import_thread_id id, uint64_t time);
 void importer_map(struct importer *im, const struct import_map *map);
 void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu, enum bt_sched what);

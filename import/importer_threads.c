@@ -250,7 +250,16 @@ void importer_comm(struct importer *im, struct import_thread_id id, uint64_t tim
 		put_comm(im, t, time);
 }
 
-void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, uint64_t time)
+static void copy_maps(struct importer *im, struct process *child, struct process *parent)
+{
+	if (parent->begun) {
+		begin_space(im, child, parent);
+		code_map_copy(&child->code, &im->files, &parent->code);
+	}
+	parent->seen = true; /* the copy is that of this epoch */
+}
+
+void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, bool maps, uint64_t time)
 {
 	struct thread *from = importer_thread(im, parent), *t = from ? find_thread(im, child) : NULL;
 	size_t process;
@@ -262,11 +271,8 @@ void importer_fork(struct importer *im, struct import_thread_id child, struct im
 		process = add_process(im, child.pid);
 		if (process == SIZE_MAX)
 			return;
-		if (im->processes[from->process].begun) {
-			begin_space(im, &im->processes[process], &im->processes[from->process]);
-			code_map_copy(&im->processes[process].code, &im->files, &im->processes[from->process].code);
-		}
-		im->processes[from->process].seen = true; /* the copy is that of this epoch */
+		if (maps)
+			copy_maps(im, &im->processes[process], &im->processes[from->process]);
 	}
 	t = add_thread(im, child);
 	if (t)

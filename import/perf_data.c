@@ -112,8 +112,9 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 	time = slice_u64(&body);
 	if (body.bad)
 		return damaged(r, record, record->type == PERF_FORK ? "a fork" : "an exit");
+	/* What perf makes itself of a process that ran already: its mappings follow, and are not those of its parent. */
 	if (record->type == PERF_FORK)
-		importer_fork(r->im, id, parent, time);
+		importer_fork(r->im, id, parent, !(record->misc & PERF_MISC_FORK_EXEC), time);
 	else
 		importer_exit(r->im, id, time);
 	return 0;

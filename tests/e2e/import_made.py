@@ -178,6 +178,20 @@ def tasks():
     check(maps[0][0] != maps[1][0], "exec begins a new address space")
 
 
+@case("a process that ran already has mappings of its own, and not those of its parent today")
+def ran_already():
+    event = perf.Event(*EVENT, ids=[1])
+
+    def place(made):
+        data = event.comm("bash", 50, 50) + event.mmap2(0x400000, 0x100000, 0, "/bin/bash", 50) + event.fork(60, 60, 50, 50, made=made) + \
+            event.comm("other", 60, 60) + event.mmap2(0x700000, 0x1000, 0, "/bin/other", 60) + \
+            event.sample(60, 60, 5, ip=0x410000, branches=[(0x410000, 0x700010, 0)])
+        return [(b["from"]["module"], b["to"]["module"]) for b in report(import_bytes(perf.file_mode([event], data)).trace)["branches"]]
+
+    equal(place(True), [(None, "/bin/other")], "modules")
+    equal(place(False), [("/bin/bash", "/bin/other")], "modules of a forked one")
+
+
 @case("mappings that come between samples belong to a new epoch")
 def epochs():
     event = perf.Event(*EVENT, ids=[1])

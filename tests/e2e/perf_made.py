@@ -133,8 +133,9 @@ class Event:
         body = struct.pack("<IIQQQ", pid, pid, start, length, offset) + identity + struct.pack("<II", prot, 2) + path.encode() + b"\0"
         return self._with(MMAP2, body, pid, pid, time, 0, 2 | bool(build_id) << 14)
 
-    def fork(self, pid, tid, parent, parent_tid, time=0):
-        return self._with(FORK, struct.pack("<IIIIQ", pid, parent, tid, parent_tid, time), pid, tid, time, 0)
+    def fork(self, pid, tid, parent, parent_tid, time=0, made=False):
+        """made: by perf, of a process that ran already (PERF_RECORD_MISC_FORK_EXEC)."""
+        return self._with(FORK, struct.pack("<IIIIQ", pid, parent, tid, parent_tid, time), pid, tid, time, 0, 2 | made << 13)
 
     def exit(self, pid, tid, time=0):
         return self._with(EXIT, struct.pack("<IIIIQ", pid, 1, tid, 1, time), pid, tid, time, 0)
