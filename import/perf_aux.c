@@ -15,8 +15,11 @@ enum {
 	TYPE_BTS = 2,
 	STREAMS_MAX = 1 << 14,
 	NO_CPU = -1,
+	/* PERF_AUX_FLAG_* */
 	AUX_TRUNCATED = 1,
+	AUX_OVERWRITE = 2,
 	AUX_PARTIAL = 4,
+	AUX_COLLISION = 8,
 };
 
 /* Of AUXTRACE_INFO: what perf tells of Intel PT, by place (tools/perf/util/intel-pt.h). BTS has the first five. */
@@ -48,7 +51,12 @@ struct stream {
 	int32_t cpu; /* NO_CPU: of a thread */
 	struct import_thread_id running; /* whose code the stream is of now; tid 0: nobody's that is traced */
 	struct piece *pieces;
-	size_t count, cap, at;
+	size_t count, cap, at, part; /* part: bytes of the piece that were begun with */
+	uint64_t end;		     /* of that part: its offset in the stream */
+	/* Without times: offsets before which something is missing, and that several threads ran there. */
+	uint64_t *cuts;
+	size_t cut_count, cut_cap;
+	bool shared;
 	uint64_t taken; /* of BTS: the offset up to which it was */
 	struct pt_flow *flow;
 	struct flow_item next;
@@ -71,7 +79,7 @@ struct perf_aux {
 	size_t count, cap;
 	struct way *ways; /* sorted by tid */
 	size_t way_count, way_cap;
-	uint64_t gaps, truncated;
+	uint64_t gaps, truncated, partial;
 };
 
 /* --- the bytes --- */
@@ -201,6 +209,7 @@ void perf_aux_release(struct perf_aux *x)
 		for (size_t k = 0; k < x->streams[i].count; k++)
 			free(x->streams[i].pieces[k].owned);
 		free(x->streams[i].pieces);
+		free(x->streams[i].cuts);
 	}
 	free(x->streams);
 	free(x->ways);
@@ -266,19 +275,72 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return s->running.tid ? importer_code(s->aux->r->im, s->running, addr, bytes, n) : 0;
 }
 
+static void take_gap(struct stream *s, enum bt_gap_reason reason)
+{
+	const struct flow_item gap = {.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = reason}};
+
+	take_item(s, &gap);
+}
+
 /* --- Intel PT --- */
 
-static int begin_piece(struct stream *s)
+static int begin_flow(struct stream *s, struct slice bytes, enum bt_gap_reason head)
 {
 	const struct perf_aux *x = s->aux;
 	uint64_t bits = x->info[INFO_MTC_FREQ_BITS], config = config_of(x);
-	struct pt_flow_config c = {.bytes = s->pieces[s->at].bytes, .intel = x->intel, .family = x->family, .model = x->model, .stepping = x->stepping,
+	struct pt_flow_config c = {.bytes = bytes, .intel = x->intel, .family = x->family, .model = x->model, .stepping = x->stepping,
 		.ctc_numerator = (uint32_t)x->info[INFO_TSC_CTC_N], .ctc_denominator = (uint32_t)x->info[INFO_TSC_CTC_D],
-		.nominal_ratio = (uint8_t)x->info[INFO_NONTURBO], .head = BT_GAP_OVERWRITTEN, .code = read_code, .arg = s};
+		.nominal_ratio = (uint8_t)x->info[INFO_NONTURBO], .head = head, .code = read_code, .arg = s};
 
 	if (bits)
 		c.mtc_freq = (uint8_t)((config & bits) / (bits & -bits));
 	return pt_flow_new(&s->flow, &c, x->r->err);
+}
+
+/* The first cut at or behind an offset; UINT64_MAX: there is none. */
+static uint64_t next_cut(const struct stream *s, uint64_t offset)
+{
+	size_t lo = 0, hi = s->cut_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->cuts[mid] < offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->cut_count ? s->cuts[lo] : UINT64_MAX;
+}
+
+static int compare_cuts(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The next part of the stream: as far as bytes follow each other, and up to where something is missing. */
+static int begin_part(struct stream *s)
+{
+	const struct piece *p = &s->pieces[s->at];
+	uint64_t start = p->offset + s->part, cut;
+	enum bt_gap_reason before = BT_GAP_OVERWRITTEN;
+	struct slice bytes = p->bytes;
+
+	if (!s->at && !s->part && s->cut_count)
+		qsort(s->cuts, s->cut_count, sizeof *s->cuts, compare_cuts);
+	if (s->at || s->part) {
+		before = next_cut(s, s->end) <= start ? BT_GAP_LOST : BT_GAP_OVERWRITTEN;
+		take_gap(s, before);
+	}
+	slice_take(&bytes, s->part);
+	cut = next_cut(s, start + 1);
+	if (cut > start && cut - start < bytes.len) /* offsets are whatever the file says */
+		bytes.len = (size_t)(cut - start);
+	s->part += bytes.len;
+	s->end = start + bytes.len;
+	return begin_flow(s, bytes, before);
 }
 
 /* Makes s->next the stream's next item. */
@@ -288,21 +350,20 @@ static int next_item(struct stream *s)
 
 	s->has_next = false;
 	while (s->at < s->count && !s->has_next) {
-		if (!s->flow) {
-			const struct flow_item gap = {.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = BT_GAP_OVERWRITTEN}};
-
-			if (s->at)
-				take_item(s, &gap);
-			rc = begin_piece(s);
-			if (rc)
-				return rc;
-		}
+		rc = s->flow ? 0 : begin_part(s);
+		if (rc)
+			return rc;
 		s->has_next = pt_flow_next(s->flow, &s->next) == 1;
-		if (!s->has_next) {
-			pt_flow_free(s->flow);
-			s->flow = NULL;
+		if (s->has_next)
+			break;
+		pt_flow_free(s->flow);
+		s->flow = NULL;
+		if (s->part == s->pieces[s->at].bytes.len) {
 			s->at++;
+			s->part = 0;
 		}
+		if (s->at == s->count && next_cut(s, s->end) != UINT64_MAX)
+			take_gap(s, BT_GAP_LOST);
 	}
 	return 0;
 }
@@ -323,6 +384,35 @@ static int pull(struct stream *s, uint64_t time)
 	return rc;
 }
 
+/* A stream of a thread says its tid alone. */
+static void know_process(struct perf_aux *x, struct stream *s)
+{
+	s->aux = x;
+	if (s->running.tid && !s->running.pid)
+		s->running.pid = importer_pid(x->r->im, s->running.tid);
+}
+
+static bool add_cut(struct stream *s, uint64_t offset)
+{
+	uint64_t *at = perf_grow(s->cuts, s->cut_count, &s->cut_cap, sizeof *at);
+
+	if (!at)
+		return false;
+	s->cuts = at;
+	at[s->cut_count++] = offset;
+	return true;
+}
+
+/* Something is missing: with times, in what came until now; without, behind the bytes that the record tells of, if it says which. */
+static void take_missing(struct perf_aux *x, struct stream *s, uint64_t end, uint64_t flags)
+{
+	know_process(x, s);
+	if (x->timed)
+		take_gap(s, BT_GAP_LOST);
+	else if (!(flags & AUX_OVERWRITE))
+		x->failed |= !add_cut(s, end);
+}
+
 int perf_aux_until(struct perf_reader *r, uint64_t time)
 {
 	struct perf_aux *x = r->aux;
@@ -331,10 +421,8 @@ int perf_aux_until(struct perf_reader *r, uint64_t time)
 	if (!x || x->type != TYPE_PT || (time != UINT64_MAX && !x->timed))
 		return 0;
 	for (size_t i = 0; i < x->count && !rc; i++) {
-		x->streams[i].aux = x;
-		if (x->streams[i].running.tid && !x->streams[i].running.pid)
-			x->streams[i].running.pid = importer_pid(r->im, x->streams[i].running.tid);
-		rc = pull(&x->streams[i], time);
+		know_process(x, &x->streams[i]);
+		rc = x->streams[i].shared ? 0 : pull(&x->streams[i], time);
 	}
 	return !rc && x->failed ? perf_no_memory(r) : rc;
 }
@@ -359,10 +447,21 @@ static void take_bts(struct stream *s, uint64_t offset, uint64_t end)
 	s->taken = end;
 }
 
-static struct stream *bts_stream(struct perf_aux *x, uint32_t tid, int32_t cpu)
+static void take_bts_piece(struct perf_aux *x, struct stream *s, const struct perf_fields *f, uint64_t offset, uint64_t end, bool missing)
+{
+	s->aux = x;
+	s->running = f->id;
+	take_bts(s, offset, end);
+	if (missing)
+		take_gap(s, BT_GAP_LOST);
+}
+
+/* --- AUX records --- */
+
+static struct stream *stream_of_record(struct perf_aux *x, const struct perf_fields *f)
 {
 	for (size_t i = 0; i < x->count; i++)
-		if (x->streams[i].cpu == NO_CPU ? x->streams[i].running.tid == tid : x->streams[i].cpu == cpu)
+		if (x->streams[i].cpu == NO_CPU ? x->streams[i].running.tid == f->id.tid : x->streams[i].cpu == (int32_t)f->cpu - 1)
 			return &x->streams[i];
 	return NULL;
 }
@@ -370,20 +469,20 @@ static struct stream *bts_stream(struct perf_aux *x, uint32_t tid, int32_t cpu)
 void perf_aux_record(struct perf_reader *r, struct slice body, const struct perf_fields *f)
 {
 	uint64_t offset = slice_u64(&body), size = slice_u64(&body), flags = slice_u64(&body);
+	bool missing = flags & (AUX_TRUNCATED | AUX_PARTIAL | AUX_COLLISION);
 	struct perf_aux *x = r->aux;
-	struct stream *s = x && !body.bad ? bts_stream(x, f->id.tid, (int32_t)f->cpu - 1) : NULL;
-	const struct flow_item gap = {.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = BT_GAP_LOST}};
+	struct stream *s = x && !body.bad ? stream_of_record(x, f) : NULL;
 
 	if (!x || body.bad)
 		return;
 	x->truncated += (flags & AUX_TRUNCATED) != 0;
-	if (x->type != TYPE_BTS || !s || size > UINT64_MAX - offset)
+	x->partial += missing && !(flags & AUX_TRUNCATED);
+	if (!s || size > UINT64_MAX - offset)
 		return;
-	s->aux = x;
-	s->running = f->id;
-	take_bts(s, offset, offset + size);
-	if (flags & (AUX_TRUNCATED | AUX_PARTIAL))
-		take_item(s, &gap);
+	if (x->type == TYPE_BTS)
+		take_bts_piece(x, s, f, offset, offset + size, missing);
+	else if (missing)
+		take_missing(x, s, offset + size, flags);
 }
 
 /* --- who runs --- */
@@ -392,9 +491,32 @@ void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t c
 {
 	struct perf_aux *x = r->aux;
 
-	for (size_t i = 0; x && i < x->count; i++)
-		if (x->streams[i].cpu != NO_CPU && x->streams[i].cpu == (int32_t)cpu - 1)
-			x->streams[i].running = id;
+	for (size_t i = 0; x && i < x->count; i++) {
+		struct stream *s = &x->streams[i];
+
+		if (s->cpu == NO_CPU || s->cpu != (int32_t)cpu - 1 || (!x->timed && !id.tid))
+			continue;
+		s->shared |= x->type == TYPE_PT && !x->timed && s->running.tid && s->running.tid != id.tid;
+		s->running = id;
+	}
+}
+
+static void note_all(struct perf_aux *x)
+{
+	const char *name = x->type == TYPE_PT ? "Intel PT" : "Intel BTS";
+	struct importer *im = x->r->im;
+
+	if (x->gaps)
+		importer_note(im, "%s: %" PRIu64 " gaps, where data could not be decoded or are missing", name, x->gaps);
+	if (x->truncated)
+		importer_note(im, "the buffer for %s was too small %" PRIu64 " times: data are missing there (perf record -m,SIZE)", name, x->truncated);
+	if (x->partial)
+		importer_note(im, "%s was not recorded in whole %" PRIu64 " times: data are missing there (virtual machines ran, or the processor lost some)",
+			      name, x->partial);
+	for (size_t i = 0; i < x->count; i++)
+		if (x->streams[i].shared)
+			importer_note(im, "%s of CPU %d has no times, and several threads ran there: whose branches it holds nobody can tell", name,
+				      (int)x->streams[i].cpu);
 }
 
 int perf_aux_finish(struct perf_reader *r)
@@ -405,20 +527,11 @@ int perf_aux_finish(struct perf_reader *r)
 	if (!x || rc)
 		return rc;
 	for (size_t i = 0; x->type == TYPE_BTS && i < x->count; i++) {
-		struct stream *s = &x->streams[i];
-
-		s->aux = x;
-		if (s->running.tid && !s->running.pid)
-			s->running.pid = importer_pid(r->im, s->running.tid);
-		take_bts(s, s->taken, UINT64_MAX);
+		know_process(x, &x->streams[i]);
+		take_bts(&x->streams[i], x->streams[i].taken, UINT64_MAX);
 	}
 	if (x->failed)
 		return perf_no_memory(r);
-	if (x->gaps)
-		importer_note(r->im, "%s: %" PRIu64 " gaps, where data could not be decoded or are missing", x->type == TYPE_PT ? "Intel PT" : "Intel BTS",
-			      x->gaps);
-	if (x->truncated)
-		importer_note(r->im, "the buffer for %s was too small %" PRIu64 " times: data are missing there (perf record -m,SIZE)",
-			      x->type == TYPE_PT ? "Intel PT" : "Intel BTS", x->truncated);
+	note_all(x);
 	return 0;
 }

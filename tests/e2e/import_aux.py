@@ -102,6 +102,53 @@ def pieces():
     check(len(behind) > 10, "nothing behind the gap")
 
 
+def with_one_gap(got, expected, what):
+    """What is there before the gap and behind it happened, in order; the gap is neither first nor last."""
+    gaps = [i for i, entry in enumerate(got) if entry[0] == "gap"]
+    equal([got[i][3] for i in gaps], ["6"], what + ": the gaps' reasons")
+    same(got[:gaps[0]], expected[:gaps[0]])
+    behind = got[gaps[0] + 1:]
+    same(behind, expected[len(expected) - len(behind):])
+    check(gaps[0] > 3 and len(behind) > 3, "%s: the gap is entry %d of %d" % (what, gaps[0], len(got)))
+
+
+@case("Intel PT: what the kernel says is missing is a gap where it was, and a note")
+def missing():
+    program = Program("conditionals.S", 100)
+    e = event()
+    data, expected = program.stream(1, "pi")
+    for flags, words in ((1, "was too small 1 times"), (4, "was not recorded in whole 1 times"), (8, "was not recorded in whole 1 times")):
+        # By the time of the record,
+        head = e.comm("prog", time=1) + program.maps(e) + e.itrace_start(time=2, cpu=1) + e.aux(0, len(data), flags, time=(1 << 32) + 2500, cpu=1)
+        trace = import_bytes(perf.file_mode([e], perf.auxtrace_info(1) + head + perf.auxtrace(data, 0, 0, 0, 1)))
+        with_one_gap(history(trace, 100), expected, "timed, flags %d" % flags)
+        check(words in info(trace), info(trace))
+        # or by its place in the stream,
+        cut = len(data) // 2
+        head = e.comm("prog") + program.maps(e) + e.itrace_start() + e.aux(0, cut, flags, time=5) + e.aux(cut, len(data) - cut, time=6)
+        trace = import_bytes(perf.file_mode([e], perf.auxtrace_info(1, timed=False) + head + perf.auxtrace(data, tid=100, cpu=-1)))
+        with_one_gap(history(trace, 100), expected, "without times, flags %d" % flags)
+        check(words in info(trace), info(trace))
+    # or at its end.
+    head = e.comm("prog") + program.maps(e) + e.itrace_start() + e.aux(0, len(data), 1, time=5)
+    trace = import_bytes(perf.file_mode([e], perf.auxtrace_info(1, timed=False) + head + perf.auxtrace(data, tid=100, cpu=-1)))
+    same(history(trace, 100), expected + [["gap", "0", "0", "6"]])
+
+
+@case("Intel PT of one CPU, without times: of one thread its history, of several nobody's, and a note")
+def no_times():
+    program = Program("conditionals.S", 100)
+    e = event()
+    data, expected = program.stream(1, "n")
+    head = perf.auxtrace_info(1, timed=False) + e.comm("prog", time=1) + program.maps(e) + e.itrace_start(time=2, cpu=3)
+    tail = perf.auxtrace(data, 0, 3, 0, 3)
+    trace = import_bytes(perf.file_mode([e], head + e.switch(False, time=3, cpu=3) + tail))
+    same(history(trace, 100), expected)
+    trace = import_bytes(perf.file_mode([e], head + e.switch(False, 200, 200, time=3, cpu=3) + tail))
+    equal(history(trace, 100) + history(trace, 200), [], "entries")
+    check("Intel PT of CPU 3 has no times" in info(trace), info(trace))
+
+
 @case("Intel PT of one CPU, on which two processes run in turn: switches and times tell whose branches they are")
 def two_processes():
     one, two = Program("conditionals.S", 100), Program("handlers.S", 200)
