@@ -194,11 +194,14 @@ void probe_memlock(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_FACT, "unknown: no /proc/self/limits");
 		return;
 	}
-	if (hard != UINT64_MAX)
-		snprintf(own, sizeof own, "%" PRIu64 " KiB", hard / 1024);
-	verdict_set(v, hard / 1024 + (uint64_t)shared >= RING_KB ? DOCTOR_YES : DOCTOR_PARTLY,
+	/* The soft limit counts (perf_mmap in kernel/events/core.c). */
+	if (soft != UINT64_MAX)
+		snprintf(own, sizeof own, "%" PRIu64 " KiB", soft / 1024);
+	verdict_set(v, soft / 1024 + (uint64_t)shared >= RING_KB ? DOCTOR_YES : DOCTOR_PARTLY,
 		    "%lld KiB a processor for all of a user's buffers (kernel.perf_event_mlock_kb), then %s (RLIMIT_MEMLOCK)", shared,
 		    own);
-	if (v->answer == DOCTOR_PARTLY)
+	if (v->answer == DOCTOR_PARTLY && hard / 1024 + (uint64_t)shared >= RING_KB)
+		verdict_change(v, "ulimit -l $(ulimit -Hl)");
+	else if (v->answer == DOCTOR_PARTLY)
 		verdict_change(v, "sudo sysctl kernel.perf_event_mlock_kb=%d", RING_KB + 4);
 }

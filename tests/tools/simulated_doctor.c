@@ -26,7 +26,7 @@ struct simulated {
 	int yama;	 /* -1: not in the kernel */
 	unsigned filter; /* attempts that a seccomp filter refuses, bits; TRY_PERF: all events */
 	int filter_errno; /* 0: it kills */
-	uint64_t as_limit_mb, memlock_kb;
+	uint64_t as_limit_mb, memlock_kb, hard_memlock_kb; /* hard: 0: the same */
 	int overcommit;
 	uint64_t file_system;
 	const char *core_pattern, *urls;
@@ -62,6 +62,7 @@ static struct simulated machines[] = {
 	 .core_pattern = "|/usr/lib/systemd/systemd-coredump %P %u", .urls = "https://debuginfod.example.org", .debuginfod = true},
 	{.name = "small-limits", VIRTUAL("kernel=515" USER), .hypervisor = "Microsoft Hv", .yama = 1,
 	 .as_limit_mb = 50, .memlock_kb = 64, .overcommit = 2},
+	{.name = "soft-limit", SKYLAKE("kernel=601" USER), .yama = 1, .memlock_kb = 64, .hard_memlock_kb = 8192},
 	{.name = "no-executable-memory", SKYLAKE("kernel=601" USER), .yama = 1, .no_execmem = true},
 	{.name = "no-proc", SKYLAKE("kernel=601" USER), .yama = 1, .proc = "other", .urls = "https://debuginfod.example.org"},
 	{.name = "old-kernel", SKYLAKE("kernel=419" USER), .yama = 1},
@@ -84,6 +85,7 @@ static int put(char *out, size_t size, const char *fmt, ...)
 
 static int put_limits(const struct simulated *s, char *out, size_t size)
 {
+	uint64_t soft = s->memlock_kb ? s->memlock_kb : 8192, hard = s->hard_memlock_kb ? s->hard_memlock_kb : soft;
 	char as[32] = "unlimited";
 
 	if (s->as_limit_mb)
@@ -93,7 +95,7 @@ static int put_limits(const struct simulated *s, char *out, size_t size)
 		   "Max core file size        0                    unlimited            bytes     \n"
 		   "Max locked memory         %-20" PRIu64 " %-20" PRIu64 " bytes     \n"
 		   "Max address space         %-20s %-20s bytes     \n",
-		   (s->memlock_kb ? s->memlock_kb : 8192) << 10, (s->memlock_kb ? s->memlock_kb : 8192) << 10, as, as);
+		   soft << 10, hard << 10, as, as);
 }
 
 static int put_number(char *out, size_t size, bool there, long long value)
