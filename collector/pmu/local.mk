@@ -9,6 +9,7 @@ collector_libcollector_a_SOURCES += \
 	collector/pmu/perf_kernel.c collector/pmu/perf_ops.h \
 	collector/pmu/pmu.c collector/pmu/pmu.h \
 	collector/pmu/perf_cpu.c collector/pmu/perf_cpu.h \
+	collector/pmu/pt_code.c collector/pmu/pt_code.h \
 	collector/pmu/ring.c collector/pmu/ring.h \
 	collector/pmu/source.c \
 	collector/pmu/source_bts.c collector/pmu/source_bts.h \

@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 
 #include "collector/pmu/perf_cpu.h"
+#include "collector/pmu/pt_code.h"
 #include "collector/pmu/ring.h"
 #include "collector/recorder.h"
-#include "collector/tracee.h"
 #include "hardware/pt_flow.h"
 
 #define PT_FOLDER "/sys/bus/event_source/devices/intel_pt"
@@ -22,8 +22,8 @@ enum {
 	AUX_WANTED = 256 << 10, /* bytes a task: about a million branches, and decoded in some seconds */
 	AUX_LEAST = 16 << 10,
 	TAIL = 4096, /* of what was read, kept to see whether it was overwritten: a PSB with its time is in it */
-	PAGE = 4096,
-	PAGES = 64,
+	PSB = 16,      /* bytes of a synchronization point */
+	REACH = 16 << 10, /* bytes back in which one is looked for */
 };
 
 /* Bits of attr.config, from the files in format/. */
@@ -31,6 +31,11 @@ struct pt_setup {
 	long type;
 	uint64_t config;
 	struct perf_cpu cpu;
+};
+
+/* Items: how many, and a sum of what they say. */
+struct pt_told {
+	uint64_t count, sum;
 };
 
 struct pt_task {
@@ -41,6 +46,9 @@ struct pt_task {
 	uint64_t seen; /* offset in the AUX area up to which it was read */
 	uint64_t idle;
 	uint8_t tail[TAIL]; /* what was before that */
+	size_t back;	    /* how far before it the last synchronization point is; 0: none is known */
+	struct pt_told told; /* what was told from there on */
+	struct pt_code *code;
 	struct flow_join join;
 	struct pt_setup setup;
 };
@@ -132,55 +140,24 @@ static int pt_attach(struct pmu *p, struct task *task, void **state, struct bt_e
 		free(t);
 		return rc;
 	}
+	t->code = calloc(1, sizeof *t->code);
+	if (!t->code) {
+		close_task(p->kernel, t);
+		free(t);
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	}
 	*state = t;
 	return 0;
 }
 
 static void pt_detach(struct pmu *p, struct task *task, void *state)
 {
+	struct pt_task *t = state;
+
 	(void)task;
-	close_task(p->kernel, state);
-	free(state);
-}
-
-/* --- the code, read while the task stands still --- */
-
-struct code_cache {
-	struct pmu *p;
-	struct task *task;
-	struct {
-		uint64_t addr;
-		size_t len;
-		uint8_t bytes[PAGE];
-	} pages[PAGES];
-};
-
-static size_t read_page(struct code_cache *c, uint64_t addr, uint8_t *out, size_t n)
-{
-	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
-	size_t slot = (size_t)(page / PAGE % PAGES), at = (size_t)(addr - page);
-
-	if (c->pages[slot].addr != page || !c->pages[slot].len) {
-		uint8_t bytes[BT_INSN_MAX];
-		struct bt_insn insn;
-
-		c->pages[slot].addr = page;
-		c->pages[slot].len = tracee_read(c->task->tid, page, c->pages[slot].bytes, PAGE);
-		/* The trace holds the page, too. */
-		(void)!address_space_fetch(c->task->process->space, c->p->writer, c->task->tid, addr, false, bytes, &insn);
-	}
-	if (at >= c->pages[slot].len)
-		return 0;
-	n = n < c->pages[slot].len - at ? n : c->pages[slot].len - at;
-	memcpy(out, c->pages[slot].bytes + at, n);
-	return n;
-}
-
-static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
-{
-	size_t got = read_page(arg, addr, bytes, n);
-
-	return got && got < n && (addr + got) % PAGE == 0 ? got + read_page(arg, addr + got, bytes + got, n - got) : got;
+	close_task(p->kernel, t);
+	free(t->code);
+	free(t);
 }
 
 /* --- the ring --- */
@@ -248,36 +225,135 @@ static bool went_round(const struct pt_task *t)
 	return memcmp(now, t->tail, n) != 0;
 }
 
-static void decode(struct pmu *p, struct task *task, struct pt_task *t, struct slice bytes)
+/* Where the last synchronization point in the bytes is; their number: there is none. */
+static size_t find_sync(const uint8_t *bytes, size_t n)
 {
-	struct code_cache *cache = calloc(1, sizeof *cache);
+	static const uint8_t sync[PSB] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
+
+	for (size_t at = n < PSB ? 0 : n - PSB + 1; at-- > 0;)
+		if (!memcmp(bytes + at, sync, PSB))
+			return at;
+	return n;
+}
+
+/* --- decoding --- */
+
+static void tell_item(struct pt_told *told, const struct flow_item *item)
+{
+	const uint64_t words[] = {item->kind, item->branch.kind, item->branch.flags, item->branch.from, item->branch.to};
+
+	told->count++;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		told->sum = (told->sum ^ words[i]) * 0x100000001b3; /* FNV-1a */
+}
+
+static void enter_item(struct task *task, struct pt_task *t, const struct flow_item *item)
+{
+	struct bt_branch b;
+
+	if (!flow_join(&t->join, item, &b))
+		return;
+	if (b.kind == BT_BRANCH_GAP) {
+		pmu_gap(task, (enum bt_gap_reason)b.to);
+	} else {
+		task_epoch(task);
+		task_branch(task, &b, false);
+	}
+}
+
+/* Decodes bytes. The first items, as many as *told says, are known already; the others are entered if they are wanted, and *told is all of
+ * them then. False: the first ones are no longer what they were, or there is no memory (a gap); nothing was entered. */
+static bool decode(struct task *task, struct pt_task *t, struct slice bytes, enum bt_gap_reason head, bool enter, struct pt_told *told)
+{
 	struct pt_flow_config c = {.bytes = bytes, .intel = t->setup.cpu.intel, .family = (uint16_t)t->setup.cpu.family,
-		.model = (uint8_t)t->setup.cpu.model, .stepping = (uint8_t)t->setup.cpu.stepping, .head = BT_GAP_OVERWRITTEN, .code = read_code,
-		.arg = cache};
+		.model = (uint8_t)t->setup.cpu.model, .stepping = (uint8_t)t->setup.cpu.stepping, .head = head, .code = pt_code_read, .arg = t->code};
+	const struct pt_told known = *told;
 	struct flow_item item;
 	struct pt_flow *flow;
 	struct bt_error err;
-	struct bt_branch b;
 
-	if (!cache || pt_flow_new(&flow, &c, &err)) {
+	*told = (struct pt_told){0};
+	if (pt_flow_new(&flow, &c, &err)) {
+		t->join.left = false;
 		pmu_gap(task, BT_GAP_LOST);
-		free(cache);
-		return;
+		return false;
 	}
-	cache->p = p;
-	cache->task = task;
+	t->code->item = 0;
+	t->code->again = known.count > 0;
 	while (pt_flow_next(flow, &item) == 1) {
-		if (!flow_join(&t->join, &item, &b))
+		if (item.kind == FLOW_SYNC)
 			continue;
-		if (b.kind == BT_BRANCH_GAP) {
-			pmu_gap(task, (enum bt_gap_reason)b.to);
-		} else {
-			task_epoch(task);
-			task_branch(task, &b, false);
-		}
+		if (enter && told->count >= known.count)
+			enter_item(task, t, &item);
+		tell_item(told, &item);
+		t->code->item = told->count;
+		t->code->again = told->count < known.count;
+		if (told->count == known.count && told->sum != known.sum)
+			break;
 	}
 	pt_flow_free(flow);
-	free(cache);
+	return told->count > known.count || (told->count == known.count && told->sum == known.sum);
+}
+
+/* --- a look --- */
+
+/* Nothing is known of what was told: the next look decodes what is new then. */
+static void forget(struct pt_task *t)
+{
+	t->back = 0;
+	t->told = (struct pt_told){0};
+	pt_code_clear(t->code);
+}
+
+/* Decodes the ring from an offset on, at first what was told already. */
+static bool decode_ring(struct task *task, struct pt_task *t, uint64_t from, size_t n, enum bt_gap_reason head)
+{
+	uint8_t *bytes = malloc(n);
+	bool same;
+
+	if (!bytes) {
+		t->join.left = false;
+		pmu_gap(task, BT_GAP_LOST);
+		return false;
+	}
+	copy_out(&t->ring, from, bytes, n);
+	same = decode(task, t, slice_of(bytes, n), head, true, &t->told);
+	free(bytes);
+	return same;
+}
+
+/* QUIRK(pt-sync): synchronization points come by the number of bytes, not at every stop: Intel SDM volume 3, RTIT_STATUS.PacketByteCnt, which the kernel
+ * clears once (pt_config() in arch/x86/events/intel/pt.c). So decoding begins with the last one, and passes over what it told before. */
+static void decode_new(struct task *task, struct pt_task *t, size_t n)
+{
+	uint64_t size = t->ring.aux_size;
+
+	if (t->back && t->back + n <= size && decode_ring(task, t, t->seen + size - t->back, t->back + n, BT_GAP_UNDECODED)) {
+		t->back += n;
+		return;
+	}
+	forget(t);
+	(void)decode_ring(task, t, t->seen, n, BT_GAP_UNDECODED);
+}
+
+/* From where to decode the next time: a synchronization point in the n bytes up to head, if there is one. */
+static void find_back(struct task *task, struct pt_task *t, uint64_t head, size_t n)
+{
+	uint64_t size = t->ring.aux_size;
+	uint8_t bytes[REACH];
+	size_t some = n < REACH ? n : REACH, at;
+
+	some = some < size ? some : size;
+	copy_out(&t->ring, head + size - some, bytes, some);
+	at = find_sync(bytes, some);
+	if (at == some) {
+		if (t->back > REACH)
+			forget(t);
+		return;
+	}
+	forget(t);
+	if (decode(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false, &t->told))
+		t->back = some - at;
 }
 
 /* aux_head is an offset in the ring here, and does not count rounds (pt_update_head() in arch/x86/events/intel/pt.c). */
@@ -285,19 +361,23 @@ static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 {
 	uint64_t size = t->ring.aux_size, head = __atomic_load_n(&t->ring.page->aux_head, __ATOMIC_ACQUIRE) % size;
 	bool all = went_round(t), missing = perf_was_idle(p->kernel, &t->fd, 1, &t->idle) || t->partial;
-	size_t n = missing ? 0 : (size_t)(all ? size : (head + size - t->seen) % size);
-	uint8_t *bytes = n ? malloc(n) : NULL;
+	size_t n = (size_t)(all ? size : (head + size - t->seen) % size), old = missing && !all ? t->back : 0;
 
+	t->code->p = p;
+	t->code->task = task;
+	t->code->look++;
 	/* QUIRK(event-idle): branches may be missing anywhere in what is new. */
-	if (all || missing || (n && !bytes)) {
+	if (all || missing) {
 		t->join.left = false;
 		pmu_gap(task, all && !missing ? BT_GAP_OVERWRITTEN : BT_GAP_LOST);
+		forget(t);
 	}
-	if (bytes) {
-		copy_out(&t->ring, all ? head : t->seen, bytes, n);
-		decode(p, task, t, slice_of(bytes, n));
-	}
-	free(bytes);
+	if (all && !missing)
+		(void)decode_ring(task, t, head, n, BT_GAP_OVERWRITTEN);
+	else if (n && !missing)
+		decode_new(task, t, n);
+	if (n || missing)
+		find_back(task, t, head, old + n);
 	t->partial = false;
 	t->seen = head;
 	copy_out(&t->ring, head + size - tail_size(&t->ring), t->tail, tail_size(&t->ring));

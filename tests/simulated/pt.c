@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Intel PT as arch/x86/events/intel/pt.c (Linux 6.1) drives it: an AUX area that is written round and round, a synchronization point
- * whenever the task comes to a CPU and after every so many bytes, and aux_head as an offset in it, told when the task leaves. */
+ * at the beginning and after every so many bytes (RTIT_STATUS.PacketByteCnt, which pt_config() clears once), and aux_head as an offset in it,
+ * told when the task leaves. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,13 @@ static struct sim_event *event_of(struct sim *s, struct sim_task *t)
 	return e && e->aux && e->enabled && !t->idle && !is_off(s, t) ? e : NULL;
 }
 
+static void synchronize(struct sim_event *e, struct trace *tr, uint64_t ip)
+{
+	pt_writer_sync(&tr->writer, ip);
+	pour(e, tr);
+	tr->since = 0;
+}
+
 static void switch_in(struct sim *s, struct sim_task *t)
 {
 	struct sim_event *e = event_of(s, t);
@@ -104,9 +112,8 @@ static void switch_in(struct sim *s, struct sim_task *t)
 	if (!e)
 		return;
 	tr->writer.clock += 100;
-	pt_writer_sync(&tr->writer, 0);
-	pour(e, tr);
-	tr->since = 0;
+	if (!tr->head || tr->since > s->o.pt_psb)
+		synchronize(e, tr, 0);
 }
 
 static void switch_out(struct sim *s, struct sim_task *t)
@@ -157,11 +164,8 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 		pt_writer_fup(w, b->to);
 	}
 	pour(e, tr);
-	if (tr->since > s->o.pt_psb) {
-		pt_writer_sync(w, b->to);
-		pour(e, tr);
-		tr->since = 0;
-	}
+	if (tr->since > s->o.pt_psb)
+		synchronize(e, tr, b->to);
 }
 
 static void task_gone(struct sim_task *t)
