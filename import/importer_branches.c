@@ -4,23 +4,28 @@
 
 /* --- branches --- */
 
-static void runs_put(struct runs *r, uint64_t word, uint64_t n)
+static void runs_close(struct runs *r)
+{
+	buf_leb(&r->bytes, r->length);
+	buf_leb(&r->bytes, r->word);
+	r->length = 0;
+}
+
+static void runs_put(struct runs *r, uint64_t word)
 {
 	r->any |= word != 0;
-	if (r->length && r->word != word) {
-		buf_leb(&r->bytes, r->length);
-		buf_leb(&r->bytes, r->word);
-		r->length = 0;
-	}
+	if (r->length && r->word != word)
+		runs_close(r);
 	r->word = word;
-	r->length += n;
+	r->length++;
 }
 
 static void runs_flush(struct importer *im, struct runs *r, const struct thread *t, enum bt_branch_words what)
 {
 	struct bt_record_branch_words body = {.task = t->task, .first = t->first, .count = t->count, .what = (uint8_t)what};
 
-	runs_put(r, ~r->word, 0); /* closes the run */
+	if (r->length)
+		runs_close(r);
 	body.words = slice_of(r->bytes.data, r->bytes.len);
 	if (r->any && r->bytes.failed)
 		importer_no_memory(im);
@@ -54,8 +59,8 @@ void importer_flush_chunk(struct importer *im, struct thread *t)
 static void put_entry(struct thread *t, const struct bt_branch *b, uint64_t flags, uint64_t counters)
 {
 	bt_branch_encode(&t->codec, &t->entries, b);
-	runs_put(&t->flags, flags, 1);
-	runs_put(&t->counters, counters, 1);
+	runs_put(&t->flags, flags);
+	runs_put(&t->counters, counters);
 	t->count++;
 }
 

@@ -192,6 +192,16 @@ def ran_already():
     equal(place(False), [("/bin/bash", "/bin/other")], "modules of a forked one")
 
 
+@case("words of branches are kept where entries do not say them already")
+def no_words():
+    event = perf.Event(*EVENT, ids=[1])
+    # What an entry says itself: predicted or not, and cycles.
+    plain = [(1, 2, perf.PREDICTED), (3, 4, perf.MISPREDICTED | 7 << 4)]
+    for stack, want in ((plain, 0), (plain + [(5, 6, 1 << 40)], 1)):
+        trace = import_bytes(perf.file_mode([event], event.sample(branches=stack))).trace
+        equal(len(dump(trace, "BRANCH_WORDS")), want, "records of words")
+
+
 @case("mappings that come between samples belong to a new epoch")
 def epochs():
     event = perf.Event(*EVENT, ids=[1])
