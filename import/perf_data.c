@@ -74,8 +74,12 @@ static int take_sample(struct perf_reader *r, const struct perf_record *record)
 	struct perf_fields *f = &r->fields;
 	struct import_sample s;
 
-	if (!a)
-		return damaged(r, record, r->attr_count ? "a sample of an event that is not described" : "a sample before any event");
+	if (!a && !r->attr_count)
+		return damaged(r, record, "a sample before any event");
+	if (!a) {
+		r->seen.undescribed++;
+		return 0;
+	}
 	if (!perf_sample_parse(a, record->body, f))
 		return damaged(r, record, "the sample");
 	s = (struct import_sample){.id = f->id, .time = f->time, .ip = f->ip, .cpu = f->cpu, .event = bt_str(a->name),
@@ -510,6 +514,8 @@ static void note_all(struct perf_reader *r)
 		importer_note(r->im, "the kernel lost %" PRIu64 " records", r->seen.lost);
 	if (r->seen.lost_samples)
 		importer_note(r->im, "the hardware or the kernel lost %" PRIu64 " samples", r->seen.lost_samples);
+	if (r->seen.undescribed)
+		importer_note(r->im, "%" PRIu64 " samples are of events that the capture does not describe: they are left out", r->seen.undescribed);
 	if (r->seen.throttled)
 		importer_note(r->im, "the kernel throttled the sampling %" PRIu64 " times", r->seen.throttled);
 	if (r->seen.torn || r->seen.unclosed)

@@ -73,7 +73,7 @@ struct perf_reader {
 	struct perf_aux *aux; /* NULL: none that can be decoded */
 	struct perf_fields fields; /* of the record being taken */
 	struct {
-		uint64_t lost, lost_samples, throttled, aux_bytes, aux_type, callchains;
+		uint64_t lost, lost_samples, throttled, undescribed, aux_bytes, aux_type, callchains;
 		bool aux, torn, unclosed;
 	} seen;
 };

@@ -99,6 +99,16 @@ def events():
             equal([l[5:] for l in lines], [["0x1/0x2/P/-/-/0/"], [], ["0x3/0x4/M/-/-/0/"]], "branches")
 
 
+@case("samples of an event that nobody describes are left out, and counted")
+def unknown_event():
+    first, second, other = (perf.Event(*EVENT, ids=[n], name="event%d" % n) for n in (11, 21, 31))
+    data = first.sample(time=1, branches=[(1, 2, 2)]) + other.sample(time=2) + second.sample(time=3) + other.sample(time=4)
+    for make in (perf.file_mode, perf.pipe_mode):
+        trace = import_bytes(make([first, second], data)).trace
+        equal([l[3] for l in words(export(trace))], ["event11:", "event21:"], "events")
+        check("2 samples are of events that the capture does not describe" in text(trace), "no note")
+
+
 @case("bits of the flags that nobody knows, counters and the hardware's index are kept")
 def words_kept():
     event = perf.Event(*EVENT, branch_type=perf.HW_INDEX | perf.COUNTERS, ids=[1])
