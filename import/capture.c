@@ -51,7 +51,8 @@ static int temporary_file(void)
 	return fd;
 }
 
-static bool copy_all(int from, int to)
+/* path: of what is copied. */
+static int copy_all(int from, int to, const char *path, struct bt_error *err)
 {
 	char bytes[65536];
 	ssize_t n;
@@ -60,16 +61,16 @@ static bool copy_all(int from, int to)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return false;
+			return bt_fail(err, BT_E_IO, errno, "cannot read %s", path);
 		for (ssize_t done = 0, more; done < n; done += more) {
 			more = write(to, bytes + done, (size_t)(n - done));
 			if (more < 0 && errno != EINTR)
-				return false;
+				return bt_fail(err, BT_E_IO, errno, "cannot write a temporary file with what %s holds; set TMPDIR", path);
 			if (more < 0)
 				more = 0;
 		}
 	}
-	return true;
+	return 0;
 }
 
 static int map_file(struct capture *c, const char *path, int fd, const struct stat *st, struct bt_error *err)
@@ -93,7 +94,11 @@ static int spool(struct capture *c, const char *path, int fd, struct bt_error *e
 
 	if (copy < 0)
 		return bt_fail(err, BT_E_IO, errno, "cannot make a temporary file for %s; set TMPDIR", path);
-	rc = !copy_all(fd, copy) || fstat(copy, &st) ? bt_fail(err, BT_E_IO, errno, "cannot read %s", path) : map_file(c, path, copy, &st, err);
+	rc = copy_all(fd, copy, path, err);
+	if (!rc && fstat(copy, &st))
+		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", path);
+	if (!rc)
+		rc = map_file(c, path, copy, &st, err);
 	close(copy);
 	return rc;
 }

@@ -346,6 +346,20 @@ def places():
     equal(os.readlink(os.path.join(home, "latest")), os.path.basename(path) + "-0", "latest")
 
 
+@case("a capture that comes through a pipe, and finds no room: it is the copy that is named")
+def no_room():
+    event = perf.Event(*EVENT, ids=[1])
+    data = perf.pipe_mode([event], b"".join(event.sample(time=n, branches=[(1, 2, 0)]) for n in range(1, 100)))
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    result = execute([BTREC, "import", "-o", fresh("trace"), "-"], stdin=data, setup=small)
+    equal(result.status, 74, "status (%s)" % result.err)
+    check(b"temporary" in result.err and b"TMPDIR" in result.err and b"cannot read" not in result.err, result.err)
+
+
 @case("the text that an export makes is read back as the same")
 def text_round_trip():
     rng = random.Random(3)
