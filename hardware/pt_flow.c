@@ -3,6 +3,7 @@
 
 #include <intel-pt.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 #include "lib/insn.h"
@@ -20,7 +21,7 @@ enum {
 
 #define LIBIPT_FUNCTIONS(F) \
 	F(pt_cpu_errata) F(pt_errstr) F(pt_image_set_callback) F(pt_insn_alloc_decoder) F(pt_insn_event) F(pt_insn_free_decoder) \
-	F(pt_insn_get_image) F(pt_insn_get_sync_offset) F(pt_insn_next) F(pt_insn_sync_forward) F(pt_insn_time)
+	F(pt_insn_get_image) F(pt_insn_get_offset) F(pt_insn_get_sync_offset) F(pt_insn_next) F(pt_insn_sync_forward) F(pt_insn_sync_set) F(pt_insn_time)
 #define LIBIPT_SYMBOL(name) LATE_SYMBOL(struct libipt, name)
 
 struct libipt {
@@ -41,7 +42,7 @@ struct pt_flow {
 	struct bt_branch branch;
 	uint64_t behind; /* the instruction behind it */
 	bool trap;	 /* it is none of ours: an int3, for one, that leads into the kernel */
-	uint64_t budget, quiet;
+	uint64_t budget, reserve, quiet; /* reserve: of instructions, for when the budget is used up */
 	uint64_t event_tsc; /* of the event that is being taken, 0: none is, or it has no time */
 	int gap; /* the reason + 1 of the item before, where that is a gap */
 	struct flow_item queue[QUEUE];
@@ -105,6 +106,7 @@ int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struc
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
 	f->config = *config;
 	f->budget = BUDGET_BASE + BUDGET_PER_BYTE * (uint64_t)config->bytes.len;
+	f->reserve = BUDGET_BASE;
 	rc = config->bytes.len ? make_decoder(f, err) : 0;
 	if (rc) {
 		pt_flow_free(f);
@@ -193,6 +195,83 @@ static void arrive(struct pt_flow *f, uint64_t ip)
 		put_enter(f, ip);
 }
 
+/* --- synchronization --- */
+
+/* libipt has gone to the synchronization point at that offset. Whose code it is that comes now, the one who reads decides by the time. */
+static void take_sync(struct pt_flow *f, uint64_t at)
+{
+	const struct bt_branch none = {0};
+
+	f->sync = at + 1;
+	f->synced = f->status >= 0;
+	if (f->synced)
+		put(f, FLOW_SYNC, &none, at, NULL);
+	else
+		put_gap(f, BT_GAP_UNDECODED, 0, f->ipt.pt_errstr(pt_errcode(f->status)));
+}
+
+static void next_sync(struct pt_flow *f)
+{
+	uint64_t at = 0;
+	bool found;
+
+	f->status = f->ipt.pt_insn_sync_forward(f->decoder);
+	found = f->ipt.pt_insn_get_sync_offset(f->decoder, &at) >= 0;
+	if (f->status == -pte_eos || !found || at < f->sync) {
+		/* A point with nothing behind it is the end of nothing. */
+		if (!f->sync && (!found || at))
+			put_gap(f, f->config.head, 0, "no synchronization point (PSB) in it");
+		f->ended = true;
+		return;
+	}
+	if (!f->sync && at)
+		put_gap(f, f->config.head, 0, NULL);
+	take_sync(f, at);
+}
+
+static void lose_sync(struct pt_flow *f, uint64_t addr, const char *cause)
+{
+	put_gap(f, BT_GAP_UNDECODED, addr, cause);
+	f->trap = f->synced = f->user = false;
+	f->quiet = 0;
+}
+
+size_t pt_flow_last_sync(struct slice bytes)
+{
+	static const uint8_t sync[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
+
+	for (size_t at = bytes.len < sizeof sync ? 0 : bytes.len - sizeof sync + 1; at-- > 0;)
+		if (!memcmp(bytes.at + at, sync, sizeof sync))
+			return at;
+	return bytes.len;
+}
+
+/* Decoding takes too long. The newest is what is wanted most: it goes on with the last eighth of what is left, and a budget for it; each
+ * time with half as much, so that it comes to an end. */
+static void run_out(struct pt_flow *f)
+{
+	const struct slice bytes = f->config.bytes;
+	struct slice head = bytes;
+	uint64_t from = f->sync;
+	size_t at;
+
+	lose_sync(f, 0, "decoding it takes too long");
+	(void)f->ipt.pt_insn_get_offset(f->decoder, &from);
+	from = from > f->sync ? from : f->sync;
+	head.len -= from < bytes.len ? (size_t)(bytes.len - from) / 8 : 0;
+	at = pt_flow_last_sync(head);
+	if (at == head.len || at < from)
+		at = pt_flow_last_sync(bytes);
+	f->reserve /= 2;
+	if (at == bytes.len || at < from || !f->reserve) {
+		f->ended = true;
+		return;
+	}
+	f->budget = f->reserve;
+	f->status = f->ipt.pt_insn_sync_set(f->decoder, at);
+	take_sync(f, at);
+}
+
 /* --- instructions --- */
 
 /* libipt's class of an instruction that is not of 64-bit mode, which lib/insn.h does not know. */
@@ -245,21 +324,13 @@ static void take_insn(struct pt_flow *f, const struct pt_insn *insn)
 	f->branch = (struct bt_branch){.kind = (uint8_t)kind, .from = insn->ip};
 }
 
-static void lose_sync(struct pt_flow *f, uint64_t addr, const char *cause)
-{
-	put_gap(f, BT_GAP_UNDECODED, addr, cause);
-	f->trap = f->synced = f->user = false;
-	f->quiet = 0;
-}
-
 static void next_insn(struct pt_flow *f)
 {
 	struct pt_insn insn = {.iclass = ptic_error};
 	bool last = f->status & pts_eos;
 
 	if (!f->budget) {
-		lose_sync(f, 0, "decoding it takes too long");
-		f->ended = true;
+		run_out(f);
 		return;
 	}
 	f->budget--;
@@ -359,8 +430,7 @@ static void next_event(struct pt_flow *f)
 	struct pt_event ev = {.type = ptev_enabled};
 
 	if (!f->budget) {
-		lose_sync(f, 0, "decoding it takes too long");
-		f->ended = true;
+		run_out(f);
 		return;
 	}
 	f->budget--;
@@ -374,34 +444,6 @@ static void next_event(struct pt_flow *f)
 	if (ev.type < sizeof events / sizeof *events && events[ev.type])
 		events[ev.type](f, &ev);
 	f->event_tsc = 0;
-}
-
-/* --- synchronization --- */
-
-static void next_sync(struct pt_flow *f)
-{
-	const struct bt_branch none = {0};
-	uint64_t at = 0;
-	bool found;
-
-	f->status = f->ipt.pt_insn_sync_forward(f->decoder);
-	found = f->ipt.pt_insn_get_sync_offset(f->decoder, &at) >= 0;
-	if (f->status == -pte_eos || !found || at < f->sync) {
-		/* A point with nothing behind it is the end of nothing. */
-		if (!f->sync && (!found || at))
-			put_gap(f, f->config.head, 0, "no synchronization point (PSB) in it");
-		f->ended = true;
-		return;
-	}
-	if (!f->sync && at)
-		put_gap(f, f->config.head, 0, NULL);
-	f->sync = at + 1;
-	f->synced = f->status >= 0;
-	/* Whose code it is that comes now, the one who reads decides by the time. */
-	if (f->synced)
-		put(f, FLOW_SYNC, &none, at, NULL);
-	else
-		put_gap(f, BT_GAP_UNDECODED, 0, f->ipt.pt_errstr(pt_errcode(f->status)));
 }
 
 int pt_flow_next(struct pt_flow *f, struct flow_item *item)

@@ -8,7 +8,8 @@
  * Each point at which decoding begins is an item of its own (FLOW_SYNC): the code may be another's from there on.
  *
  * Any bytes can be read: where they cannot be decoded, or where code lacks, a gap comes out, and reading goes on at the next
- * synchronization point (PSB). The time that decoding takes is bounded by a multiple of the stream's length. */
+ * synchronization point (PSB). The time that decoding takes is bounded by a multiple of the stream's length; where that
+ * does not do, the gap comes before the newest part. */
 #ifndef BT_PT_FLOW_H
 #define BT_PT_FLOW_H
 
@@ -41,5 +42,8 @@ void pt_flow_free(struct pt_flow *f);
 
 /* The next item. Returns 1; 0 at the end of the stream. Code is asked for during this call only. */
 int pt_flow_next(struct pt_flow *f, struct flow_item *item);
+
+/* Where the last synchronization point in the bytes is; their number: there is none. */
+size_t pt_flow_last_sync(struct slice bytes);
 
 #endif

@@ -22,8 +22,7 @@ enum {
 	AUX_WANTED = 256 << 10, /* bytes a task: about a million branches, and decoded in some seconds */
 	AUX_LEAST = 16 << 10,
 	TAIL = 4096, /* of what was read, kept to see whether it was overwritten: a PSB with its time is in it */
-	PSB = 16,      /* bytes of a synchronization point */
-	REACH = 16 << 10, /* bytes back in which one is looked for */
+	REACH = 16 << 10, /* bytes back in which a synchronization point is looked for */
 };
 
 /* Bits of attr.config, from the files in format/. */
@@ -225,17 +224,6 @@ static bool went_round(const struct pt_task *t)
 	return memcmp(now, t->tail, n) != 0;
 }
 
-/* Where the last synchronization point in the bytes is; their number: there is none. */
-static size_t find_sync(const uint8_t *bytes, size_t n)
-{
-	static const uint8_t sync[PSB] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
-
-	for (size_t at = n < PSB ? 0 : n - PSB + 1; at-- > 0;)
-		if (!memcmp(bytes + at, sync, PSB))
-			return at;
-	return n;
-}
-
 /* --- decoding --- */
 
 static void tell_item(struct pt_told *told, const struct flow_item *item)
@@ -345,7 +333,7 @@ static void find_back(struct task *task, struct pt_task *t, uint64_t head, size_
 
 	some = some < size ? some : size;
 	copy_out(&t->ring, head + size - some, bytes, some);
-	at = find_sync(bytes, some);
+	at = pt_flow_last_sync(slice_of(bytes, some));
 	if (at == some) {
 		if (t->back > REACH)
 			forget(t);

@@ -87,6 +87,19 @@ def overflows():
             check(a == b[:len(a)] and len(b) - len(a) < 8, "a piece: " + first_difference(a, b))
 
 
+@case("where all of it would take too long, the newest is what comes out")
+def too_long():
+    # By the engine: it is many instructions for the stepper.
+    trace = record([build("long_blocks.S", *BARE)], ["--history", "4194304", "--snap-exit", "always"]).trace
+    stream, expected = encode(trace, 1, "p")
+    got = pieces(decode(trace, stream))
+    check(len(got) > 1, "all of it came out")
+    for piece in got[:1] + got[-1:]:
+        check(len(piece) > 20, "pieces: %s" % [len(piece) for piece in got])
+    check(got[0] == expected[:len(got[0])], first_difference(got[0], expected))
+    check(got[-1] == expected[-len(got[-1]):], first_difference(got[-1], expected[-len(got[-1]):]))
+
+
 @case("a ring that begins and ends anywhere gives what lies between, behind a gap")
 def rings():
     trace = recorded("branchy.c")

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* A loop with much code and one branch: few bytes of Intel PT tell of many instructions. */
+	.set ROUNDS, 3000
+	.set BLOCK, 2000
+
+	.section .note.GNU-stack,"",@progbits
+	.text
+	.globl _start
+_start:
+	movl $ROUNDS, %ebx
+round:
+	.rept BLOCK
+	nop
+	.endr
+	decl %ebx
+	jnz round
+	xorl %edi, %edi
+	movl $231, %eax		/* exit_group */
+	syscall
+	ud2
