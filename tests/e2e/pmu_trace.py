@@ -229,8 +229,10 @@ def pt_records():
     rows = truth(argv)
     code = to_next(rows)
     want = told(rows, 1, code)
-    for machine in ("pt=1", "pt=1,preempt=3"):
+    for machine in ("pt=1",) if HARDWARE else ("pt=1", "pt=1,preempt=3"):
         same(untaken(entries(branches(simulated(argv, machine, "pt").trace), 1), code), want, machine)
+    if HARDWARE:
+        return
     # More switches between two looks than records have room, three times.
     got = untaken(entries(branches(simulated(argv, "pt=1,preempt=1", "pt").trace), 1), code)
     equal([entry[3] for entry in got if entry[0] == "gap"], [6] * 3, "the gaps' reasons")
