@@ -13,10 +13,6 @@ enum {
 	LOOP_MAX = 4096,
 };
 
-/* What a file may unpack to: a bomb is not read to its end. */
-static const uint64_t unpacked_base = 1u << 30;
-static const uint64_t unpacked_ratio = 64;
-
 /* Where the decoding of a chunk stands. */
 struct state {
 	uint64_t tick, transfers;
@@ -54,25 +50,19 @@ typedef bool take_chunk(void *arg, size_t index, const struct bt_record_branches
 
 static void for_chunks(struct load *l, take_chunk *take, void *arg)
 {
-	uint64_t unpacked = 0, blocks = 0, limit = unpacked_base + unpacked_ratio * l->file->bytes.len;
 	struct trace_cursor c;
 	struct bt_record rec;
 	size_t index = 0;
 	int rc;
 
 	trace_cursor_init(&c, l->m->trace, l->file);
-	while (unpacked <= limit && (rc = trace_cursor_next(&c, &rec, NULL)) != 0) {
-		if (c.next_ordinal != blocks)
-			unpacked += c.raw.len;
-		blocks = c.next_ordinal;
+	while ((rc = trace_cursor_next(&c, &rec, NULL)) != 0) {
 		if (rc < 0 && (rc != -BT_E_TRUNCATED || model_is_closed(l->m)))
 			l->damaged = true;
 		if (rc == 1 && rec.kind == BT_RECORD_BRANCHES && rec.u.branches.task == l->task &&
 		    !take(arg, index++, &rec.u.branches))
 			break;
 	}
-	if (unpacked > limit)
-		l->damaged = true;
 	trace_cursor_release(&c);
 }
 

@@ -237,7 +237,7 @@ static void forget_sections(uint8_t *image, size_t size, const bool *present)
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)image;
 	uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr);
 
-	if (eh->e_shoff < size && end <= size && present[eh->e_shoff / PAGE] && present[(end - 1) / PAGE])
+	if (eh->e_shnum && eh->e_shoff < size && end <= size && present[eh->e_shoff / PAGE] && present[(end - 1) / PAGE])
 		return;
 	eh->e_shoff = 0;
 	eh->e_shnum = eh->e_shstrndx = 0;
@@ -250,7 +250,7 @@ static void report_vdso(struct image *image, struct image_module *im, const stru
 	bool present[VDSO_MAX / PAGE];
 
 	im->state = IMAGE_FILE_MEMORY;
-	if (size < PAGE || size > VDSO_MAX || !(im->memory = calloc(1, size)))
+	if (size < PAGE || size > VDSO_MAX || size % PAGE || !(im->memory = calloc(1, size)))
 		return;
 	for (uint64_t at = 0; at < size; at += PAGE)
 		present[at / PAGE] = model_code(m, space, epoch, map->start + at, (uint8_t *)im->memory + at, PAGE) == PAGE;

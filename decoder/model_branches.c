@@ -35,7 +35,6 @@ static uint64_t count_entries(struct run *runs, size_t n)
 void branches_scan(struct loader *l, const struct trace_file *file)
 {
 	struct model_task *task = tasks_find(l->m, file->number);
-	uint64_t unpacked = 0, blocks = 0, limit = MODEL_UNPACKED_BASE + MODEL_UNPACKED_RATIO * file->bytes.len;
 	struct trace_cursor c;
 	struct bt_record rec;
 	struct bt_error err;
@@ -44,14 +43,11 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 	int rc;
 
 	trace_cursor_init(&c, l->m->trace, file);
-	while (unpacked <= limit && (rc = trace_cursor_next(&c, &rec, &err)) != 0) {
+	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		const struct bt_record_branches *r = &rec.u.branches;
 		struct run *grown;
 		uint64_t n;
 
-		if (c.next_ordinal != blocks)
-			unpacked += c.raw.len;
-		blocks = c.next_ordinal;
 		if (rc < 0) {
 			loader_damage(l, file->name, err.offset, err.code, err.text);
 			continue;
@@ -69,9 +65,6 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 		if (n && r->first <= UINT64_MAX - n)
 			runs[count++] = (struct run){r->first, r->first + n};
 	}
-	if (unpacked > limit)
-		loader_damage(l, file->name, (uint64_t)(c.rest.at - file->bytes.at), BT_E_CORRUPT,
-			   "the branch history unpacks to more than is believable; the rest is left out");
 	if (task && count)
 		task->branch_count = count_entries(runs, count);
 	free(runs);

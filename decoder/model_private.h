@@ -8,10 +8,6 @@
 #include "decoder/model.h"
 #include "decoder/space.h"
 
-/* What a file of branches may unpack to: tight loops pack far better than anything else. */
-#define MODEL_UNPACKED_BASE (1ull << 30)
-#define MODEL_UNPACKED_RATIO 64
-
 struct object {
 	uint64_t number;
 	struct slice bytes;

@@ -12,6 +12,8 @@
 enum {
 	WASTE_BASE = 1 << 30,
 	WASTE_RATIO = 64,
+	UNPACKED_BASE = 1 << 30,
+	UNPACKED_RATIO = 64, /* tight loops pack far better than anything else */
 };
 
 /* Kind and number from a file's name. False for a file that is none of a trace's. */
@@ -344,6 +346,11 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 			waste(c, left);
 		if (rc <= 0)
 			return rc;
+		c->unpacked += c->raw.len;
+		if (c->unpacked > UNPACKED_BASE + UNPACKED_RATIO * (uint64_t)c->file->bytes.len) {
+			slice_take(&c->rest, c->rest.len);
+			return bt_fail_at(err, BT_E_CORRUPT, offset, "it unpacks to more than is believable; the rest is left out");
+		}
 		c->records = slice_of(c->raw.data, c->raw.len);
 		c->unit = 0;
 		if (ordinal != c->next_ordinal) {

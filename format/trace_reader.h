@@ -47,6 +47,7 @@ struct trace_cursor {
 	struct slice records; /* not yet read of it */
 	uint32_t unit;	      /* of the newest record, where it is an event */
 	uint64_t next_ordinal;
+	uint64_t unpacked; /* bytes, of all blocks so far */
 	uint64_t wasted; /* bytes that may have been read again because of damage */
 	bool header_read;
 	uint8_t uuid[BT_UUID_SIZE];
@@ -57,7 +58,8 @@ void trace_cursor_release(struct trace_cursor *c);
 
 /* The next record; its slices live until the next call. Returns 1; 0 at the end; -BT_E_CORRUPT, -BT_E_TRUNCATED,
  * -BT_E_NOT_TRACE or -BT_E_VERSION with the offset in err: something is missing here; call again to read on behind it.
- * BT_E_TRUNCATED is a torn tail: the recorder was cut off. */
+ * BT_E_TRUNCATED is a torn tail: the recorder was cut off. Kilobytes can unpack to terabytes: what goes beyond 1 GiB and 64 times the
+ * file is left out, as corrupt. */
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_error *err) BT_MUST_USE;
 
 #endif

@@ -383,6 +383,8 @@ app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/P
                                  ["app", "one", "102/102", "12.000002:", "cycles:u:", "401000", "0x5/0x6/P/-/-/0/"]], "samples")
     equal(words(export(import_bytes(b"  401000 0x1/0x2/P/-/-/0\n  401001 0x3/0x4/P/-/-/0\n").trace)),
           [[":0", "0/0", "snapshot:", "401000", "0x1/0x2/P/-/-/0/"], [":0", "0/0", "snapshot:", "401001", "0x3/0x4/P/-/-/0/"]], "addresses alone")
+    said = execute([BTREC, "info", import_bytes(b"  401000 0x1/0x2/P/-/-/0\n").trace]).out
+    check(re.search(rb"^command +$", said, re.M), "info of a trace without a command: %r" % said)
     result = import_bytes(b"  401000 0x1/0x2/P/-/-/0 0x1/0x2/P/-/-/x\n", status=76)
     check("byte 25 is none" in result.err.decode(), result.err.decode())
 

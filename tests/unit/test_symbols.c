@@ -453,9 +453,53 @@ static void nothing_is_known_of_what_is_not_mapped(void **state)
 	assert_int_equal(loc.vaddr, 0);
 }
 
+/* An image of the vdso from the trace, of `size` bytes, is looked up in: whatever it is, nothing beyond it is read or written. */
+static void look_up_in_vdso(uint64_t size, const Elf64_Ehdr *eh)
+{
+	enum { PAGE = 4096 };
+	const uint64_t at = 0x7fff00000000;
+	static const uint8_t filler[PAGE] = {[0 ... PAGE - 1] = 'A'};
+	struct bt_error err;
+	struct location loc;
+	struct symbols *s;
+	struct model *m;
+	struct maker k;
+
+	maker_init(&k);
+	maker_add(&k, 0, SPACE, space, .space = 1);
+	maker_add(&k, 0, MAP, map, .space = 1, .epoch = 1, .start = at, .end = at + size, .prot = 5, .path = bt_str("[vdso]"));
+	maker_code(&k, 1, 1, at, 0, eh, sizeof *eh);
+	for (uint64_t page = at + PAGE; page < at + size; page += PAGE)
+		maker_code(&k, 1, 1, page, 0, filler, PAGE);
+	m = maker_load(&k);
+	assert_int_equal(symbols_open(&s, m, &err), 0);
+	symbols_lookup(s, 1, 1, at + 16, false, &loc);
+	assert_string_equal(loc.function, "");
+	symbols_close(s);
+	model_free(m);
+	maker_release(&k);
+}
+
+static void a_vdso_that_is_made_up_does_no_harm(void **state)
+{
+	Elf64_Ehdr eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_DYN, .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT, .e_ehsize = sizeof eh, .e_shentsize = sizeof(Elf64_Shdr)};
+
+	(void)state;
+	look_up_in_vdso(4096, &eh); /* without sections */
+	eh.e_shoff = 64;
+	eh.e_shnum = 1;
+	look_up_in_vdso(2 * 4096, &eh);
+	look_up_in_vdso(4096 + 8, &eh); /* ends within a page */
+	eh.e_shnum = 0xffff;
+	eh.e_shoff = UINT64_MAX;
+	look_up_in_vdso(4096, &eh);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_vdso_that_is_made_up_does_no_harm),
 		SAMPLE_TEST(functions_lines_and_inlined_frames_are_found),
 		SAMPLE_TEST(a_source_named_from_the_directory_of_its_compilation_is_found),
 		SAMPLE_TEST(names_are_demangled),

@@ -304,6 +304,49 @@ static void a_file_of_another_trace_is_refused(void **state)
 	trace_close(t);
 }
 
+/* Kilobytes that unpack to gigabytes, in blocks that all claim to be the first. */
+static void what_unpacks_to_too_much_is_left_out(void **state)
+{
+	enum { BLOCKS = 100, PIECE = 1 << 20 };
+	struct fixture *f = *state;
+	struct bt_record_object object = {.object = 1, .bytes = slice_of(calloc(1, PIECE), PIECE)};
+	struct trace_file files[2] = {{.name = "events"}, {.name = "objects"}};
+	struct buf records = {0}, block = {0}, file = {0};
+	uint8_t events[4096], objects[4096];
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	struct trace *t;
+	uint64_t seen = 0;
+	int rc, refused = 0;
+
+	write_small(f->path);
+	files[0].bytes = slice_of(events, get_file(f->path, "events", events, sizeof events));
+	get_file(f->path, "objects", objects, sizeof objects);
+	buf_put(&file, objects, BT_FILE_HEADER_SIZE);
+	while (records.len + PIECE + 64 < BT_BLOCK_MAX)
+		bt_record_encode(&records, BT_RECORD_OBJECT, &object);
+	assert_int_equal(bt_block_encode(&block, 0, slice_of(records.data, records.len)), 0);
+	for (size_t i = 0; i < BLOCKS; i++)
+		buf_put(&file, block.data, block.len);
+	assert_true(file.len < 1 << 20);
+	files[1].bytes = slice_of(file.data, file.len);
+	assert_int_equal(trace_open_memory(&t, files, 2, &err), 0);
+	trace_cursor_init(&c, t, &t->files[1]);
+	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
+		seen += rc == 1 ? PIECE : 0;
+		refused += rc < 0 && strstr(err.text, "unpacks to more than is believable");
+	}
+	assert_int_equal(refused, 1);
+	assert_in_range(seen, 1 << 29, (1u << 30) + 64 * file.len);
+	trace_cursor_release(&c);
+	trace_close(t);
+	free((void *)(uintptr_t)object.bytes.at);
+	buf_release(&records);
+	buf_release(&block);
+	buf_release(&file);
+}
+
 static void memory_reads_as_the_disk_does(void **state)
 {
 	struct fixture *f = *state;
@@ -343,6 +386,7 @@ int main(void)
 		WITH_DIR(a_damaged_file_leaves_the_others),
 		WITH_DIR(a_missing_block_is_reported_and_the_rest_is_read),
 		WITH_DIR(a_file_of_another_trace_is_refused),
+		WITH_DIR(what_unpacks_to_too_much_is_left_out),
 		WITH_DIR(memory_reads_as_the_disk_does),
 	};
 
