@@ -17,7 +17,6 @@
 
 enum {
 	BIND_TRIES = 5,
-	NEW_SECONDS = 10,
 	SNAP_PATIENCE_NS = 2000000000, /* how long a client waits for processes that do not stop */
 };
 
@@ -60,14 +59,6 @@ static bool is_dead(const char *path)
 	return dead;
 }
 
-/* One that was made just now may not listen yet. */
-static bool is_new(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) || time(NULL) - st.st_mtime < NEW_SECONDS;
-}
-
 /* Removes the sockets that killed recorders left. */
 static void sweep(const char *socket_path)
 {
@@ -81,21 +72,36 @@ static void sweep(const char *socket_path)
 		int pid = atoi(e->d_name);
 
 		snprintf(path, sizeof path, "%s/%d", dir, pid);
-		if (pid > 0 && strlen(path) < 108 && !is_new(path) && is_dead(path))
+		if (pid > 0 && strlen(path) < 108 && is_dead(path))
 			unlink(path);
 	}
 	if (d)
 		closedir(d);
 }
 
-/* The directory may go at any moment: who cleans /tmp takes empty ones. */
-static bool bind_socket(const struct control *c)
+/* Binds and listens. Until it listens, its name is one that nobody takes for a dead recorder's. The directory may go at any moment: who cleans
+ * /tmp takes empty ones. */
+static bool make_socket(const struct control *c)
 {
-	struct sockaddr_un a = address_of(c->path);
+	struct sockaddr_un a;
+	char early[108], dir[108];
 
+	directory_of(dir, c->path);
+	if (snprintf(early, sizeof early, "%s/.%d", dir, (int)getpid()) >= (int)sizeof early)
+		return false;
+	a = address_of(early);
+	unlink(early);
 	for (int i = 0; i < BIND_TRIES; i++) {
-		if (!bind(c->fd, (struct sockaddr *)&a, sizeof a))
-			return true;
+		if (!bind(c->fd, (struct sockaddr *)&a, sizeof a)) {
+			int cause;
+
+			if (!listen(c->fd, 8) && !rename(early, c->path))
+				return true;
+			cause = errno;
+			unlink(early);
+			errno = cause;
+			return false;
+		}
 		if (errno != ENOENT || !make_private_directory(c->path))
 			return false;
 	}
@@ -121,8 +127,7 @@ static int begin(struct control *c, struct bt_error *err)
 		return bt_fail(err, BT_E_IO, errno, "no control socket: cannot use the directory of %s", c->path);
 	sweep(c->path);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	unlink(c->path); /* of a dead recorder that had our pid */
-	if (c->fd < 0 || !bind_socket(c) || listen(c->fd, 8)) {
+	if (c->fd < 0 || !make_socket(c)) {
 		int cause = errno;
 
 		stop_listening(c);
