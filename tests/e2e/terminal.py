@@ -174,23 +174,23 @@ def foreground(t):
     time.sleep(0.3)
 
 
-def programs_state(session):
-    """The states, as in proc(5), of all that run world() in a terminal's session."""
+def states_of(name, session):
+    """The states, as in proc(5), of all processes of that name in a terminal's session."""
     states = ""
-    for name in os.listdir("/proc"):
+    for pid in os.listdir("/proc"):
         try:
-            with open("/proc/%d/stat" % int(name)) as file:
+            with open("/proc/%d/stat" % int(pid)) as file:
                 comm, rest = re.fullmatch(r"\d+ \((.*)\) (.*)\n", file.read(), re.DOTALL).groups()
         except (ValueError, OSError):
             continue
-        if comm == "world" and int(rest.split()[3]) == session:
+        if comm == name and int(rest.split()[3]) == session:
             states += rest[0]
     return states
 
 
-def all_stopped(t):
-    """Waits until the program itself has stopped, not only the job's leader: a read that ^Z has yet to end takes what is typed next."""
-    wait_until(lambda: all(time.sleep(0.02) or re.fullmatch("[Tt]+", programs_state(t.pid)) for _ in range(5)), "all of the job stopped")
+def all_are(states, name, t, what):
+    """Waits until all processes of that name are in one of the states, and stay there."""
+    wait_until(lambda: all(time.sleep(0.02) or re.fullmatch("[%s]+" % states, states_of(name, t.pid)) for _ in range(5)), what)
 
 
 def command(argv):
@@ -268,7 +268,7 @@ def own_group():
             t.send("\x1a")
             t.expect("Stopped")
             t.expect(r"\$ ")
-            all_stopped(t)
+            all_are("Tt", "world", t, "all of the job stopped") # a read that ^Z has yet to end would take what is typed next
             foreground(t)
             t.send("Ada\r")
             t.expect("hello Ada")
@@ -284,6 +284,7 @@ def own_group_interrupt():
         with shell() as t:
             t.send(command([*prefix, "timeout", "60", world(), "interrupt"]) + "\r")
             t.expect("waiting\r")
+            all_are("S", "timeout", t, "timeout waiting") # before its fork(2) returned to it, a signal would end it alone
             t.send("\x03")
             t.expect("handled 2")
             t.expect(r"\$ ")
