@@ -82,8 +82,8 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
 
-/* The snapshot that explains the end: the first fatal one of the initial process, else the first fatal one of the tree,
- * else the newest of any kind, else NULL. */
+/* The snapshot that explains the end: the first of the initial process's death by a signal that dumps core, else the first such of the
+ * tree, else the first fatal one of the initial process, else that of the tree, else the newest of any kind, else NULL. */
 const struct model_snapshot *model_final_snapshot(const struct model *m);
 
 /* The mapping at addr in an address space at an epoch, or NULL. */

@@ -119,28 +119,41 @@ static const struct model_event *find_event(const struct model *m, uint64_t seq,
 	return lo < m->event_count && m->events[lo].seq == seq && m->events[lo].rec.kind == kind ? &m->events[lo] : NULL;
 }
 
+/* How much a snapshot says of the end. A crash says more than a death that somebody asked for: in `yes | head -1` SIGPIPE is no fault. */
+enum rank {
+	RANK_ANY,
+	RANK_FATAL,
+	RANK_FATAL_INITIAL,
+	RANK_CORE,
+	RANK_CORE_INITIAL,
+	RANK_BEST = RANK_CORE_INITIAL,
+};
+
+static enum rank rank_of(struct loader *l, const struct model_snapshot *s)
+{
+	const struct process *process = tasks_process(l, s->rec->task);
+	enum rank rank;
+
+	if (s->rec->kind != BT_SNAPSHOT_FATAL)
+		return RANK_ANY;
+	rank = s->signal && s->signal->action == BT_ACTION_CORE ? RANK_CORE : RANK_FATAL;
+	return process && process->initial ? rank + 1 : rank;
+}
+
+/* Of those that end something the first, else the newest. */
 static void choose_final(struct loader *l)
 {
-	struct model *m = l->m;
-	const struct model_snapshot *fatal = NULL, *initial = NULL;
+	const struct model *m = l->m;
+	enum rank best = RANK_ANY;
 
-	for (size_t i = 0; i < m->snapshot_count && !initial; i++) {
-		const struct model_snapshot *s = &m->snapshots[i];
-		const struct process *process = tasks_process(l, s->rec->task);
+	for (size_t i = 0; i < m->snapshot_count && best < RANK_BEST; i++) {
+		enum rank rank = rank_of(l, &m->snapshots[i]);
 
-		if (s->rec->kind != BT_SNAPSHOT_FATAL)
-			continue;
-		if (!fatal)
-			fatal = s;
-		if (process && process->initial)
-			initial = s;
+		if (rank == RANK_ANY ? best == RANK_ANY : rank > best) {
+			best = rank;
+			l->p->final = &m->snapshots[i];
+		}
 	}
-	if (initial)
-		l->p->final = initial;
-	else if (fatal)
-		l->p->final = fatal;
-	else if (m->snapshot_count)
-		l->p->final = &m->snapshots[m->snapshot_count - 1];
 }
 
 void snapshots_finish(struct loader *l)

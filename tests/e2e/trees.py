@@ -44,6 +44,15 @@ def fork_crash():
     equal(process_ends(found), [("tree", "0"), ("tree", "SIGSEGV")], "processes")
 
 
+@case("a crash is explained although another process died of SIGPIPE before it")
+def crash_behind_a_pipe():
+    script = "yes | head -n 1 >/dev/null; sh -c 'kill -SEGV $$'; exit 1"
+    found = report(record(["sh", "-c", script]).trace, "-n", "10")
+    ends = [signal for _, signal in process_ends(found)]
+    check("SIGPIPE" in ends and "SIGSEGV" in ends, "processes: %s" % ends)
+    equal(found["fault"] and found["fault"]["signal"], "SIGSEGV", "the fault")
+
+
 @case("events of all processes stand in one order, each in its process's unit")
 def units():
     recorded = record([tree(), "fork-crash"])

@@ -425,6 +425,44 @@ static void without_it_by_the_first_in_the_tree_that_died(void **state)
 	assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, 2);
 }
 
+/* sh -c 'yes | head -1; crash; exit 1': the death of yes comes first and is none to explain. */
+static void a_death_that_dumps_core_goes_before_others(void **state)
+{
+	static const struct {
+		uint8_t initial, first, second; /* enum bt_signal_action of each one's death, in this order; 0: it is not killed */
+		uint32_t final;
+	} rows[] = {
+		{0, BT_ACTION_TERMINATE, BT_ACTION_CORE, 3},
+		{0, BT_ACTION_CORE, BT_ACTION_CORE, 2},
+		{BT_ACTION_TERMINATE, BT_ACTION_TERMINATE, BT_ACTION_CORE, 3},
+		{BT_ACTION_CORE, BT_ACTION_CORE, BT_ACTION_TERMINATE, 4},
+		{BT_ACTION_TERMINATE, BT_ACTION_TERMINATE, BT_ACTION_TERMINATE, 4},
+		{0, BT_ACTION_TERMINATE, BT_ACTION_TERMINATE, 2},
+	};
+	struct made *t = *state;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const uint8_t actions[] = {rows[i].first, rows[i].second, rows[i].initial};
+		static const uint32_t tasks[] = {2, 3, 1};
+
+		maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
+		maker_add(&t->k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
+		maker_add(&t->k, 0, TASK, task, .task = 3, .parent = 1, .how = BT_TASK_FORK);
+		for (uint32_t k = 0; k < 3; k++) {
+			uint64_t event = t->k.seq;
+
+			if (!actions[k])
+				continue;
+			maker_add(&t->k, 0, SIGNAL, signal, .task = tasks[k], .signo = actions[k] == BT_ACTION_CORE ? 11 : 13,
+				  .action = actions[k]);
+			maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = k + 2, .task = tasks[k], .kind = BT_SNAPSHOT_FATAL, .event = event);
+		}
+		made_load(t);
+		assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, rows[i].final);
+		made_clear(t);
+	}
+}
+
 static void damage_is_listed_and_the_rest_is_read(void **state)
 {
 	struct made *t = *state;
@@ -606,6 +644,7 @@ int main(void)
 		MADE_TEST(a_recording_that_stopped_says_why),
 		MADE_TEST(the_end_is_explained_by_the_initial_process),
 		MADE_TEST(without_it_by_the_first_in_the_tree_that_died),
+		MADE_TEST(a_death_that_dumps_core_goes_before_others),
 		MADE_TEST(damage_is_listed_and_the_rest_is_read),
 		MADE_TEST(a_hole_in_the_numbers_of_events_is_damage),
 		MADE_TEST(a_torn_tail_is_told_from_damage),
