@@ -113,7 +113,7 @@ static void keep_thread_memory(struct recorder *r, const struct task *task, uint
 	}
 }
 
-/* The task's history has been settled, and written for a full snapshot. */
+/* What is to be kept of the task's history has been written. */
 static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot, bool full)
 {
 	struct bt_record_thread rec = {
@@ -130,8 +130,6 @@ static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot
 	trace_writer_event(r->writer, task->unit->number, BT_RECORD_THREAD, &rec);
 	if (full)
 		keep_thread_memory(r, task, snapshot);
-	else
-		branch_ring_flush(&task->ring, r->writer, task->number, HANDLED_BRANCHES);
 }
 
 static void settle(struct recorder *r, struct task *task)
@@ -181,10 +179,13 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 		return 0;
 	}
 	settle(r, task);
-	if (full)
+	/* Before the records that tell its position: those may go out at any time. */
+	if (full) {
 		task_write_history(task, r->writer);
-	else
+	} else {
 		task_settle(task);
+		branch_ring_flush(&task->ring, r->writer, task->number, HANDLED_BRANCHES);
+	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
 	if (full)

@@ -201,23 +201,58 @@ static void stop(struct trace_writer *w, int failure)
 	reserve_close(&w->reserve);
 }
 
-static void stream_flush(struct trace_writer *w, struct stream *s)
+static void stream_hand_over(struct trace_writer *w, struct stream *s)
 {
-	/* What is named goes before what names it: a trace cut off between two writes has no dangling numbers. */
-	int failure = w->stopped || s->kind != BT_FILE_EVENTS ? 0 : stream_write(w, &w->objects);
+	int failure = w->stopped ? 0 : stream_write(w, s);
 
-	if (!failure && !w->stopped)
-		failure = stream_write(w, s);
 	if (failure)
 		stop(w, failure);
 }
 
-/* The same, and gives most of its memory back: there is one stream for each of hundreds of tasks. */
+/* Gives most of its memory back: there is one stream for each of hundreds of tasks. */
+static void stream_shrink(struct stream *s)
+{
+	if (!s->records.len && s->records.cap > BUFFER_KEPT)
+		buf_release(&s->records);
+}
+
+static void stream_free(struct stream *s)
+{
+	if (s)
+		buf_release(&s->records);
+	free(s);
+}
+
+/* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory is kept: there may be a million. */
+static void branches_flush(struct trace_writer *w)
+{
+	for (size_t i = 0; i < w->branches_count; i++) {
+		struct stream *s = w->branches[i].stream;
+
+		if (s && (s->records.len || s->records.failed)) {
+			stream_hand_over(w, s);
+			stream_shrink(s);
+		} else if (s) {
+			w->branches[i] = (struct stream_slot){.written = s->ordinal};
+			stream_free(s);
+		}
+	}
+}
+
+static void stream_flush(struct trace_writer *w, struct stream *s)
+{
+	/* What is named goes before what names it: a trace cut off between two writes has no dangling numbers. */
+	if (s->kind == BT_FILE_EVENTS) {
+		stream_hand_over(w, &w->objects);
+		branches_flush(w);
+	}
+	stream_hand_over(w, s);
+}
+
 static void stream_empty(struct trace_writer *w, struct stream *s)
 {
 	stream_flush(w, s);
-	if (!s->records.len && s->records.cap > BUFFER_KEPT)
-		buf_release(&s->records);
+	stream_shrink(s);
 }
 
 static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
@@ -441,32 +476,8 @@ uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len
 	return object;
 }
 
-static void stream_free(struct stream *s)
-{
-	if (s)
-		buf_release(&s->records);
-	free(s);
-}
-
-/* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory is kept: there may be a million. */
-static void branches_flush(struct trace_writer *w)
-{
-	for (size_t i = 0; i < w->branches_count; i++) {
-		struct stream *s = w->branches[i].stream;
-
-		if (s && (s->records.len || s->records.failed)) {
-			stream_empty(w, s);
-		} else if (s) {
-			w->branches[i] = (struct stream_slot){.written = s->ordinal};
-			stream_free(s);
-		}
-	}
-}
-
 void trace_writer_flush(struct trace_writer *w)
 {
-	stream_flush(w, &w->objects);
-	branches_flush(w);
 	stream_empty(w, &w->events);
 }
 

@@ -183,6 +183,32 @@ static void objects_go_out_before_events_that_may_name_them(void **state)
 	trace_writer_close(w);
 }
 
+/* Nor one that names branch entries which are not there: snapshots do. */
+static void branches_go_out_before_events_that_may_name_them(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	struct bt_record_note note = {.seq = 1, .text = bt_str("a long line of text, of which there are many")};
+	struct bt_record_branches chunk = {.task = 7};
+	uint16_t kinds[64];
+	struct bt_error err;
+	struct trace *t;
+	struct stat begun, st;
+	char file[128];
+	size_t n;
+
+	trace_writer_branches(w, &chunk);
+	snprintf(file, sizeof file, "%s/events", f->path);
+	assert_int_equal(stat(file, &begun), 0);
+	while (!stat(file, &st) && st.st_size == begun.st_size) /* before any flush */
+		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(read_kinds(t, "branches-7", kinds, &n, &err), 0);
+	assert_int_equal(n, 1);
+	trace_close(t);
+	trace_writer_close(w);
+}
+
 static void what_no_block_can_hold_is_left_out_and_said(void **state)
 {
 	struct fixture *f = *state;
@@ -370,6 +396,7 @@ int main(void)
 		WITH_DIR(code_that_is_written_again_and_again_is_packed),
 		WITH_DIR(the_end_goes_out_when_all_else_has),
 		WITH_DIR(objects_go_out_before_events_that_may_name_them),
+		WITH_DIR(branches_go_out_before_events_that_may_name_them),
 		WITH_DIR(what_no_block_can_hold_is_left_out_and_said),
 		WITH_DIR(events_of_units_stand_in_the_order_of_their_writing),
 		WITH_DIR(a_record_that_does_not_fit_keeps_its_unit),
