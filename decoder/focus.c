@@ -54,12 +54,23 @@ static const struct model_task *initial_task(const struct model *m)
 	return m->task_count ? &m->tasks[0] : NULL;
 }
 
-static size_t end_of(const struct focus *f)
+/* Of what is missing at the end, a later moment may have counted more. */
+static size_t end_at(struct history *h, uint64_t position)
+{
+	size_t end = history_index(h, position);
+	struct history_entry *last = end ? &h->entries[end - 1] : NULL;
+
+	if (last && last->kind == BT_BRANCH_GAP && last->number == h->next)
+		last->from = position - h->next;
+	return end;
+}
+
+static size_t end_of(struct focus *f)
 {
 	if (f->thread)
-		return history_index(&f->history, f->thread->position);
+		return end_at(&f->history, f->thread->position);
 	if (f->snap && f->task && f->snap->rec->task == f->task->task)
-		return history_index(&f->history, f->snap->rec->position);
+		return end_at(&f->history, f->snap->rec->position);
 	return f->history.count;
 }
 

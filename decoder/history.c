@@ -272,22 +272,23 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
 		next = chunk->count > chunk->skip ? chunk->first + chunk->count : first;
 	}
+	h->next = next;
 }
 
-/* What is missing behind the newest chunk: only damage can tell. */
+/* What is missing behind the newest chunk: damage tells, or a moment that comes later. */
 static void add_tail(struct history *h, const struct load *l, const struct chunk *newest)
 {
-	struct history_entry *e = &h->entries[h->count];
+	bool short_chunk = newest && newest->claimed > newest->count, damaged = short_chunk || (!newest && l->damaged);
+	const struct model_task *task = model_task(l->m, l->task);
+	uint64_t end = task ? task->position : 0;
 
-	if (newest ? newest->claimed <= newest->count : !l->damaged)
+	if (!damaged && end <= h->next)
 		return;
-	*e = (struct history_entry){.tick = BT_TICKS_UNKNOWN, .to = BT_GAP_DAMAGED, .kind = BT_BRANCH_GAP,
+	if (short_chunk && newest->claimed <= UINT64_MAX - newest->first && newest->first + newest->claimed > end)
+		end = newest->first + newest->claimed;
+	h->entries[h->count++] = (struct history_entry){.number = h->next, .tick = BT_TICKS_UNKNOWN, .from = end > h->next ? end - h->next : 0,
+		.to = damaged || l->damaged || model_is_closed(l->m) ? BT_GAP_DAMAGED : BT_GAP_CUT_OFF, .kind = BT_BRANCH_GAP,
 		.space = h->space, .epoch = h->epoch};
-	if (newest)
-		e->number = newest->first + newest->count;
-	if (newest && newest->claimed <= UINT64_MAX - newest->first)
-		e->from = newest->claimed - newest->count;
-	h->count++;
 }
 
 /* A trace's files are sorted by kind and number. */
@@ -371,9 +372,8 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 	const struct model_task *t = model_task(m, task);
 
 	*h = (struct history){.task = task, .space = t ? t->space : 0};
-	if (!l.file)
-		return 0;
-	for_chunks(&l, collect_chunk, &chunks);
+	if (l.file)
+		for_chunks(&l, collect_chunk, &chunks);
 	trim(&chunks);
 	/* One more for a gap behind the newest chunk. */
 	h->entries = chunks.failed ? NULL : calloc(lay_out(&chunks) + 1, sizeof *h->entries);

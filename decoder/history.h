@@ -23,10 +23,11 @@ struct history {
 	struct history_entry *entries;
 	size_t count;
 	uint32_t space, epoch; /* of what runs behind the last entry */
+	uint64_t next;	       /* the number behind the last entry that is stored: from here on there is at most a GAP for what snapshots name */
 };
 
 /* Loads the whole history of a task. A task without branches gives an empty one. Chunks that are missing or damaged
- * become GAP entries. Errors: BT_E_NO_MEMORY. */
+ * become GAP entries; so does what a snapshot counted behind the last of them. Errors: BT_E_NO_MEMORY. */
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err) BT_MUST_USE;
 void history_release(struct history *h);
 

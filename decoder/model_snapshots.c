@@ -156,6 +156,14 @@ static void choose_final(struct loader *l)
 	}
 }
 
+static void note_position(const struct model *m, uint32_t task, uint64_t position)
+{
+	struct model_task *t = tasks_find(m, task);
+
+	if (t && position > t->position)
+		t->position = position;
+}
+
 void snapshots_finish(struct loader *l)
 {
 	struct model *m = l->m;
@@ -169,6 +177,9 @@ void snapshots_finish(struct loader *l)
 		s->signal = e ? &e->rec.u.signal : NULL;
 		attach_threads(l, s);
 		attach_memory(l, s);
+		note_position(m, s->rec->task, s->rec->position);
+		for (size_t k = 0; k < s->thread_count; k++)
+			note_position(m, s->threads[k]->task, s->threads[k]->position);
 	}
 	choose_final(l);
 }

@@ -27,6 +27,14 @@ def view(*arguments, **kw):
     return execute([BTVIEW, *map(str, arguments)], cwd=TMP, **kw)
 
 
+def last_block(trace, name, part=None):
+    """Where the last block of a file begins; with part, the same and a part of it."""
+    with open(os.path.join(trace, name), "rb") as file:
+        bytes = file.read()
+    begins = bytes.rindex(b"BTBK")
+    return begins + (len(bytes) - begins) // part if part else begins
+
+
 def validate(found):
     fits_schema(found, SCHEMA)
 
@@ -102,6 +110,24 @@ def schema_torn():
         result = view("--stdio", trace)
         check(b"the recorder was writing here" in result.out, "a lock says that it is being written: %r" % result.out)
     check(b"the recorder was cut off here" in view("--stdio", trace).out, "no lock any more")
+
+
+@case("where the end of the branches is cut off too, a gap says so, and what is there is relied on")
+def branches_cut_off():
+    trace = fresh("trace")
+    shutil.copytree(crash("fault-in-fault-handler"), trace)
+    for name, size in (("events", last_block(trace, "events")), ("branches-1", last_block(trace, "branches-1", 2))):
+        os.truncate(os.path.join(trace, name), size)
+    for snapshot in (1, 2):
+        result = view("--json", "--snapshot", snapshot, trace)
+        equal(result.status, 0, "status")
+        found = json.loads(result.out)
+        validate(found)
+        equal(found["verdict"]["state"], "consistent", "verdict")
+        last = [gap for gap in found["gaps"] if gap["before"] == len(found["branches"])]
+        equal([gap["reason"] for gap in last], ["cut-off"] if snapshot == 2 else [], "gaps at the end")
+    shown = view("--stdio", "--snapshot", "2", trace).out.decode()
+    check("~~~ 1 branches are missing: their file ends here" in shown, shown) # the entry of the handler
 
 
 @case("damage is told, what is readable is shown, and the status is 76")

@@ -26,7 +26,7 @@ sed -n 's/^BT_BRANCH([A-Z_]*, *"\([^"]*\)".*/\1/p' "$BTREC_SRCDIR/lib/branch.def
 		i=$((i + 1))
 	done
 } >"$work/missing"
-sed -n 's/^BT_GAP([A-Z_]*, *"\([^"]*\)".*/\1/p' "$BTREC_SRCDIR/lib/gap.def" | {
+sed -n 's/^BT_GAP([A-Z_0-9]*, *"\([^"]*\)".*/\1/p' "$BTREC_SRCDIR/lib/gap.def" | {
 	i=0
 	while read -r name; do
 		grep -Eq "^\| $i \| $name \|" "$document" || echo "gap reason $i $name"

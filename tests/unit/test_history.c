@@ -223,6 +223,36 @@ static void a_file_that_is_all_damage_is_one_gap(void **state)
 	expect_gap(&t->h.entries[0], 0, 0, BT_GAP_DAMAGED);
 }
 
+/* Snapshots have counted more entries than the file of a recorder that was cut off holds. */
+static void what_moments_counted_behind_the_end_is_a_gap(void **state)
+{
+	static const struct {
+		bool closed;
+		uint64_t entries, snapshot, thread, missing;
+	} rows[] = {
+		{false, 100, 100, 80, 0}, {false, 100, 150, 0, 50}, {false, 100, 90, 130, 30}, {false, 0, 70, 70, 70}, {true, 100, 150, 0, 50},
+	};
+	struct made *t = *state;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		maker_add(&t->k, 0, TASK, task, .task = 1);
+		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .position = rows[i].snapshot);
+		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 2, .position = 1000);
+		maker_add(&t->k, 0, THREAD, thread, .snapshot = 2, .task = 1, .position = rows[i].thread);
+		if (rows[i].closed)
+			maker_add(&t->k, 0, END, end, .status = 0);
+		if (rows[i].entries)
+			jumps(&t->k, 0, rows[i].entries);
+		made_history(t, 1);
+		assert_int_equal(t->h.next, rows[i].entries);
+		assert_int_equal(t->h.count, rows[i].entries + (rows[i].missing > 0));
+		if (rows[i].missing)
+			expect_gap(&t->h.entries[rows[i].entries], rows[i].entries, rows[i].missing,
+				   rows[i].closed ? BT_GAP_DAMAGED : BT_GAP_CUT_OFF);
+		made_clear(t);
+	}
+}
+
 /* 1000: nop; nop; jne 1008; nop; jmp 1010 ... 1010: call 1020; 1015: syscall; 1017: nop; 1018: ud2 */
 static const uint8_t code[] = {
 	0x90, 0x90, 0x75, 0x04, 0x90, 0xeb, 0x09, 0xcc, 0x90, 0xeb, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1000 */
@@ -404,6 +434,7 @@ int main(void)
 		MADE_TEST(damage_is_told_from_overwriting),
 		MADE_TEST(a_chunk_that_promises_too_much_is_damaged),
 		MADE_TEST(a_file_that_is_all_damage_is_one_gap),
+		MADE_TEST(what_moments_counted_behind_the_end_is_a_gap),
 		MADE_TEST(straight_line_code_is_every_instruction),
 		MADE_TEST(a_system_call_that_has_not_returned_is_the_last_instruction),
 		MADE_TEST(a_restarted_system_call_is_executed_again),
