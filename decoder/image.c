@@ -14,18 +14,9 @@ enum {
 	PAGE = 4096,
 };
 
-static const char deleted[] = " (deleted)";
-
-size_t image_path_len(const char *path)
-{
-	size_t len = strlen(path), tail = sizeof deleted - 1;
-
-	return len > tail && !strcmp(path + len - tail, deleted) ? len - tail : len;
-}
-
 static bool same_file(const struct image_module *im, const struct model_map *map)
 {
-	size_t len = image_path_len(map->path);
+	size_t len = model_path_len(map->path);
 
 	return strlen(im->path) == len && !memcmp(im->path, map->path, len);
 }
@@ -289,7 +280,7 @@ static struct image_module *module_new(struct image *image, const struct model_m
 	modules = realloc(image->modules, (image->count + 1) * sizeof *modules);
 	if (modules)
 		image->modules = modules;
-	im->path = strndup(map->path, image_path_len(map->path));
+	im->path = strndup(map->path, model_path_len(map->path));
 	if (!modules || !im->path) {
 		module_free(im);
 		return NULL;

@@ -62,7 +62,4 @@ struct image_module *image_module_at(const struct image *im, const struct model_
 /* The DWARF unit of an address, or NULL; *bias as of dwfl_module_addrdie. */
 Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *storage, Dwarf_Addr *bias);
 
-/* The path of a mapped file without the kernel's " (deleted)", as a length. */
-size_t image_path_len(const char *path);
-
 #endif

@@ -21,6 +21,7 @@ struct model_map {
 	bool shared;
 	const char *path; /* "" for anonymous; "[vdso]", "[stack]" and the like as in /proc/PID/maps */
 	struct slice build_id;
+	struct model_map *memory; /* of what is no file's: the same for all mappings that are one memory, which was split, grown, protected, forked */
 };
 
 struct model_task {
@@ -90,11 +91,14 @@ const struct model_snapshot *model_final_snapshot(const struct model *m);
 /* The mapping at addr in an address space at an epoch, or NULL. */
 const struct model_map *model_map_at(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr);
 
+/* The path of a mapped file without the kernel's " (deleted)", as a length. */
+size_t model_path_len(const char *path);
+
 /* All mappings valid at an epoch, by address, as a new array (free() it). */
 size_t model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out);
 
-/* Copies up to n code bytes at addr as they were at an epoch, from the trace's own CODE pages only.
- * Returns how many consecutive bytes were there (0: none). */
+/* Copies up to n code bytes at addr as they were at an epoch, from the trace's own CODE pages only, and of those only what was read where
+ * the same lay at addr as at the epoch. Returns how many consecutive bytes were there (0: none). */
 size_t model_code(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n);
 
 /* Copies up to n bytes of memory kept with a snapshot. Returns how many consecutive bytes were there. */

@@ -17,6 +17,7 @@ struct code_page {
 	uint32_t space, epoch;
 	uint64_t addr, seq;
 	struct slice bytes;
+	const struct model_map *map; /* there and then; NULL: none is known */
 };
 
 enum {

@@ -147,6 +147,10 @@ void spaces_finish(struct loader *l)
 	qsort(p->pages, p->page_count, sizeof *p->pages, compare_pages);
 	for (size_t i = 0; i < p->space_count; i++)
 		space_index(&p->spaces[i], &p->arena);
+	for (size_t i = 0; i < p->space_count; i++)
+		space_settle(&p->spaces[i]);
+	for (size_t i = 0; i < p->page_count; i++)
+		p->pages[i].map = model_map_at(l->m, p->pages[i].space, p->pages[i].epoch, p->pages[i].addr);
 	if (!l->dangling)
 		return;
 	snprintf(text, sizeof text, "%zu code pages name bytes that are not in the trace", l->dangling);
@@ -184,11 +188,60 @@ size_t model_maps(const struct model *m, uint32_t space, uint32_t epoch, const s
 	return count;
 }
 
-/* The page of one space: the newest that is not younger than epoch, else NULL, and then in *later the oldest younger one. */
-static const struct code_page *page_in_space(const struct model_private *p, uint32_t space, uint32_t epoch, uint64_t addr,
+/* What is asked for; its mapping is looked up once it matters. */
+struct place {
+	long index; /* of the space */
+	uint32_t space, epoch;
+	uint64_t addr;
+	const struct model_map *map;
+	bool map_known;
+};
+
+size_t model_path_len(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path), tail = sizeof deleted - 1;
+
+	return len > tail && !strcmp(path + len - tail, deleted) ? len - tail : len;
+}
+
+/* A file that is gone since is the same file. */
+static bool same_path(const char *a, const char *b)
+{
+	size_t len = model_path_len(a);
+
+	return a == b || (len == model_path_len(b) && !memcmp(a, b, len));
+}
+
+/* Whether two mappings show the same at an address that both hold: the same bytes of a file, however often it was mapped, or the same memory. */
+static bool same_mapping(const struct model_map *a, const struct model_map *b)
+{
+	if (a == b)
+		return true;
+	if (!a || !b)
+		return false;
+	if (*a->path != '/' || *b->path != '/')
+		return a->memory == b->memory;
+	return a->dev == b->dev && a->ino == b->ino && a->offset - a->start == b->offset - b->start && same_path(a->path, b->path);
+}
+
+/* Whether the page was read where the same lay at its address as at the place. Most often both are in one mapping. */
+static bool is_of(const struct model_private *p, const struct code_page *page, struct place *at)
+{
+	if (page->map && page->space == at->space && page->map->first_epoch <= at->epoch && at->epoch < page->map->end_epoch)
+		return true;
+	if (!at->map_known)
+		at->map = at->index < 0 ? NULL : space_map_at(&p->spaces[at->index], at->epoch, at->addr);
+	at->map_known = true;
+	return same_mapping(page->map, at->map);
+}
+
+/* The page of one space: the newest that is not younger than epoch, else NULL; in *later the oldest younger one, or NULL. Only what is of
+ * the place. */
+static const struct code_page *page_in_space(const struct model_private *p, uint32_t space, uint32_t epoch, struct place *place,
 					     const struct code_page **later)
 {
-	struct code_page key = {.space = space, .addr = addr, .epoch = epoch, .seq = UINT64_MAX};
+	struct code_page key = {.space = space, .addr = place->addr, .epoch = epoch, .seq = UINT64_MAX};
 	size_t lo = 0, hi = p->page_count;
 	const struct code_page *at;
 
@@ -202,10 +255,10 @@ static const struct code_page *page_in_space(const struct model_private *p, uint
 	}
 	*later = NULL;
 	at = lo ? &p->pages[lo - 1] : NULL;
-	if (at && at->space == space && at->addr == addr)
+	if (at && at->space == space && at->addr == place->addr && is_of(p, at, place))
 		return at;
 	at = lo < p->page_count ? &p->pages[lo] : NULL;
-	if (at && at->space == space && at->addr == addr)
+	if (at && at->space == space && at->addr == place->addr && is_of(p, at, place))
 		*later = at;
 	return NULL;
 }
@@ -215,9 +268,10 @@ static const struct code_page *find_page(const struct model_private *p, uint32_t
 {
 	const struct code_page *found = NULL, *later, *fallback = NULL;
 	long index = find_space(p, space);
+	struct place place = {.index = index, .space = space, .epoch = epoch, .addr = addr};
 
 	for (size_t depth = 0; depth < ANCESTORS_MAX; depth++) {
-		found = page_in_space(p, space, epoch, addr, &later);
+		found = page_in_space(p, space, epoch, &place, &later);
 		if (!fallback)
 			fallback = later;
 		if (found || index < 0 || p->origins[index].parent < 0)

@@ -181,6 +181,8 @@ static struct model_map *add_map(struct space *s, struct arena *a, const struct 
 	m->offset = of->offset + (start - of->start);
 	m->first_epoch = epoch;
 	m->end_epoch = open_ended;
+	if (!m->memory)
+		m->memory = m; /* else it is a part or a copy of another */
 	s->maps[s->count++] = m;
 	return m;
 }
@@ -367,6 +369,79 @@ static bool index_slots(struct space *s)
 	return s->slots;
 }
 
+static struct model_map *memory_of(struct model_map *m)
+{
+	while (m->memory != m)
+		m = m->memory = m->memory->memory;
+	return m;
+}
+
+static bool is_file(const struct model_map *m)
+{
+	return *m->path == '/';
+}
+
+static int compare_first(const void *a, const void *b)
+{
+	const struct model_map *x = *(struct model_map *const *)a, *y = *(struct model_map *const *)b;
+
+	if (x->first_epoch != y->first_epoch)
+		return x->first_epoch < y->first_epoch ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int compare_end(const void *a, const void *b)
+{
+	const struct model_map *x = *(struct model_map *const *)a, *y = *(struct model_map *const *)b;
+
+	if (x->end_epoch != y->end_epoch)
+		return x->end_epoch < y->end_epoch ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int compare_meeting(const struct model_map *ended, const struct model_map *begun)
+{
+	if (ended->end_epoch != begun->first_epoch)
+		return ended->end_epoch < begun->first_epoch ? -1 : 1;
+	return ended->end <= begun->start ? -1 : ended->start >= begun->end;
+}
+
+/* Where mappings change, records tell all of them anew. What lies where other memory lay until that epoch is the same memory; where something was
+ * unmapped between, it is not. Those that end at an epoch do not overlap, and neither do those that begin. */
+static bool join_memory(const struct space *s)
+{
+	size_t n = s->count, e = 0, b = 0;
+	struct model_map **ended = malloc((n ? n : 1) * sizeof *ended), **begun = malloc((n ? n : 1) * sizeof *begun);
+	bool good = ended && begun;
+
+	for (size_t i = 0; good && i < n; i++)
+		ended[i] = begun[i] = s->maps[i];
+	if (good && n) {
+		qsort(ended, n, sizeof *ended, compare_end);
+		qsort(begun, n, sizeof *begun, compare_first);
+	}
+	while (good && e < n && b < n) {
+		int order = compare_meeting(ended[e], begun[b]);
+
+		if (!order && !is_file(ended[e]) && !is_file(begun[b]))
+			memory_of(begun[b])->memory = memory_of(ended[e]);
+		/* of two that overlap the one that reaches further may meet another */
+		if (order ? order < 0 : ended[e]->end <= begun[b]->end)
+			e++;
+		else
+			b++;
+	}
+	free(ended);
+	free(begun);
+	return good;
+}
+
+void space_settle(struct space *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		s->maps[i]->memory = memory_of(s->maps[i]);
+}
+
 void space_index(struct space *s, struct arena *a)
 {
 	size_t kept = 0;
@@ -377,7 +452,7 @@ void space_index(struct space *s, struct arena *a)
 		if (s->maps[i]->first_epoch < s->maps[i]->end_epoch)
 			s->maps[kept++] = s->maps[i];
 	s->count = kept;
-	s->indexed = index_bounds(s) && index_slots(s);
+	s->indexed = join_memory(s) && index_bounds(s) && index_slots(s);
 	if (!s->indexed)
 		a->failed = true;
 	if (s->count)

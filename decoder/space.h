@@ -42,6 +42,9 @@ void space_copy(struct space *child, struct arena *a, const struct space *parent
 /* Builds the index; nothing is applied any more. Without memory a->failed is set and lookups find nothing. */
 void space_index(struct space *s, struct arena *a);
 
+/* Once all spaces are indexed: makes every mapping's `memory` final. */
+void space_settle(struct space *s);
+
 const struct model_map *space_map_at(const struct space *s, uint32_t epoch, uint64_t addr);
 
 #endif

@@ -252,6 +252,91 @@ static void code_is_that_of_its_epoch(void **state)
 	assert_memory_equal(out, "child", 5);
 }
 
+static void expect_code(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr, const char *code)
+{
+	uint8_t out[8];
+	size_t n = model_code(m, space, epoch, addr, out, 4);
+
+	assert_int_equal(n, code ? 4 : 0);
+	if (code)
+		assert_memory_equal(out, code, 4);
+}
+
+static void unmap(struct maker *k, uint32_t space, uint32_t epoch, uint64_t start, uint64_t end)
+{
+	maker_add(k, 0, UNMAP, unmap, .space = space, .epoch = epoch, .start = start, .end = end);
+}
+
+/* dlclose, then dlopen of another library that comes to lie at the same place. */
+static void code_of_a_file_is_not_that_of_the_next_one_there(void **state)
+{
+	struct made *t = *state;
+
+	map(&t->k, 1, 1, 0x10000, 0x20000, "/nowhere/a.so");
+	maker_code(&t->k, 1, 1, 0x10000, 0, "of a", 4);
+	unmap(&t->k, 1, 2, 0x10000, 0x20000);
+	map(&t->k, 1, 3, 0x10000, 0x20000, "/nowhere/b.so");
+	maker_code(&t->k, 1, 5, 0x11000, 0, "of b", 4);
+	maker_code(&t->k, 1, 1, 0x11000, 0, "of a", 4);
+	unmap(&t->k, 1, 6, 0x10000, 0x20000);
+	map(&t->k, 1, 7, 0x10000, 0x20000, "/nowhere/a.so (deleted)");
+	map(&t->k, 1, 8, 0xf000, 0x20000, "/nowhere/a.so");
+	made_load(t);
+	expect_code(t->m, 1, 1, 0x10000, "of a");
+	expect_code(t->m, 1, 2, 0x10000, NULL);
+	expect_code(t->m, 1, 3, 0x10000, NULL);
+	expect_code(t->m, 1, 1, 0x11000, "of a");
+	expect_code(t->m, 1, 3, 0x11000, "of b"); /* that was read when it ran first */
+	expect_code(t->m, 1, 5, 0x11000, "of b");
+	expect_code(t->m, 1, 6, 0x11000, NULL);
+	expect_code(t->m, 1, 7, 0x10000, "of a");
+	expect_code(t->m, 1, 8, 0x10000, NULL); /* another place of the file */
+}
+
+/* A change of protection splits mappings and joins them; every record of it tells them anew. */
+static void code_stays_where_mappings_are_told_anew(void **state)
+{
+	static const char *const paths[] = {"/lib/a.so", "", "[heap]"};
+	struct made *t = *state;
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		map(&t->k, 1, 1, 0x10000, 0x20000, paths[i]);
+		maker_code(&t->k, 1, 1, 0x14000, 0, "same", 4);
+		map(&t->k, 1, 2, 0x1f000, 0x20000, "/else");
+		/* As recorders write it: first all that goes, then what is there. */
+		unmap(&t->k, 1, 3, 0x10000, 0x1f000);
+		map(&t->k, 1, 3, 0x10000, 0x13000, paths[i]);
+		maker_add(&t->k, 0, MAP, map, .space = 1, .epoch = 3, .start = 0x13000, .end = 0x1f000, .prot = 7, .path = bt_str(paths[i]),
+			  .offset = *paths[i] == '/' ? 0x3000 : 0);
+		maker_add(&t->k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 3);
+		map(&t->k, 2, 4, 0x10000, 0x1f000, paths[i]);
+		unmap(&t->k, 2, 5, 0x14000, 0x15000);
+		made_load(t);
+		for (uint32_t epoch = 1; epoch < 6; epoch++)
+			expect_code(t->m, 1, epoch, 0x14000, "same");
+		expect_code(t->m, 2, 3, 0x14000, "same");
+		expect_code(t->m, 2, 4, 0x14000, "same");
+		expect_code(t->m, 2, 5, 0x14000, NULL);
+		made_clear(t);
+	}
+}
+
+static void code_of_memory_is_gone_with_it(void **state)
+{
+	struct made *t = *state;
+
+	map(&t->k, 1, 1, 0x10000, 0x20000, "");
+	maker_code(&t->k, 1, 1, 0x10000, 0, "code", 4);
+	maker_add(&t->k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 1);
+	unmap(&t->k, 1, 2, 0x10000, 0x20000);
+	map(&t->k, 1, 3, 0x10000, 0x20000, "");
+	maker_add(&t->k, 0, SPACE, space, .space = 3, .parent = 1, .parent_epoch = 3);
+	made_load(t);
+	expect_code(t->m, 1, 3, 0x10000, NULL);
+	expect_code(t->m, 3, 3, 0x10000, NULL);
+	expect_code(t->m, 2, 1, 0x10000, "code");
+}
+
 static void code_goes_on_across_pages_until_one_is_missing(void **state)
 {
 	struct made *t = *state;
@@ -635,6 +720,9 @@ int main(void)
 		MADE_TEST(mappings_agree_with_a_plain_account),
 		MADE_TEST(many_mappings_stay_fast),
 		MADE_TEST(code_is_that_of_its_epoch),
+		MADE_TEST(code_of_a_file_is_not_that_of_the_next_one_there),
+		MADE_TEST(code_stays_where_mappings_are_told_anew),
+		MADE_TEST(code_of_memory_is_gone_with_it),
 		MADE_TEST(code_goes_on_across_pages_until_one_is_missing),
 		MADE_TEST(code_without_its_bytes_is_damage),
 		MADE_TEST(processes_know_what_they_ran_last),
