@@ -53,6 +53,17 @@ static void pop_handler(struct callstack *c)
 		}
 }
 
+static void forget(struct callstack *c)
+{
+	c->count = 0;
+	c->unmatched = 0;
+}
+
+static uint32_t space_behind(const struct history *h, size_t i)
+{
+	return i + 1 < h->count ? h->entries[i + 1].space : h->space;
+}
+
 void callstack_build(struct callstack *c, const struct history *h, struct symbols *s, size_t n)
 {
 	size_t cap = 0;
@@ -77,10 +88,12 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 				pop_handler(c);
 			break;
 		case BT_BRANCH_GAP:
-			c->count = 0;
-			c->unmatched = 0;
+			forget(c);
 			break;
 		}
+		/* execve: the program that called has no frame in the new one's stack */
+		if (space_behind(h, i) != e->space)
+			forget(c);
 	}
 }
 

@@ -58,7 +58,7 @@ static struct history_entry entry(enum bt_branch_kind kind, uint64_t from, uint6
 
 static void build(struct world *w, struct history_entry *entries, size_t n)
 {
-	struct history h = {.entries = entries, .count = n};
+	struct history h = {.entries = entries, .count = n, .space = n ? entries[n - 1].space : 0};
 
 	callstack_release(&w->c);
 	callstack_build(&w->c, &h, w->s, n);
@@ -95,6 +95,32 @@ static void a_gap_forgets_what_was_open(void **state)
 	build(w, e, COUNT(e));
 	assert_int_equal(w->c.count, 1);
 	assert_int_equal(w->c.calls[0].from, CODE + 16 * 4);
+}
+
+static struct history_entry in_space(uint32_t space, struct history_entry e)
+{
+	e.space = space;
+	return e;
+}
+
+/* execve, from a function that was called: what follows is another program. */
+static void calls_of_the_program_before_execve_are_not_open(void **state)
+{
+	struct world *w = *state;
+	struct history_entry e[] = {CALL(0), CALL(1), entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 0x302), in_space(2, CALL(4)), in_space(2, RET_OF(7))};
+	struct history h = {.entries = e, .count = COUNT(e), .space = 2};
+
+	callstack_build(&w->c, &h, w->s, 5);
+	assert_int_equal(w->c.count, 1);
+	assert_int_equal(w->c.calls[0].from, CODE + 16 * 4);
+	for (h.count = 3; h.count <= COUNT(e); h.count += 2) {
+		callstack_release(&w->c);
+		callstack_build(&w->c, &h, w->s, 3); /* the new program stands at its first instruction */
+		assert_int_equal(w->c.count, 0);
+	}
+	callstack_release(&w->c);
+	callstack_build(&w->c, &h, w->s, 2);
+	assert_int_equal(w->c.count, 2);
 }
 
 static void a_stack_that_the_history_made_agrees(void **state)
@@ -183,6 +209,7 @@ int main(void)
 		WORLD_TEST(calls_that_returned_are_closed),
 		WORLD_TEST(a_return_past_several_calls_closes_them),
 		WORLD_TEST(a_gap_forgets_what_was_open),
+		WORLD_TEST(calls_of_the_program_before_execve_are_not_open),
 		WORLD_TEST(a_stack_that_the_history_made_agrees),
 		WORLD_TEST(calls_left_by_longjmp_are_counted),
 		WORLD_TEST(a_frame_that_nobody_called_disagrees),
