@@ -51,7 +51,7 @@ int by_cpu_shows(struct by_cpu *b, const struct system_stretch *s, size_t *entri
 	if (!h)
 		return -BT_E_NO_MEMORY;
 	for (size_t i = history_index(h, s->first), end = history_index(h, s->last); i < end; i++)
-		*entries += focus_shows(&h->entries[i], b->s, b->o->function);
+		*entries += focus_shows(h, &h->entries[i], b->s, b->o->function);
 	return *entries || !b->o->function;
 }
 

@@ -131,12 +131,12 @@ bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status
 	return *kind != BT_EXIT_UNKNOWN;
 }
 
-static bool is_in(uint64_t addr, const struct history_entry *e, struct symbols *s, const char *function)
+static bool is_in(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols *s, const char *function)
 {
 	struct location loc;
 	size_t n = strlen(function);
 
-	symbols_lookup(s, e->space, e->epoch, addr, false, &loc);
+	symbols_lookup(s, space, epoch, addr, false, &loc);
 	for (size_t i = 0; i < loc.inlined_count; i++)
 		if (!strcmp(loc.inlined[i].function, function))
 			return true;
@@ -144,11 +144,14 @@ static bool is_in(uint64_t addr, const struct history_entry *e, struct symbols *
 	return !strncmp(loc.function, function, n) && (!loc.function[n] || loc.function[n] == '(' || loc.function[n] == '@');
 }
 
-bool focus_shows(const struct history_entry *e, struct symbols *s, const char *function)
+bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s, const char *function)
 {
+	uint32_t space, epoch;
+
 	if (!function)
 		return true;
-	return e->kind != BT_BRANCH_GAP && (is_in(e->from, e, s, function) || is_in(e->to, e, s, function));
+	history_target(h, e, &space, &epoch);
+	return e->kind != BT_BRANCH_GAP && (is_in(e->from, e->space, e->epoch, s, function) || is_in(e->to, space, epoch, s, function));
 }
 
 bool focus_is_crash(const struct model_snapshot *snap)

@@ -38,8 +38,8 @@ const struct bt_record_thread *focus_thread(const struct model_snapshot *snap, u
 /* How the initial process ended. Returns false when the trace does not say. */
 bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core);
 
-/* Whether an entry belongs to what --function asks for. NULL: all do. */
-bool focus_shows(const struct history_entry *e, struct symbols *s, const char *function);
+/* Whether an entry of a history belongs to what --function asks for. NULL: all do. */
+bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s, const char *function);
 
 /* The signal of a snapshot is one that dumps core and ended the process: a fault to explain. */
 bool focus_is_crash(const struct model_snapshot *snap);

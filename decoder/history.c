@@ -418,6 +418,17 @@ size_t history_index(const struct history *h, uint64_t position)
 	return lo;
 }
 
+void history_target(const struct history *h, const struct history_entry *e, uint32_t *space, uint32_t *epoch)
+{
+	size_t behind = e->kind == BT_BRANCH_SYSCALL ? history_index(h, e->number + 1) : 0;
+	uint32_t next_space = behind < h->count ? h->entries[behind].space : h->space;
+	uint32_t next_epoch = behind < h->count ? h->entries[behind].epoch : h->epoch;
+	bool is_exec = behind && next_space != e->space;
+
+	*space = is_exec ? next_space : e->space;
+	*epoch = is_exec ? next_epoch : e->epoch;
+}
+
 struct insns {
 	struct history_insn *at;
 	size_t count, cap;

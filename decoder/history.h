@@ -34,6 +34,9 @@ void history_release(struct history *h);
 /* The number of entries that lie before a stream position (snapshot.position, thread.position). */
 size_t history_index(const struct history *h, uint64_t position);
 
+/* The state in which an entry's target is looked up: the entry's own, but of an execve that of the new program. e: of h, or a copy of it. */
+void history_target(const struct history *h, const struct history_entry *e, uint32_t *space, uint32_t *epoch);
+
 /* One executed instruction. */
 struct history_insn {
 	uint64_t addr;

@@ -325,9 +325,11 @@ static const char *location_text(struct json_report *r, uint32_t space, uint32_t
 }
 
 /* Names of kinds are words: nothing in them needs an escape. */
-void json_put_branch(struct json_report *r, uint32_t task, const struct history_entry *e)
+void json_put_branch(struct json_report *r, const struct history *h, const struct history_entry *e)
 {
-	fprintf(r->to, "{\"task\":%" PRIu32 ",\"ticks\":", task);
+	uint32_t space, epoch;
+
+	fprintf(r->to, "{\"task\":%" PRIu32 ",\"ticks\":", h->task);
 	if (e->tick == BT_TICKS_UNKNOWN)
 		fputs("null", r->to);
 	else
@@ -335,7 +337,8 @@ void json_put_branch(struct json_report *r, uint32_t task, const struct history_
 	fprintf(r->to, ",\"kind\":\"%s\",\"taken\":%s,\"from\":", bt_branch_info[e->kind].name, e->flags & BT_BRANCH_TAKEN ? "true" : "false");
 	fputs(location_text(r, e->space, e->epoch, e->from), r->to);
 	fputs(",\"to\":", r->to);
-	fputs(location_text(r, e->space, e->epoch, e->to), r->to);
+	history_target(h, e, &space, &epoch);
+	fputs(location_text(r, space, epoch, e->to), r->to);
 	fputs("}", r->to);
 }
 
@@ -347,7 +350,7 @@ static size_t first_entry(struct json_report *r)
 	while (i > 0 && (!r->o->count || found < r->o->count)) {
 		const struct history_entry *e = &r->focus.history.entries[--i];
 
-		found += e->kind != BT_BRANCH_GAP && focus_shows(e, r->s, r->o->function);
+		found += e->kind != BT_BRANCH_GAP && focus_shows(&r->focus.history, e, r->s, r->o->function);
 	}
 	return i;
 }
@@ -379,11 +382,11 @@ static void put_branches(struct json_report *r)
 
 		if (e->kind == BT_BRANCH_GAP)
 			json_array_append_new(gaps, json_gap(r, e));
-		if (e->kind == BT_BRANCH_GAP || !focus_shows(e, r->s, r->o->function))
+		if (e->kind == BT_BRANCH_GAP || !focus_shows(&r->focus.history, e, r->s, r->o->function))
 			continue;
 		r->reliable += i < r->verdict.from;
 		fputs(r->branches++ ? ",\n" : "\n", r->to);
-		json_put_branch(r, r->focus.history.task, e);
+		json_put_branch(r, &r->focus.history, e);
 	}
 	fputs("]", r->to);
 	json_put_member(r, "gaps", gaps);

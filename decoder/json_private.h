@@ -38,8 +38,8 @@ void json_report_release(struct json_report *r);
 /* One member of an object, a line; takes the value over. */
 void json_put_member(struct json_report *r, const char *name, json_t *value);
 
-/* An entry that is a branch, as an object. */
-void json_put_branch(struct json_report *r, uint32_t task, const struct history_entry *e);
+/* An entry of a history that is a branch, as an object. */
+void json_put_branch(struct json_report *r, const struct history *h, const struct history_entry *e);
 
 /* Text from outside: what is no UTF-8 of it is escaped. */
 json_t *json_text(const char *s);

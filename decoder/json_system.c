@@ -41,7 +41,7 @@ static size_t newest(const struct cpu_json *c, const struct history *h, size_t f
 	size_t found = 0, i = end;
 
 	while (limit && i > from && found < limit)
-		found += focus_shows(&h->entries[--i], c->b.s, c->b.o->function);
+		found += focus_shows(h, &h->entries[--i], c->b.s, c->b.o->function);
 	return limit ? i : from;
 }
 
@@ -56,10 +56,10 @@ static void put_branches(struct cpu_json *c, const struct history *h, const stru
 
 		if (e->kind == BT_BRANCH_GAP)
 			json_array_append_new(gaps, json_gap(branches, e));
-		if (e->kind == BT_BRANCH_GAP || !focus_shows(e, c->b.s, c->b.o->function))
+		if (e->kind == BT_BRANCH_GAP || !focus_shows(h, e, c->b.s, c->b.o->function))
 			continue;
 		fputs(branches++ ? ",\n" : "\n", c->r.to);
-		json_put_branch(&c->r, s->task, e);
+		json_put_branch(&c->r, h, e);
 	}
 	fputs("]", c->r.to);
 	json_put_member(&c->r, "gaps", gaps);

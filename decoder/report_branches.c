@@ -39,7 +39,7 @@ static int select_entries(struct report *r, struct branch_rows *b, size_t from, 
 	if (!b->shown.entries)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	for (size_t i = from; i < r->focus.end; i++)
-		if (focus_shows(&r->focus.history.entries[i], r->s, r->o->function))
+		if (focus_shows(&r->focus.history, &r->focus.history.entries[i], r->s, r->o->function))
 			b->shown.entries[b->shown.count++] = r->focus.history.entries[i];
 	b->count = from + b->shown.count;
 	return 0;
@@ -69,12 +69,12 @@ static int measure_depth(struct branch_rows *b, struct bt_error *err)
 }
 
 /* The place, and for inlined code its own function in brackets. */
-static void put_place(struct report *r, const struct history_entry *e, uint64_t addr)
+static void put_place(struct report *r, uint32_t space, uint32_t epoch, uint64_t addr)
 {
 	struct location loc;
 	char name[80];
 
-	symbols_lookup(r->s, e->space, e->epoch, addr, false, &loc);
+	symbols_lookup(r->s, space, epoch, addr, false, &loc);
 	text_place(&r->t, &loc, true);
 	if (loc.inlined_count && *loc.inlined[0].function) {
 		text_brief_name(name, sizeof name, loc.inlined[0].function);
@@ -95,7 +95,7 @@ static void put_from(struct report *r, const struct branch_rows *b, size_t i)
 	const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
 
 	put_indent(r, b->depth[i - b->first]);
-	put_place(r, e, e->from);
+	put_place(r, e->space, e->epoch, e->from);
 }
 
 /* How wide the first column and ticks are. */
@@ -208,6 +208,7 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	const struct model_event *call = e->kind == BT_BRANCH_SYSCALL ? syscall_of(r, e) : NULL;
 	char name[SYSCALL_NAME_MAX];
 	uint64_t nr = call ? call->rec.u.syscall_enter.nr : 0;
+	uint32_t space, epoch;
 	bool known = call || (e->kind == BT_BRANCH_SYSCALL && call_without_stop(r, e, &nr));
 	size_t mark;
 
@@ -222,7 +223,8 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	text_printf(&r->t, " -> ");
 	if (known)
 		text_printf(&r->t, "%s, then ", (call && call->rec.u.syscall_enter.compat ? syscall_name_32 : syscall_name)(nr, name));
-	put_place(r, e, e->to);
+	history_target(&r->focus.history, e, &space, &epoch);
+	put_place(r, space, epoch, e->to);
 	text_printf(&r->t, "\n");
 }
 

@@ -380,7 +380,7 @@ static int begin_at(struct viewer *v, const char *function)
 	for (size_t i = v->stop_index; i-- > 0;) {
 		const struct history_entry *e = &v->history.entries[i];
 
-		if (!focus_shows(e, v->s, function))
+		if (!focus_shows(&v->history, e, v->s, function))
 			continue;
 		viewer_open(v, VIEW_BRANCHES);
 		branch_view_go(v, e->number, false);

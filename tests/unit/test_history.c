@@ -113,6 +113,30 @@ static void epochs_are_folded_into_the_entries_behind_them(void **state)
 	assert_int_equal(history_index(&t->h, 16), 13);
 }
 
+/* execve leads to another program's code, in the middle of a chunk, between two, and at the end. */
+static void the_target_of_execve_lies_in_the_new_space(void **state)
+{
+	struct made *t = *state;
+	const struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 1, 3), branch(BT_BRANCH_EPOCH, 2, 7), branch(BT_BRANCH_SYSCALL, 3, 5),
+		branch(BT_BRANCH_EPOCH, 0, 8), branch(BT_BRANCH_JMP, 5, 6), branch(BT_BRANCH_SYSCALL, 6, 8)};
+	const struct bt_branch more[] = {branch(BT_BRANCH_JMP, 8, 9), branch(BT_BRANCH_SYSCALL, 9, 11), branch(BT_BRANCH_EPOCH, 4, 1)};
+	static const struct {
+		uint32_t space, epoch;
+	} expected[] = {{2, 7}, {2, 7}, {2, 8}, {3, 1}, {3, 1}, {4, 1}};
+
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1, .epoch = 6}, b, 6);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 6, .space = 3, .epoch = 1}, more, 3);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 6);
+	for (size_t i = 0; i < 6; i++) {
+		uint32_t space, epoch;
+
+		history_target(&t->h, &t->h.entries[i], &space, &epoch);
+		assert_int_equal(space, expected[i].space);
+		assert_int_equal(epoch, expected[i].epoch);
+	}
+}
+
 static void chunks_are_put_in_order_and_overlaps_trimmed(void **state)
 {
 	struct made *t = *state;
@@ -427,6 +451,7 @@ int main(void)
 		MADE_TEST(unknown_ticks_stay_unknown),
 		MADE_TEST(only_counted_classes_are_ticks),
 		MADE_TEST(epochs_are_folded_into_the_entries_behind_them),
+		MADE_TEST(the_target_of_execve_lies_in_the_new_space),
 		MADE_TEST(chunks_are_put_in_order_and_overlaps_trimmed),
 		MADE_TEST(holes_are_gaps),
 		MADE_TEST(what_was_still_in_the_ring_was_not_overwritten),
