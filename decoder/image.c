@@ -11,6 +11,7 @@
 enum {
 	PROT_EXECUTE = 4,
 	VDSO_MAX = 1 << 20,
+	COMPARED_MAX = 1 << 30, /* bytes of a mapping of which the trace's code is compared with the file's */
 	PAGE = 4096,
 };
 
@@ -176,8 +177,54 @@ static int open_regular(const char *path)
 	return fd;
 }
 
+/* Where the trace's mappings and code are. */
+struct moment {
+	const struct model *m;
+	uint32_t space, epoch;
+};
+
+/* By the code that ran, of which one page that differs says enough. */
+static enum image_file_state compare_code(Elf *elf, const struct moment *at, const struct model_map *map)
+{
+	enum image_file_state state = IMAGE_FILE_UNKNOWN;
+	uint64_t len = map->end - map->start < COMPARED_MAX ? map->end - map->start : COMPARED_MAX;
+	size_t size = 0;
+	const char *bytes = elf_rawfile(elf, &size);
+
+	for (uint64_t done = 0; bytes && done < len && map->offset < size && done < size - map->offset; done += PAGE) {
+		uint64_t offset = map->offset + done;
+		uint8_t page[PAGE];
+		size_t n = model_code(at->m, at->space, at->epoch, map->start + done, page, PAGE);
+
+		if (n > size - offset)
+			n = size - offset; /* memory goes on with zeros */
+		if (memcmp(page, bytes + offset, n))
+			return IMAGE_FILE_CHANGED;
+		if (n)
+			state = IMAGE_FILE_OK;
+	}
+	return state;
+}
+
+/* Whether it is the very file, and older than the recording. Numbers of files that are gone are given to others, such as the next build. */
+static bool is_same_inode(int fd, const struct moment *at, const struct model_map *map)
+{
+	uint64_t started = at->m->trace->header.started / 1000000000;
+	struct stat st;
+
+	return map->ino && !fstat(fd, &st) && st.st_ino == map->ino && st.st_dev == map->dev && (uint64_t)st.st_mtime <= started;
+}
+
+/* Without a recorded build-id. */
+static enum image_file_state examine_unnamed(Elf *elf, int fd, const struct moment *at, const struct model_map *map, bool has_id)
+{
+	enum image_file_state state = compare_code(elf, at, map);
+
+	return state == IMAGE_FILE_UNKNOWN && !has_id && is_same_inode(fd, at, map) ? IMAGE_FILE_OK : state;
+}
+
 /* Whether the open file is what was mapped; *bias is filled for IMAGE_FILE_OK. */
-static enum image_file_state examine(struct image_module *im, int fd, const struct model_map *map, uint64_t *bias)
+static enum image_file_state examine(const struct image_module *im, int fd, const struct moment *at, const struct model_map *map, uint64_t *bias)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	enum image_file_state state = IMAGE_FILE_NO_ELF;
@@ -188,10 +235,12 @@ static enum image_file_state examine(struct image_module *im, int fd, const stru
 	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		n = dwelf_elf_gnu_build_id(elf, &id);
 		to_hex(hex, id, n > 0 ? (size_t)n : 0);
-		if (strcmp(hex, im->build_id))
-			state = IMAGE_FILE_CHANGED;
-		else if (bias_of(elf, map, bias))
-			state = IMAGE_FILE_OK;
+		if (*im->build_id)
+			state = strcmp(hex, im->build_id) ? IMAGE_FILE_CHANGED : IMAGE_FILE_OK;
+		else
+			state = examine_unnamed(elf, fd, at, map, *hex);
+		if (state == IMAGE_FILE_OK && !bias_of(elf, map, bias))
+			state = IMAGE_FILE_NO_ELF;
 	} else if (*im->build_id) {
 		state = IMAGE_FILE_CHANGED;
 	}
@@ -253,12 +302,13 @@ static void report_vdso(struct image *image, struct image_module *im, const stru
 		im->mod = dwfl_report_module(image->dwfl, im->path, map->start, map->end);
 }
 
-static void report_file(struct image *image, struct image_module *im, const struct model_map *const *maps, size_t count, size_t at)
+static void report_file(struct image *image, struct image_module *im, const struct moment *moment, const struct model_map *const *maps,
+			size_t count, size_t at)
 {
 	int fd = open_regular(im->path);
 	uint64_t bias = 0, low, high;
 
-	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, maps[at], &bias);
+	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, maps[at], &bias);
 	if (im->state == IMAGE_FILE_OK) {
 		im->mod = dwfl_report_elf(image->dwfl, im->path, im->path, fd, bias, true);
 		if (im->mod)
@@ -311,6 +361,8 @@ static void take_range(struct image_module *im)
 void image_add(struct image *image, const struct model *m, uint32_t space, uint32_t epoch, const struct model_map *const *maps,
 	       size_t count)
 {
+	struct moment moment = {.m = m, .space = space, .epoch = epoch};
+
 	dwfl_report_begin_add(image->dwfl);
 	for (size_t i = 0; i < count; i++) {
 		struct image_module *im;
@@ -325,7 +377,7 @@ void image_add(struct image *image, const struct model *m, uint32_t space, uint3
 		if (is_vdso(maps[i]))
 			report_vdso(image, im, m, space, epoch, maps[i]);
 		else
-			report_file(image, im, maps, count, i);
+			report_file(image, im, &moment, maps, count, i);
 		take_range(im);
 	}
 	dwfl_report_end(image->dwfl, NULL, NULL);

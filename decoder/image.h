@@ -12,7 +12,8 @@
 enum image_file_state {
 	IMAGE_FILE_OK,
 	IMAGE_FILE_MISSING,
-	IMAGE_FILE_CHANGED,
+	IMAGE_FILE_CHANGED, /* it has another build-id, or other code */
+	IMAGE_FILE_UNKNOWN, /* the trace cannot tell whether it is the one that ran: it has neither a build-id nor code of it */
 	IMAGE_FILE_NO_ELF, /* something else is mapped executable */
 	IMAGE_FILE_MEMORY, /* the vdso: read from the trace */
 };
@@ -25,7 +26,7 @@ struct cu_range {
 /* A module of an image. Its address is stable while the image lives: it is the Dwfl module's user data. */
 struct image_module {
 	char *path; /* without " (deleted)"; owned */
-	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping, or of the file when none was recorded */
+	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping; "": none was recorded */
 	enum image_file_state state;
 	uint64_t start, end;
 	uint64_t map_start, map_offset; /* of the executable mapping it was found by */

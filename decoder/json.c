@@ -395,7 +395,8 @@ static void put_branches(struct json_report *r)
 json_t *json_missing(const struct json_report *r)
 {
 	static const char *const whats[] = {
-		[MISSING_FILE] = "file", [MISSING_CHANGED] = "changed", [MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug"};
+		[MISSING_FILE] = "file", [MISSING_CHANGED] = "changed", [MISSING_UNKNOWN] = "unknown",
+		[MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug"};
 	json_t *all = json_array();
 	size_t count;
 	const struct missing_module *missing = symbols_missing(r->s, &count);

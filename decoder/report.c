@@ -328,7 +328,8 @@ static void put_snapshots(struct report *r)
 
 static const char *const missing_texts[] = {
 	[MISSING_FILE] = "the file is gone",
-	[MISSING_CHANGED] = "the file has changed since the recording (another build-id): its symbols are not used",
+	[MISSING_CHANGED] = "the file has changed since the recording: its symbols are not used",
+	[MISSING_UNKNOWN] = "whether the file is the one that ran is not known (no build-id and no code of it was recorded): its symbols are not used",
 	[MISSING_SYMBOLS] = "stripped: only its exported functions have names",
 	[MISSING_DEBUG] = "no debug information: no source lines",
 };

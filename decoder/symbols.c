@@ -180,14 +180,16 @@ static bool has_symbol_table(Elf *elf)
 /* Asks for what is behind a module; called once for each, because looking for debug files is slow. */
 static void check_missing(struct symbols *s, struct image_module *mod)
 {
+	static const enum missing_what of_state[] = {
+		[IMAGE_FILE_MISSING] = MISSING_FILE, [IMAGE_FILE_CHANGED] = MISSING_CHANGED, [IMAGE_FILE_UNKNOWN] = MISSING_UNKNOWN};
 	const char *debug_file = NULL;
 	Dwarf_Addr bias;
 
 	if (mod->missing_noted || mod->state == IMAGE_FILE_MEMORY || mod->state == IMAGE_FILE_NO_ELF)
 		return;
 	mod->missing_noted = true;
-	if (mod->state == IMAGE_FILE_MISSING || mod->state == IMAGE_FILE_CHANGED) {
-		note_missing(s, mod, mod->state == IMAGE_FILE_MISSING ? MISSING_FILE : MISSING_CHANGED);
+	if (mod->state != IMAGE_FILE_OK) {
+		note_missing(s, mod, of_state[mod->state]);
 		return;
 	}
 	if (!mod->mod || dwfl_module_getdwarf(mod->mod, &bias))

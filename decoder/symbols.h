@@ -27,7 +27,8 @@ struct location {
 
 enum missing_what {
 	MISSING_FILE,	 /* the file is gone */
-	MISSING_CHANGED, /* the file has another build-id than the one recorded */
+	MISSING_CHANGED, /* the file has another build-id than the one recorded, or other code */
+	MISSING_UNKNOWN, /* nothing in the trace tells whether the file is the one that ran */
 	MISSING_SYMBOLS, /* no symbol table at all */
 	MISSING_DEBUG,	 /* no debug information: no source lines */
 };

@@ -206,6 +206,7 @@ static void add_missing(struct viewer *v, struct lines *l)
 	static const char *const what[] = {
 		[MISSING_FILE] = "the file is gone",
 		[MISSING_CHANGED] = "the file is another one now",
+		[MISSING_UNKNOWN] = "nothing tells whether this file ran",
 		[MISSING_SYMBOLS] = "no symbols",
 		[MISSING_DEBUG] = "no debug information",
 	};

@@ -315,15 +315,25 @@ def deleted():
     check(any(os.path.basename(m["module"]) == "deleted" for m in found["missing"]), "missing: %s" % found["missing"])
 
 
-@case("program rebuilt after the run")
-def rebuilt():
-    program = build("faults.c", *STATIC, name="rebuilt")
+def rebuilt(*options):
+    program = build("faults.c", *STATIC, *options, name="rebuilt")
     alone, recorded = same_as_native([program, "null-write"])
-    os.rename(build("faults.c", *STATIC, "-O2", name="rebuilt"), program)
+    equal(report(recorded.trace, "-n", "1")["threads"][0]["stack"][0].get("function"), "store", "function before")
+    os.rename(build("faults.c", *STATIC, *options, "-O2", name="rebuilt"), program)
     found = report(recorded.trace, "-n", "100")
     changed = [m for m in found["missing"] if os.path.basename(m["module"]) == "rebuilt"]
     check(changed and re.search("changed|build-id", changed[0]["what"]), "missing: %s" % found["missing"])
     check(not found["threads"][0]["stack"][0].get("function"), "symbols of another program are shown")
+
+
+@case("program rebuilt after the run")
+def rebuilt_with_id():
+    rebuilt()
+
+
+@case("program without a build-id rebuilt after the run")
+def rebuilt_without_id():
+    rebuilt("-Wl,--build-id=none")
 
 
 @case("shared library")

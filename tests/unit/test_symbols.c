@@ -38,7 +38,15 @@ static const char source[] = "#include <stdlib.h>\n"
 			     "	return outer(x) + 3; /* line 23 */\n"
 			     "}\n";
 
+/* Of the page of sample_entry. */
+enum code {
+	CODE_NONE,
+	CODE_SAME,
+	CODE_OTHER,
+};
+
 struct sample {
+	enum code code; /* in the trace */
 	char dir[64], lib[128];
 	void *handle;
 	uint64_t entry, total, ret; /* addresses of functions, and behind the call of hidden */
@@ -77,7 +85,7 @@ static void write_source(struct sample *p)
 	char path[128];
 	FILE *f;
 
-	*p = (struct sample){.dir = "/tmp/btrec-symbols.XXXXXX"};
+	*p = (struct sample){.dir = "/tmp/btrec-symbols.XXXXXX", .code = p->code};
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(path, sizeof path, "%s/sample.c", p->dir);
 	snprintf(p->lib, sizeof p->lib, "%s/sample.so", p->dir);
@@ -127,6 +135,16 @@ static void read_build_id(struct sample *p)
 	close(fd);
 }
 
+static void put_code(struct sample *p)
+{
+	uint64_t page = p->entry & ~(uint64_t)4095;
+	uint8_t bytes[4096];
+
+	memcpy(bytes, (const void *)(uintptr_t)page, sizeof bytes);
+	bytes[p->entry - page] ^= p->code == CODE_OTHER;
+	maker_code(&p->k, 1, 1, page, 0, bytes, sizeof bytes);
+}
+
 /* The mappings of the library in this process, as a trace has them. */
 static void trace(struct sample *p)
 {
@@ -146,6 +164,8 @@ static void trace(struct sample *p)
 			  .build_id = slice_of(p->build_id, p->build_id_len));
 	}
 	fclose(maps);
+	if (p->code)
+		put_code(p);
 	p->m = maker_load(&p->k);
 	assert_int_equal(symbols_open(&p->s, p->m, &err), 0);
 }
@@ -384,6 +404,36 @@ static void symbols_of_another_build_are_not_used(void **state)
 	assert_int_equal(symbols_code(p->s, 1, 1, p->entry, &byte, 1), 0);
 }
 
+/* Of such a mapping the code that ran tells whether the file is still the same. */
+static void without_a_recorded_build_id_the_code_decides(void **state)
+{
+	static const struct {
+		const char *flags;
+		enum code code;
+		int missing; /* enum missing_what, -1: the file is used */
+	} rows[] = {
+		{"-Wl,--build-id=none", CODE_SAME, -1}, {"-Wl,--build-id=none", CODE_OTHER, MISSING_CHANGED},
+		{"-Wl,--build-id=none", CODE_NONE, MISSING_UNKNOWN}, {"", CODE_SAME, -1}, {"", CODE_OTHER, MISSING_CHANGED},
+		{"", CODE_NONE, MISSING_UNKNOWN},
+	};
+	struct sample *p = *state;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		p->code = rows[i].code;
+		build(p, rows[i].flags);
+		load(p);
+		trace(p);
+		if (rows[i].missing < 0) {
+			expect_entry(p);
+			expect_lines(p);
+		} else {
+			assert_string_equal(look(p, p->entry, false).function, "");
+			expect_missing(p, (enum missing_what)rows[i].missing);
+		}
+		clear(p);
+	}
+}
+
 static void a_file_that_is_gone_is_named_once(void **state)
 {
 	struct sample *p = *state;
@@ -509,6 +559,7 @@ int main(void)
 		SAMPLE_TEST(of_a_stripped_library_the_exported_names_remain),
 		SAMPLE_TEST(what_has_no_debug_information_is_named),
 		SAMPLE_TEST(symbols_of_another_build_are_not_used),
+		SAMPLE_TEST(without_a_recorded_build_id_the_code_decides),
 		SAMPLE_TEST(a_file_that_is_gone_is_named_once),
 		SAMPLE_TEST(code_that_did_not_run_comes_from_the_file),
 		SAMPLE_TEST(stubs_are_named_for_what_they_call),
