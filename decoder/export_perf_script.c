@@ -32,6 +32,7 @@ struct entry_text {
 
 struct script_task {
 	uint32_t task, pid, tid;
+	char comm[COMM_MAX];
 	char head[COMM_MAX + 40]; /* what its lines begin with: name and ids */
 	size_t head_len;
 	struct run_reader runs;
@@ -72,20 +73,34 @@ static struct script_task *find_task(const struct script *s, uint32_t task, size
 	return lo < s->count && s->tasks[lo]->task == task ? s->tasks[lo] : NULL;
 }
 
+/* A name can hold anything: a line break would begin another sample, and a terminal obeys other bytes. */
 static void set_comm(struct script_task *t, struct slice name)
 {
-	char comm[COMM_MAX];
-	size_t n = name.len;
+	size_t n = name.len, len = 0;
 
 	while (n && name.at[n - 1] != '/')
 		n--;
 	slice_take(&name, n);
-	snprintf(comm, sizeof comm, "%.*s", (int)(name.len < COMM_MAX ? name.len : COMM_MAX - 1), name.len ? (const char *)name.at : "");
-	for (char *c = comm; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?'; /* a name can hold anything, and a line break would begin another sample */
-	snprintf(t->head, sizeof t->head, "%*s %5d/%-5d ", COMM_WIDTH, comm, (int)t->pid, (int)t->tid);
+	while (name.len && *name.at && len < COMM_MAX - 1) {
+		size_t room = COMM_MAX - 1 - len, good = bt_printable(name.at, name.len < room ? name.len : room);
+		struct slice one = slice_take(&name, good ? good : 1);
+
+		memcpy(t->comm + len, good ? (const char *)one.at : "?", one.len);
+		len += one.len;
+	}
+	t->comm[len] = '\0';
+	snprintf(t->head, sizeof t->head, "%*s %5d/%-5d ", COMM_WIDTH, t->comm, (int)t->pid, (int)t->tid);
 	t->head_len = strlen(t->head);
+}
+
+/* Until it executes another program, a task is called as the one that made it. */
+static struct slice first_name(const struct script *s, const struct bt_record_task *r)
+{
+	const struct script_task *parent = find_task(s, r->parent, NULL);
+
+	if (parent)
+		return bt_str(parent->comm);
+	return r->how == BT_TASK_INITIAL ? s->t->header.program : bt_str("");
 }
 
 static bool add_task(struct script *s, const struct bt_record_task *r)
@@ -108,7 +123,7 @@ static bool add_task(struct script *s, const struct bt_record_task *r)
 	if (!t)
 		return false;
 	*t = (struct script_task){.task = r->task, .pid = r->pid, .tid = r->tid};
-	set_comm(t, bt_str(""));
+	set_comm(t, first_name(s, r));
 	memmove(s->tasks + place + 1, s->tasks + place, (s->count - place) * sizeof *s->tasks);
 	s->tasks[place] = t;
 	s->count++;

@@ -274,6 +274,21 @@ def escapes():
     validate(report(trace))
 
 
+@case("an export calls tasks as the program they run, and no byte of that acts on a terminal")
+def export_names():
+    tree = build("tree.c", *STATIC)
+    names = {"plain": b"plain", "caf\u00e9 \u4e2d": "caf\u00e9 \u4e2d".encode(), b"c\x9b31m \xc2\x9b4m\x1b\n": b"c?31m ??4m??"}
+    for name, shown in names.items():
+        program = os.path.join(fresh_dir("named").encode(), os.fsencode(name))
+        shutil.copy(tree, program)
+        recorded = record([program, "fork-crash"])
+        lines = view("--export", "perf-script", recorded.trace).out.split(b"\n")
+        heads = [line for line in lines if re.search(rb" +[0-9]+/[0-9]+ ", line)]
+        check(heads, "no sample")
+        for head in heads: # of the child, which executes nothing
+            equal(re.match(rb" *(.*?) +[0-9]+/[0-9]+ ", head).group(1), shown, "name")
+
+
 @case("symbols of a separate debug file are found, and without it are named as missing")
 def debug_link():
     program = build("faults.c", *STATIC, name="linked")
