@@ -303,6 +303,17 @@ static void say_abort_reason(struct fault_context *c)
 		}
 }
 
+/* Of the others the field holds something else: of a POSIX timer its number. */
+static bool has_sender(const struct bt_record_signal *g)
+{
+	static const int32_t codes[] = {0, -1, -3, -6}; /* SI_USER, SI_QUEUE, SI_MESGQ, SI_TKILL: sigaction(2) */
+
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (codes[i] == (int32_t)g->code)
+			return true;
+	return false;
+}
+
 static void explain_sent(struct fault_context *c)
 {
 	const struct bt_record_signal *g = c->signal;
@@ -312,6 +323,12 @@ static void explain_sent(struct fault_context *c)
 	signal_name(g->signo, name);
 	if (g->signo == SIG_PIPE) {
 		fault_say(c, "%s: %s", name, signal_text(g->signo));
+		return;
+	}
+	if (!has_sender(g)) {
+		const char *how = signal_code_text(g->signo, g->code);
+
+		fault_say(c, "%s%s%s: %s", name, *how ? ", " : "", how, signal_text(g->signo));
 		return;
 	}
 	if (task && g->sender == task->pid) {

@@ -102,6 +102,10 @@ static const struct fault_case cases[] = {
 	{"seccomp", CODE("\x90"), .regs.rax = 110, .signo = 31, .signal_code = 1, .text = "getppid refused by a seccomp filter"},
 	{"from outside", CODE("\x90"), .signo = 11, .signal_code = 0, .sender = 77, .text = "SIGSEGV, sent by process 77 (user 0)"},
 	{"by itself", CODE("\x90"), .signo = 3, .signal_code = (uint32_t)-6, .sender = PID, .text = "SIGQUIT, raised by the program itself"},
+	{"timer whose number is ours", CODE("\x90"), .signo = 14, .signal_code = (uint32_t)-2, .sender = PID,
+	 .text = "SIGALRM, sent by a timer: alarm timer ran out"},
+	{"first timer", CODE("\x90"), .signo = 26, .signal_code = (uint32_t)-2, .text = "SIGVTALRM, sent by a timer: virtual timer ran out"},
+	{"code that nobody knows", CODE("\x90"), .signo = 15, .signal_code = (uint32_t)-60, .sender = 7, .text = "SIGTERM: asked to end"},
 	{"broken pipe", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = PID,
 	 .text = "SIGPIPE: write to a pipe or socket that nobody reads"},
 };
