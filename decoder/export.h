@@ -10,7 +10,8 @@
 
 struct export_kind {
 	const char *name, *help;
-	/* Returns 0; 1 when something of the trace could not be read (the rest is written); -BT_E_NO_MEMORY. */
+	/* Returns 0; 1 when something of the trace could not be read (the rest is written); -BT_E_NO_MEMORY; -BT_E_IO: it could not be
+	 * written. */
 	int (*print)(FILE *to, const struct trace *t, struct bt_error *err);
 };
 
