@@ -3,7 +3,7 @@
  * .plt.got alike, whatever their order. */
 #include "decoder/plt.h"
 
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "lib/insn.h"
@@ -119,7 +119,7 @@ static const char *name_of_slot(Elf *elf, uint64_t slot)
 	return NULL;
 }
 
-bool plt_name(Elf *elf, uint64_t vaddr, char *name, size_t cap, uint64_t *start)
+const char *plt_target(Elf *elf, uint64_t vaddr, uint64_t *start)
 {
 	GElf_Shdr sh;
 	Elf_Scn *scn = elf ? plt_section(elf, vaddr, &sh) : NULL;
@@ -128,11 +128,8 @@ bool plt_name(Elf *elf, uint64_t vaddr, char *name, size_t cap, uint64_t *start)
 	const char *found;
 
 	if (!data || !data->d_buf || !find_stub(data, sh.sh_addr, vaddr, &stub))
-		return false;
+		return NULL;
 	found = name_of_slot(elf, stub.slot);
-	if (!found || !*found)
-		return false;
 	*start = stub.start;
-	snprintf(name, cap, "%s@plt", found);
-	return true;
+	return found && *found ? found : NULL;
 }

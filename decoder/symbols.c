@@ -267,20 +267,19 @@ static void look_up_stub(struct symbols *s, struct image_module *mod, struct loc
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(mod->mod, &bias);
-	char name[512], *plain;
 	uint64_t start;
+	const char *target = plt_target(elf, loc->addr - bias, &start);
+	char *plain, *name;
 
-	if (!plt_name(elf, loc->addr - bias, name, sizeof name - 1, &start))
+	if (!target)
 		return;
-	name[strlen(name) - 4] = 0; /* without @plt */
-	plain = demangle(name);
-	name[strlen(name)] = '@';
-	if (plain) {
-		snprintf(name, sizeof name, "%.500s@plt", plain);
-		free(plain);
+	plain = demangle(target);
+	if (asprintf(&name, "%s@plt", plain ? plain : target) >= 0) {
+		loc->function = intern_str(&s->strings, name);
+		loc->offset = loc->addr - bias - start;
+		free(name);
 	}
-	loc->function = intern_str(&s->strings, name);
-	loc->offset = loc->addr - bias - start;
+	free(plain);
 }
 
 static void look_up(struct symbols *s, struct image_module *mod, bool is_return, struct location *loc)

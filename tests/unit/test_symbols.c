@@ -14,6 +14,13 @@
 #include "tests/unit/unit.h"
 
 static const char source[] = "#include <stdlib.h>\n"
+			     "#ifdef LONG_NAME\n"
+			     "#define A100 A20 A20 A20 A20 A20\n"
+			     "#define A20 \"aaaaaaaaaaaaaaaaaaaa\"\n"
+			     "int rand(void) __asm__(\"_Z600\" A100 A100 A100 A100 A100 A100 \"v\");\n"
+			     "__attribute__((weak)) int rand(void) { return 4; }\n"
+			     "#endif\n"
+			     "#line 2\n"
 			     "void *sample_return;\n"
 			     "__attribute__((noinline)) static int hidden(int x)\n"
 			     "{\n"
@@ -491,6 +498,19 @@ static void stubs_are_named_for_what_they_call(void **state)
 	assert_int_equal(loc.offset, 0);
 }
 
+static void a_stub_has_a_name_of_any_length(void **state)
+{
+	struct sample *p = *state;
+	char expected[620];
+	uint64_t bias;
+
+	memset(expected, 'a', 600);
+	strcpy(expected + 600, "()@plt");
+	plain(p, "-DLONG_NAME -fplt -Wl,-z,lazy -fcf-protection=none");
+	bias = p->entry - look(p, p->entry, false).vaddr;
+	assert_string_equal(look(p, bias + section_address(p->lib, ".plt") + 16, false).function, expected);
+}
+
 static void nothing_is_known_of_what_is_not_mapped(void **state)
 {
 	struct sample *p = *state;
@@ -563,6 +583,7 @@ int main(void)
 		SAMPLE_TEST(a_file_that_is_gone_is_named_once),
 		SAMPLE_TEST(code_that_did_not_run_comes_from_the_file),
 		SAMPLE_TEST(stubs_are_named_for_what_they_call),
+		SAMPLE_TEST(a_stub_has_a_name_of_any_length),
 		SAMPLE_TEST(nothing_is_known_of_what_is_not_mapped),
 	};
 
