@@ -133,11 +133,6 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 	return true;
 }
 
-static bool is_text(struct slice s, const char *text)
-{
-	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
-}
-
 static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t task)
 {
 	const struct trace_file *file = branch_file(t, task);
@@ -146,8 +141,8 @@ static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t ta
 		return r->opened;
 	trace_cursor_init(&r->cursor, t, file);
 	r->opened = true;
-	r->imported = is_text(t->header.backend, "import");
-	r->whole = r->imported && (is_text(t->header.source, "pt") || is_text(t->header.source, "bts"));
+	r->imported = slice_is(t->header.backend, "import");
+	r->whole = r->imported && (slice_is(t->header.source, "pt") || slice_is(t->header.source, "bts"));
 	return true;
 }
 

@@ -313,7 +313,7 @@ static bool is_taken_only(const struct model *m)
 {
 	struct slice source = m->trace->header.source;
 
-	return source.len == 3 && (!memcmp(source.at, "lbr", 3) || !memcmp(source.at, "bts", 3));
+	return slice_is(source, "lbr") || slice_is(source, "bts");
 }
 
 /* Whether straight-line code cannot lead from the entry's target to its own instruction again, which two equal entries would need. */

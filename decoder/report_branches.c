@@ -2,7 +2,6 @@
 /* The last branches in columns: tick, kind, from -> to; calls indented, loops folded, gaps as lines. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "decoder/fold.h"
 #include "decoder/report_private.h"
@@ -291,16 +290,11 @@ static void put_verdict(struct report *r, const struct verdict *v)
 		text_printf(&r->t, "  Consistent: the recorded code leads from each to the next (%zu of %zu checked).\n", v->checked, v->count);
 }
 
-static bool is_word(struct slice s, const char *word)
-{
-	return s.len == strlen(word) && !memcmp(s.at, word, s.len);
-}
-
 static const char *why_none(const struct report *r)
 {
 	const struct bt_record_header *h = &r->m->trace->header;
 
-	if (is_word(h->source, "none") && !is_word(h->backend, "import"))
+	if (slice_is(h->source, "none") && !slice_is(h->backend, "import"))
 		return ": recorded with --history off, ticks were counted and branches were not kept";
 	return r->o->function ? ": no such function in this history" : "";
 }

@@ -2,7 +2,6 @@
 #include "decoder/verdict.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	CACHE_MIN_BITS = 8,
@@ -227,10 +226,7 @@ static int judge_init(struct judge *j, struct bt_error *err)
 /* Only this source tells every branch; others leave out those not taken, or kinds. */
 static bool tells_every_branch(const struct model *m)
 {
-	static const char bits[] = "bits";
-	struct slice source = m->trace->header.source;
-
-	return source.len == sizeof bits - 1 && !memcmp(source.at, bits, source.len);
+	return slice_is(m->trace->header.source, "bits");
 }
 
 int verdict_find(struct verdict *v, const struct history *h, size_t end, const struct model *m, const struct bt_record_thread *thread,

@@ -51,6 +51,11 @@ uint64_t slice_leb_any(struct slice *s)
 	return 0;
 }
 
+bool slice_is(struct slice s, const char *text)
+{
+	return s.len == strlen(text) && (!s.len || !memcmp(s.at, text, s.len));
+}
+
 char *slice_dup(struct slice s)
 {
 	char *out = malloc(s.len + 1);

@@ -76,6 +76,9 @@ static inline int64_t slice_sleb(struct slice *s)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
+/* Whether its bytes are those of the string. */
+bool slice_is(struct slice s, const char *text);
+
 /* A copy of the slice's bytes with a NUL behind them; free() it. NULL without memory. */
 char *slice_dup(struct slice s);
 

@@ -95,6 +95,17 @@ static void dup_ends_in_nul(void **state)
 	free(empty);
 }
 
+static void a_slice_is_a_string_when_all_its_bytes_are(void **state)
+{
+	(void)state;
+	assert_true(slice_is(slice_of("bits", 4), "bits"));
+	assert_true(slice_is((struct slice){0}, ""));
+	assert_false(slice_is(slice_of("bits", 3), "bits"));
+	assert_false(slice_is(slice_of("bits", 5), "bits")); /* its NUL is one more */
+	assert_false(slice_is(slice_of("pits", 4), "bits"));
+	assert_false(slice_is((struct slice){0}, "bits"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +114,7 @@ int main(void)
 		cmocka_unit_test(take_of_all_is_good),
 		cmocka_unit_test(leb_roundtrip_at_every_length),
 		cmocka_unit_test(overlong_leb_is_bad),
+		cmocka_unit_test(a_slice_is_a_string_when_all_its_bytes_are),
 		cmocka_unit_test(dup_ends_in_nul),
 	};
 
