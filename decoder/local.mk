@@ -2,6 +2,7 @@ noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
 	decoder/arena.c decoder/arena.h \
 	decoder/by_cpu.c decoder/by_cpu.h \
+	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \
 	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \

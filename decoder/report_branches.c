@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decoder/calls_made.h"
 #include "decoder/fold.h"
 #include "decoder/report_private.h"
 #include "decoder/syscalls.h"
 #include "decoder/verdict.h"
-#include "format/call.h"
 
 enum {
 	INDENT_MAX = 20,
@@ -23,6 +23,7 @@ struct branch_rows {
 	int *depth;   /* of each line from first on */
 	unsigned tick_width;
 	size_t from_width;
+	struct calls_made calls;
 };
 
 static bool is_call(const struct history_entry *e)
@@ -143,55 +144,20 @@ static void put_loop(struct report *r, const struct branch_rows *b, size_t i)
 	text_printf(&r->t, "%u rounds of the next %zu line%s, the last one shown\n", line->rounds, lines, lines == 1 ? "" : "s");
 }
 
-/* The call that an entry of kind syscall made: its event stands at the same point. */
-static const struct model_event *syscall_of(const struct report *r, const struct history_entry *e)
+/* Looks for the calls of the lines that are shown. */
+static int find_calls(struct report *r, struct branch_rows *b, struct bt_error *err)
 {
-	size_t low = 0, high = r->m->event_count;
+	uint64_t first = BT_TICKS_UNKNOWN, last = 0;
 
-	if (e->tick == BT_TICKS_UNKNOWN)
-		return NULL;
-	/* no index by point: the newest events are asked for most */
-	for (size_t i = high; i-- > low;) {
-		const struct bt_record *rec = &r->m->events[i].rec;
+	for (size_t i = b->first; i < b->fold.count; i++) {
+		const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
 
-		if (rec->kind != BT_RECORD_SYSCALL_ENTER || rec->u.syscall_enter.task != r->focus.history.task)
+		if (b->fold.lines[i].kind != FOLD_ENTRY || e->kind != BT_BRANCH_SYSCALL || e->tick == BT_TICKS_UNKNOWN)
 			continue;
-		if (rec->u.syscall_enter.point.tick < e->tick)
-			break;
-		if (rec->u.syscall_enter.point.tick == e->tick && rec->u.syscall_enter.point.transfers + 1 == e->transfers)
-			return &r->m->events[i];
+		first = e->tick < first ? e->tick : first;
+		last = e->tick > last ? e->tick : last;
 	}
-	return NULL;
-}
-
-/* The number of the only call of a CALLS record that was made at a tick. */
-static bool only_call_at(const struct bt_record_calls *rec, uint64_t tick, uint64_t *nr)
-{
-	struct bt_call_codec codec = {rec->tick};
-	struct slice in = rec->calls;
-	struct bt_call call;
-	size_t found = 0;
-
-	while (bt_call_decode(&codec, &in, &call) == 1 && call.tick <= tick)
-		if (call.tick == tick) {
-			*nr = call.nr;
-			found++;
-		}
-	return found == 1;
-}
-
-/* The same for one that was made without a stop, of which only the tick is known. */
-static bool call_without_stop(const struct report *r, const struct history_entry *e, uint64_t *nr)
-{
-	if (e->tick == BT_TICKS_UNKNOWN)
-		return false;
-	for (size_t i = r->m->event_count; i-- > 0;) {
-		const struct bt_record *rec = &r->m->events[i].rec;
-
-		if (rec->kind == BT_RECORD_CALLS && rec->u.calls.task == r->focus.history.task && rec->u.calls.tick <= e->tick)
-			return only_call_at(&rec->u.calls, e->tick, nr);
-	}
-	return false;
+	return first == BT_TICKS_UNKNOWN ? 0 : calls_made_find(&b->calls, r->m, r->focus.history.task, first, last, err);
 }
 
 static const char *kind_text(const struct history_entry *e)
@@ -204,11 +170,10 @@ static const char *kind_text(const struct history_entry *e)
 static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 {
 	const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
-	const struct model_event *call = e->kind == BT_BRANCH_SYSCALL ? syscall_of(r, e) : NULL;
 	char name[SYSCALL_NAME_MAX];
-	uint64_t nr = call ? call->rec.u.syscall_enter.nr : 0;
+	uint64_t nr = 0;
 	uint32_t space, epoch;
-	bool known = call || (e->kind == BT_BRANCH_SYSCALL && call_without_stop(r, e, &nr));
+	bool compat = false, known = e->kind == BT_BRANCH_SYSCALL && calls_made_at(&b->calls, e, &nr, &compat);
 	size_t mark;
 
 	if (e->tick == BT_TICKS_UNKNOWN)
@@ -221,7 +186,7 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	text_pad(&r->t, mark, b->from_width);
 	text_printf(&r->t, " -> ");
 	if (known)
-		text_printf(&r->t, "%s, then ", (call && call->rec.u.syscall_enter.compat ? syscall_name_32 : syscall_name)(nr, name));
+		text_printf(&r->t, "%s, then ", (compat ? syscall_name_32 : syscall_name)(nr, name));
 	history_target(&r->focus.history, e, &space, &epoch);
 	put_place(r, space, epoch, e->to);
 	text_printf(&r->t, "\n");
@@ -329,6 +294,8 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 	if (rc)
 		return rc;
 	rc = measure_depth(b, err);
+	if (!rc)
+		rc = find_calls(r, b, err);
 	if (rc)
 		return rc;
 	measure_columns(r, b);
@@ -338,6 +305,14 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 	if (!b->shown.count)
 		text_printf(&r->t, "  none%s\n", why_none(r));
 	return r->o->function && !b->shown.count;
+}
+
+static void release(struct branch_rows *b)
+{
+	fold_release(&b->fold);
+	calls_made_release(&b->calls);
+	free(b->shown.entries);
+	free(b->depth);
 }
 
 int report_branch_rows(struct report *r, size_t from, size_t end, size_t count, struct bt_error *err)
@@ -354,14 +329,14 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count, 
 		b.first = first_line(&b.fold, count);
 		rc = measure_depth(&b, err);
 	}
+	if (!rc)
+		rc = find_calls(r, &b, err);
 	if (!rc) {
 		measure_columns(r, &b);
 		put_rows(r, &b);
 	}
 	r->focus.end = before;
-	fold_release(&b.fold);
-	free(b.shown.entries);
-	free(b.depth);
+	release(&b);
 	return rc;
 }
 
@@ -370,8 +345,6 @@ int report_branches(struct report *r, struct bt_error *err)
 	struct branch_rows b = {.tick_width = 1};
 	int rc = r->m->task_count ? put_branches(r, &b, err) : r->o->function != NULL;
 
-	fold_release(&b.fold);
-	free(b.shown.entries);
-	free(b.depth);
+	release(&b);
 	return rc;
 }
