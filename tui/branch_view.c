@@ -129,6 +129,7 @@ static void put_branch(struct viewer *v, const struct view *view, size_t i, stru
 {
 	const struct history_entry *e = &v->history.entries[i];
 	unsigned indent, from, columns;
+	uint32_t space, epoch;
 	bool not_taken = e->kind == BT_BRANCH_JCC && !(e->flags & BT_BRANCH_TAKEN);
 
 	row_put(out, kind_styles[e->kind], "%-*s", KIND_WIDTH, not_taken ? "jcc not" : bt_branch_info[e->kind].name);
@@ -141,7 +142,8 @@ static void put_branch(struct viewer *v, const struct view *view, size_t i, stru
 	label_code(v, out, e->space, e->epoch, e->from, false, columns > indent + 2 ? columns - indent - 2 : 1);
 	row_pad(out, from + columns - 1);
 	row_put(out, STYLE_DIM, not_taken ? "    " : " -> ");
-	label_code(v, out, e->space, e->epoch, e->to, false, columns > 4 ? columns - 4 : 1);
+	history_target(&v->history, e, &space, &epoch);
+	label_code(v, out, space, epoch, e->to, false, columns > 4 ? columns - 4 : 1);
 	put_extras(e, out);
 }
 
@@ -217,6 +219,8 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 		return false;
 	*out = (struct place){.addr = v->target_shown ? e->to : e->from, .space = e->space, .epoch = e->epoch,
 			      .entry = v->target_shown ? NO_ENTRY : l->entry};
+	if (v->target_shown)
+		history_target(&v->history, e, &out->space, &out->epoch);
 	return true;
 }
 

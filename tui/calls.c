@@ -57,6 +57,8 @@ static void walk(struct walk *w, struct calls *c)
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct history_entry *e = &w->h->entries[i];
 
+		if (i && e->space != e[-1].space) /* an execve: nobody returns to the program before */
+			w->open = 0;
 		c->caller[i] = w->open ? w->stack[w->open - 1] : CALLS_NONE;
 		c->partner[i] = CALLS_NONE;
 		/* Modulo 2^32 until the outermost level is known. */

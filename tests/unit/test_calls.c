@@ -64,6 +64,23 @@ static void a_history_that_begins_deep_comes_up(void **state)
 	assert_depths(e, (const uint32_t[]){2, 1, 0}, 3);
 }
 
+static void the_program_behind_an_execve_was_called_by_nobody(void **state)
+{
+	struct history_entry e[] = {call(MAIN, F), other(BT_BRANCH_SYSCALL, F + 5, G), call(G, HANDLER), ret(HANDLER, G + 5), ret(G + 9, MAIN + 5)};
+	struct history h = {.entries = e, .count = 5, .space = 2};
+	struct calls c;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		e[i].space = i < 2 ? 1 : 2;
+	assert_int_equal(calls_init(&c, &h, NULL), 0);
+	assert_int_equal(c.caller[1], 0);
+	assert_int_equal(c.caller[2], CALLS_NONE);
+	assert_int_equal(c.partner[2], 3);
+	assert_int_equal(c.partner[4], CALLS_NONE);
+	calls_release(&c);
+}
+
 static void a_return_past_calls_closes_them(void **state)
 {
 	/* longjmp from G into MAIN, which returns from the call of F. */
@@ -132,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_and_returns_nest),
 		cmocka_unit_test(a_history_that_begins_deep_comes_up),
+		cmocka_unit_test(the_program_behind_an_execve_was_called_by_nobody),
 		cmocka_unit_test(a_return_past_calls_closes_them),
 		cmocka_unit_test(a_return_used_as_a_jump_changes_nothing),
 		cmocka_unit_test(sigreturn_ends_its_handler),
