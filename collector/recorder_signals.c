@@ -93,7 +93,8 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 {
 	bool sync = tracee_is_synchronous(info), fatal;
 	enum bt_signal_action action = action_of(task, info->si_signo, sync);
-	bool sent = info->si_code <= 0 || info->si_signo == SIGCHLD;
+	/* Of a timer's, its number stands where si_pid is. */
+	bool sent = (info->si_code <= 0 && info->si_code != SI_TIMER) || info->si_signo == SIGCHLD;
 	struct bt_record_signal rec = {
 		.task = task->number,
 		.point = task_point(task),
