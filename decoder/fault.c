@@ -314,6 +314,15 @@ static bool has_sender(const struct bt_record_signal *g)
 	return false;
 }
 
+/* What the signal means, unless it means nothing of its own, as real-time ones do. */
+static void say_meaning(struct fault_context *c)
+{
+	const char *text = signal_text(c->signal->signo);
+
+	if (*text)
+		fault_say(c, ": %s", text);
+}
+
 static void explain_sent(struct fault_context *c)
 {
 	const struct bt_record_signal *g = c->signal;
@@ -322,13 +331,15 @@ static void explain_sent(struct fault_context *c)
 
 	signal_name(g->signo, name);
 	if (g->signo == SIG_PIPE) {
-		fault_say(c, "%s: %s", name, signal_text(g->signo));
+		fault_say(c, "%s", name);
+		say_meaning(c);
 		return;
 	}
 	if (!has_sender(g)) {
 		const char *how = signal_code_text(g->signo, g->code);
 
-		fault_say(c, "%s%s%s: %s", name, *how ? ", " : "", how, signal_text(g->signo));
+		fault_say(c, "%s%s%s", name, *how ? ", " : "", how);
+		say_meaning(c);
 		return;
 	}
 	if (task && g->sender == task->pid) {
@@ -338,7 +349,8 @@ static void explain_sent(struct fault_context *c)
 		return;
 	}
 	if (!g->sender) {
-		fault_say(c, "%s, sent by the kernel or from outside the container: %s", name, signal_text(g->signo));
+		fault_say(c, "%s, sent by the kernel or from outside the container", name);
+		say_meaning(c);
 		return;
 	}
 	fault_say(c, "%s, sent by process %u (user %u)", name, g->sender, g->uid);
@@ -471,7 +483,8 @@ static void explain_signal(struct fault_context *c)
 			explainers[i].explain(c);
 			return;
 		}
-	fault_say(c, "%s: %s", signal_name(c->signal->signo, name), signal_text(c->signal->signo));
+	fault_say(c, "%s", signal_name(c->signal->signo, name));
+	say_meaning(c);
 }
 
 static void explain_other(struct fault_context *c)

@@ -105,6 +105,7 @@ static const struct fault_case cases[] = {
 	{"timer whose number is ours", CODE("\x90"), .signo = 14, .signal_code = (uint32_t)-2, .sender = PID,
 	 .text = "SIGALRM, sent by a timer: alarm timer ran out"},
 	{"first timer", CODE("\x90"), .signo = 26, .signal_code = (uint32_t)-2, .text = "SIGVTALRM, sent by a timer: virtual timer ran out"},
+	{"real-time timer", CODE("\x90"), .signo = 34, .signal_code = (uint32_t)-2, .text = "SIGRTMIN+0, sent by a timer"},
 	{"code that nobody knows", CODE("\x90"), .signo = 15, .signal_code = (uint32_t)-60, .sender = 7, .text = "SIGTERM: asked to end"},
 	{"broken pipe", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = PID,
 	 .text = "SIGPIPE: write to a pipe or socket that nobody reads"},
