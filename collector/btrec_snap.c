@@ -10,7 +10,7 @@ static const char usage[] = "Usage: btrec snap PID\nKeeps the present moment of 
 int btrec_snap(int argc, char **argv)
 {
 	struct bt_error err;
-	int at = btrec_parse_plain(argc, argv, usage, &err), count;
+	int at = btrec_parse_plain(argc, argv, usage, &err), count, due;
 	unsigned long long pid = 0;
 
 	if (!at)
@@ -23,9 +23,12 @@ int btrec_snap(int argc, char **argv)
 		at = bt_fail(&err, BT_E_GONE, 0, "no process %llu", pid);
 	if (at < 0)
 		return btrec_complain(&err);
-	count = control_request_snapshot((int)pid, &err);
+	count = control_request_snapshot((int)pid, &due, &err);
 	if (count < 0)
 		return btrec_complain(&err);
-	printf("kept %d snapshot%s\n", count, count == 1 ? "" : "s");
+	printf("kept %d snapshot%s", count, count == 1 ? "" : "s");
+	if (due)
+		printf("; %d process%s not stopped yet: kept when %s", due, due == 1 ? " has" : "es have", due == 1 ? "it does" : "they do");
+	putchar('\n');
 	return 0;
 }

@@ -146,11 +146,13 @@ static bool speaks_for_process(const struct recorder *r, const struct task *task
 	return can_be_asked(task) && (task == first || !first || first->process != task->process || !can_be_asked(first));
 }
 
-static unsigned request_snapshots(struct recorder *r, int pid, unsigned mark)
+/* Returns how many processes were asked. */
+static unsigned request_snapshots(struct recorder *r, int pid)
 {
+	unsigned mark = ++r->request, count = 0;
 	struct task *task, *next;
-	unsigned count = 0;
 
+	r->request_kept = 0;
 	for (task = r->tasks.first; task; task = next) {
 		next = task->next;
 		if (!task->process || task->process->request_mark == mark || !speaks_for_process(r, task))
@@ -164,13 +166,17 @@ static unsigned request_snapshots(struct recorder *r, int pid, unsigned mark)
 	return count;
 }
 
-static bool is_awaited(const struct recorder *r, unsigned mark)
+/* Processes of the newest request that have yet to stop. */
+static unsigned count_due(const struct recorder *r)
 {
+	unsigned count = 0;
+
 	for (const struct task *task = r->tasks.first; task; task = task->next)
-		if (task->process && task->process->request_mark == mark && task->process->snapshots_wanted)
-			return true;
-	return false;
+		count += task->process && task->process->request_mark == r->request && task->process->snapshot_wanted && task == task->process->members;
+	return count;
 }
+
+static const char ended[] = "error it ended before anything could be kept\n";
 
 static void answer(int fd, const char *text)
 {
@@ -186,26 +192,25 @@ static void answer_stopped(int fd, const struct recorder *r)
 	answer(fd, text);
 }
 
-/* Tells the client of the last request what was kept for it; none: `lacks`. */
-static void conclude(struct control *c, const struct recorder *r, const char *lacks)
+/* Tells the client of the newest request what was kept for it, and how many processes have yet to stop. */
+static void conclude(struct control *c, const struct recorder *r, unsigned due)
 {
-	uint32_t kept = r->requests_kept - c->before;
-	char text[32];
+	char text[64];
 
 	c->waiting = false;
-	snprintf(text, sizeof text, "ok %u\n", kept);
+	snprintf(text, sizeof text, "ok %u %u\n", r->request_kept, due);
 	if (trace_writer_stopped(r->writer))
 		answer_stopped(c->client, r);
 	else
-		answer(c->client, kept ? text : lacks);
+		answer(c->client, r->request_kept || due ? text : ended);
 }
 
 static void look_after_client(struct control *c, const struct recorder *r)
 {
-	if (!is_awaited(r, c->requests))
-		conclude(c, r, "error it ended before anything could be kept\n");
-	else if (trace_writer_time(r->writer) >= c->deadline)
-		conclude(c, r, "error it has not stopped yet; the snapshot is kept when it does\n");
+	unsigned due = count_due(r);
+
+	if (!due || trace_writer_time(r->writer) >= c->deadline)
+		conclude(c, r, due);
 }
 
 /* Reads the request of a client, and answers it or leaves it waiting. */
@@ -235,8 +240,7 @@ static void serve(struct control *c, struct recorder *r, int fd)
 		answer(fd, "error unknown request\n");
 		return;
 	}
-	c->before = r->requests_kept;
-	if (!request_snapshots(r, pid, ++c->requests)) {
+	if (!request_snapshots(r, pid)) {
 		answer(fd, "error no recorded process with that pid has begun\n");
 		return;
 	}
@@ -262,10 +266,14 @@ void control_serve(struct control *c, struct recorder *r)
 
 void control_close(struct control *c, const struct recorder *r)
 {
+	int fd;
+
 	if (!c->begun)
 		return;
 	if (c->waiting)
-		conclude(c, r, "error it ended before anything could be kept\n");
+		conclude(c, r, 0);
+	while (c->fd >= 0 && (fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+		answer(fd, ended);
 	stop_listening(c);
 }
 
@@ -367,7 +375,7 @@ static int find_recorder(int pid)
 	return fd;
 }
 
-int control_request_snapshot(int pid, struct bt_error *err)
+int control_request_snapshot(int pid, int *due, struct bt_error *err)
 {
 	int tracer = tracer_of(pid), wanted = pid, fd, n;
 	char request[32], answer[128] = "";
@@ -394,7 +402,8 @@ int control_request_snapshot(int pid, struct bt_error *err)
 		got += (size_t)k;
 	close(fd);
 	answer[strcspn(answer, "\n")] = '\0';
-	if (sscanf(answer, "ok %d", &n) == 1)
+	*due = 0;
+	if (sscanf(answer, "ok %d %d", &n, due) >= 1)
 		return n;
 	if (!strncmp(answer, "stopped ", 8))
 		return bt_fail(err, BT_E_IO, 0, "process %d: nothing is recorded any more, its trace cannot be written: %s", pid, answer + 8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. One request and one answer, each a line, a connection:
- * "snap PID" (0: every process), answered "ok COUNT" when so many have been kept, "stopped TEXT" or "error TEXT". Only the same user and root are served. */
+ * "snap PID" (0: every process), answered "ok KEPT DUE" (of processes that did not stop in two seconds the snapshot is kept when they do), "stopped TEXT" or "error TEXT". Only the same user and root are served. */
 #ifndef BT_CONTROL_H
 #define BT_CONTROL_H
 
@@ -11,11 +11,9 @@ struct control {
 	bool begun; /* it listens, or cannot */
 	int fd; /* then: listening, or -1 */
 	char path[108];
-	unsigned requests; /* for snapshots, so far */
-	/* Of the last one, while some process of it has yet to stop: */
+	/* Of the newest request, while some process of it has yet to stop: */
 	bool waiting;
 	int client;
-	uint32_t before; /* r->requests_kept */
 	uint64_t deadline; /* as trace_writer_time */
 };
 
@@ -27,8 +25,9 @@ void control_serve(struct control *c, struct recorder *r);
 /* Answers who still waits: the recording has ended. */
 void control_close(struct control *c, const struct recorder *r);
 
-/* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot. Waits a second for one that has
- * just begun and does not listen yet. Returns the number of snapshots, or -BT_E_GONE (no such process, or it is not recorded), -BT_E_PERMISSION, -BT_E_IO. */
-int control_request_snapshot(int pid, struct bt_error *err) BT_MUST_USE;
+/* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot, and waits until it is kept. Waits a
+ * second for a recorder that has just begun and does not listen yet. Returns the number of snapshots, with that of processes that have not stopped
+ * yet in *due, or -BT_E_GONE (no such process, it is not recorded, or ended before it could be kept), -BT_E_PERMISSION, -BT_E_IO. */
+int control_request_snapshot(int pid, int *due, struct bt_error *err) BT_MUST_USE;
 
 #endif

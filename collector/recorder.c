@@ -64,16 +64,15 @@ void recorder_serve_tick(struct recorder *r)
 
 void recorder_keep_requested(struct recorder *r, struct task *task)
 {
+	task->process->snapshot_wanted = false;
 	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
-	r->requests_kept++;
+	r->request_kept += task->process->request_mark == r->request;
 }
 
 void recorder_serve_snapshot(struct recorder *r, struct task *task)
 {
-	while (task->process->snapshots_wanted && !r->frozen) {
-		task->process->snapshots_wanted--;
+	if (task->process->snapshot_wanted && !r->frozen)
 		recorder_keep_requested(r, task);
-	}
 }
 
 void recorder_serve_goals(struct recorder *r, struct task *task)

@@ -61,7 +61,9 @@ struct recorder {
 	struct affinity affinity;
 	struct queued_event *queue; /* ring buffer of events taken while looking for others */
 	size_t queue_len, queue_cap;
-	uint32_t snapshots, requests_kept; /* of those: for who asked from outside */
+	uint32_t snapshots;
+	unsigned request; /* the newest one from outside for snapshots: its mark */
+	uint32_t request_kept; /* snapshots for it */
 	bool tracing_refused; /* the program tried to trace what is recorded */
 	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some are to be shortened */
 	bool history_bounded; /* some history was shortened for options.history_memory */
@@ -140,7 +142,7 @@ bool recorder_halt(struct recorder *r, struct task *task);
 void recorder_freeze(struct recorder *r);
 void recorder_thaw(struct recorder *r);
 
-/* Takes a snapshot of a task's process, now or when it has stopped, which it is asked to do: its snapshots_wanted tells. */
+/* Takes a snapshot of a task's process, now or when it has stopped, which it is asked to do: its snapshot_wanted tells. */
 void recorder_request_snapshot(struct recorder *r, struct task *task);
 
 /* Waits, until r->patience at most, until tid stops or ends, leaving its event in the queue for the main loop. False when it is gone. */

@@ -326,7 +326,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 		}
 		process->initial = initial;
 		process->limits = task->process->limits;
-		process->snapshots_wanted = task->process->snapshots_wanted;
+		process->snapshot_wanted = task->process->snapshot_wanted;
 		process->request_mark = task->process->request_mark;
 		task_leave_unit(task);
 		task_leave_process(task);

@@ -317,7 +317,7 @@ void recorder_request_snapshot(struct recorder *r, struct task *task)
 {
 	switch (task->state) {
 	case TASK_RUNNING:
-		task->process->snapshots_wanted++;
+		task->process->snapshot_wanted = true;
 		r->backend.ops->stop_soon(&r->backend, task);
 		break;
 	case TASK_READY:
@@ -326,6 +326,8 @@ void recorder_request_snapshot(struct recorder *r, struct task *task)
 		recorder_freeze(r);
 		if (recorder_halt(r, task))
 			recorder_keep_requested(r, task);
+		else if (task->state != TASK_EXITING)
+			task->process->snapshot_wanted = true; /* it waits uninterruptibly */
 		recorder_thaw(r);
 		break;
 	default:

@@ -64,8 +64,8 @@ struct process {
 	bool initial;
 	bool fatal_kept; /* its fatal snapshot has been taken */
 	bool leaving; /* to be let go at the next tick; until then it stays stopped where it is */
-	unsigned request_mark; /* of the last request for a snapshot that was served */
-	unsigned snapshots_wanted; /* at the next stop of any of its tasks */
+	unsigned request_mark; /* of the last request for a snapshot of it */
+	bool snapshot_wanted; /* at the next stop of any of its tasks */
 	bool files_shared; /* another process has the same descriptors (CLONE_FILES without CLONE_VM) */
 	struct task *members; /* its tasks */
 	unsigned signals_ignored; /* signals of which the program was not to know, so far */

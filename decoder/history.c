@@ -27,6 +27,7 @@ struct chunk {
 	size_t skip;	     /* of them, left to an earlier chunk */
 	size_t index;	     /* of the record in the file */
 	struct state before; /* its first entry */
+	struct state after;  /* its last one */
 	size_t at;	     /* place of its entries in history.entries while loading */
 	size_t used;	     /* entries there: EPOCH folded away */
 };
@@ -204,6 +205,7 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 			out[chunk->used++] = e;
 	}
 	chunk->count = i;
+	chunk->after = s;
 	if (chunk->first == f->newest) {
 		f->h->space = s.space;
 		f->h->epoch = s.epoch;
@@ -247,10 +249,11 @@ static bool absorbs(const struct history_entry *e, const struct chunk *chunk)
 }
 
 /* Moves what the chunks gave together, never to a later place, with an entry for what is missing between them. The counts
- * of such an entry are those at the start of the chunk behind it. */
+ * of such an entry are those at the start of the chunk behind it; its code is that of the entries before it, whose targets are there. */
 static void join(struct history *h, const struct load *l, const struct chunks *c)
 {
 	const struct chunk *newest = &c->at[c->count - 1];
+	const struct state *before = &c->at[0].before;
 	enum bt_gap_reason reason = l->damaged ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
 	uint64_t next = 0;
 
@@ -260,17 +263,21 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 
 		if (reason != BT_GAP_DAMAGED && !(i == 0 && c->dropped))
 			reason = why_missing(l, first, newest->first + newest->count);
-		if (first > next && absorbs(&h->entries[chunk->at], chunk))
+		if (first > next && absorbs(&h->entries[chunk->at], chunk)) {
 			h->entries[chunk->at].number = next;
-		else if (first > next)
+			h->entries[chunk->at].space = before->space;
+			h->entries[chunk->at].epoch = before->epoch;
+		} else if (first > next) {
 			h->entries[h->count++] = (struct history_entry){.number = next, .tick = chunk->before.tick,
 				.transfers = chunk->before.transfers, .from = first - next, .to = reason,
-				.space = chunk->before.space, .epoch = chunk->before.epoch, .kind = BT_BRANCH_GAP};
+				.space = before->space, .epoch = before->epoch, .kind = BT_BRANCH_GAP};
+		}
 		memmove(h->entries + h->count, h->entries + chunk->at, chunk->used * sizeof *h->entries);
 		h->count += chunk->used;
 		/* A chunk that ends before it should is damage, whatever the checksums say. */
 		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
 		next = chunk->count > chunk->skip ? chunk->first + chunk->count : first;
+		before = chunk->count > chunk->skip ? &chunk->after : before;
 	}
 	h->next = next;
 }

@@ -206,13 +206,16 @@ static enum image_file_state compare_code(Elf *elf, const struct moment *at, con
 	return state;
 }
 
-/* Whether it is the very file, and older than the recording. Numbers of files that are gone are given to others, such as the next build. */
-static bool is_same_inode(int fd, const struct moment *at, const struct model_map *map)
+/* Whether it is the very file, as far as the trace tells (a core file does not), and older than the recording. Numbers of files that are gone are
+ * given to others, such as the next build. */
+static bool may_be_same(int fd, const struct moment *at, const struct model_map *map)
 {
 	uint64_t started = at->m->trace->header.started / 1000000000;
 	struct stat st;
 
-	return map->ino && !fstat(fd, &st) && st.st_ino == map->ino && st.st_dev == map->dev && (uint64_t)st.st_mtime <= started;
+	if (fstat(fd, &st) || (uint64_t)st.st_mtime > started)
+		return false;
+	return !map->ino || (st.st_ino == map->ino && st.st_dev == map->dev);
 }
 
 /* Without a recorded build-id. */
@@ -220,7 +223,7 @@ static enum image_file_state examine_unnamed(Elf *elf, int fd, const struct mome
 {
 	enum image_file_state state = compare_code(elf, at, map);
 
-	return state == IMAGE_FILE_UNKNOWN && !has_id && is_same_inode(fd, at, map) ? IMAGE_FILE_OK : state;
+	return state == IMAGE_FILE_UNKNOWN && !has_id && may_be_same(fd, at, map) ? IMAGE_FILE_OK : state;
 }
 
 /* Whether the open file is what was mapped; *bias is filled for IMAGE_FILE_OK. */

@@ -50,6 +50,7 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 
 		text_brief_name(brief, sizeof brief, loc.function);
 		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function, room_for_name(&loc, columns));
+		out->cut |= loc.inlined_count || strcmp(brief, loc.function) != 0;
 		put_offset(out, loc.offset);
 	} else if (*loc.module) {
 		row_outside(out, STYLE_ADDRESS, label_basename(loc.module), columns ? columns / 2 + NAME_MIN : 0);

@@ -11,7 +11,7 @@
 void row_init(struct row *r, bool utf8)
 {
 	r->utf8 = utf8;
-	r->whole = false;
+	r->whole = r->cut = false;
 	r->len = 0;
 	r->width = 0;
 	r->span_count = 0;
@@ -91,6 +91,7 @@ void row_outside(struct row *r, enum style style, const char *text, unsigned col
 
 		if (columns && all > columns && used + c + 1 > columns) {
 			put_char(r, "~", 1, 1);
+			r->cut = true;
 			break;
 		}
 		if (!put_char(r, p, n, c))

@@ -37,6 +37,7 @@ struct row_span {
 struct row {
 	bool utf8;  /* the terminal shows UTF-8 */
 	bool whole; /* for a search: names are not cut to fit, and inlined functions are told as well */
+	bool cut;   /* as whole it would say more */
 	size_t len;
 	unsigned width; /* columns */
 	size_t span_count;

@@ -32,14 +32,21 @@ static void draw_status(struct viewer *v, const char *text)
 
 /* Searching. */
 
+/* As it is shown, or with all of its names. */
 static bool line_matches(struct viewer *v, struct view *view, size_t line)
 {
+	bool whole = false;
 	struct row row;
 
-	row_init(&row, v->screen.utf8);
-	row.whole = true;
-	view->ops->row(v, view, line, &row);
-	return !regexec(&v->search.expression, row.text, 0, NULL, 0);
+	do {
+		row_init(&row, v->screen.utf8);
+		row.whole = whole;
+		view->ops->row(v, view, line, &row);
+		if (!regexec(&v->search.expression, row.text, 0, NULL, 0))
+			return true;
+		whole = !whole && row.cut;
+	} while (whole);
+	return false;
 }
 
 static void search_on(struct viewer *v, bool backward)

@@ -220,6 +220,31 @@ def snap_threads():
     equal(recorder.returncode, -signal.SIGTERM, "status")
 
 
+@case("btrec snap: of a program that waits uninterruptibly, when it goes on; one for all who asked")
+def snap_uninterruptible():
+    trace, fifo = fresh("trace"), fresh("fifo")
+    os.mkfifo(fifo)
+    # The child of a vfork waits for who opens the other end, and its parent for it.
+    program = "import os, sys\nos.waitpid(os.posix_spawn('/bin/true', ['true'], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 0, %r, os.O_RDONLY, 0)]), 0)" % fifo
+    recorder = start([BTREC, "run", "-o", trace, "--", sys.executable, "-S", "-c", program], stdout=subprocess.PIPE, cwd=TMP)
+
+    def waits():
+        try:
+            pid = only_child(only_child(recorder.pid))
+            with open("/proc/%d/stat" % pid) as file:
+                return pid if file.read().rpartition(")")[2].split()[0] == "D" else None
+        except (Failure, OSError, IndexError):
+            return None
+
+    pid = wait_until(waits, "the program's wait")
+    for _ in range(2):
+        result = execute([BTREC, "snap", str(pid)])
+        equal((result.status, result.out), (0, b"kept 0 snapshots; 1 process has not stopped yet: kept when it does\n"), "snap (%r)" % result.err)
+    os.close(os.open(fifo, os.O_WRONLY))
+    equal(recorder.wait(30), 0, "status")
+    equal(kinds(trace).count("request"), 1, "snapshots")
+
+
 @case("btrec snap: what is not recorded is told")
 def snap_refused():
     for pid, why in ((os.getpid(), "not recorded"), (4194000, "no process")):

@@ -137,6 +137,26 @@ static void the_target_of_execve_lies_in_the_new_space(void **state)
 	}
 }
 
+/* The execve is among what is missing. */
+static void before_a_gap_a_target_is_in_its_own_space(void **state)
+{
+	struct made *t = *state;
+	const struct bt_branch b[] = {branch(BT_BRANCH_EPOCH, 0, 7), branch(BT_BRANCH_SYSCALL, 3, 5)}, more[] = {branch(BT_BRANCH_JMP, 8, 9)};
+	uint32_t space, epoch;
+
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1, .epoch = 6}, b, 2);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 40, .space = 3, .epoch = 1}, more, 1);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 3);
+	assert_int_equal(t->h.entries[1].kind, BT_BRANCH_GAP);
+	assert_int_equal(t->h.entries[1].space, 1);
+	assert_int_equal(t->h.entries[1].epoch, 7);
+	assert_int_equal(t->h.entries[2].space, 3);
+	history_target(&t->h, &t->h.entries[0], &space, &epoch);
+	assert_int_equal(space, 1);
+	assert_int_equal(epoch, 7);
+}
+
 static void chunks_are_put_in_order_and_overlaps_trimmed(void **state)
 {
 	struct made *t = *state;
@@ -452,6 +472,7 @@ int main(void)
 		MADE_TEST(only_counted_classes_are_ticks),
 		MADE_TEST(epochs_are_folded_into_the_entries_behind_them),
 		MADE_TEST(the_target_of_execve_lies_in_the_new_space),
+		MADE_TEST(before_a_gap_a_target_is_in_its_own_space),
 		MADE_TEST(chunks_are_put_in_order_and_overlaps_trimmed),
 		MADE_TEST(holes_are_gaps),
 		MADE_TEST(what_was_still_in_the_ring_was_not_overwritten),

@@ -54,6 +54,7 @@ enum code {
 
 struct sample {
 	enum code code; /* in the trace */
+	uint64_t started; /* when the trace was */
 	char dir[64], lib[128];
 	void *handle;
 	uint64_t entry, total, ret; /* addresses of functions, and behind the call of hidden */
@@ -92,7 +93,7 @@ static void write_source(struct sample *p)
 	char path[128];
 	FILE *f;
 
-	*p = (struct sample){.dir = "/tmp/btrec-symbols.XXXXXX", .code = p->code};
+	*p = (struct sample){.dir = "/tmp/btrec-symbols.XXXXXX", .code = p->code, .started = p->started};
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(path, sizeof path, "%s/sample.c", p->dir);
 	snprintf(p->lib, sizeof p->lib, "%s/sample.so", p->dir);
@@ -162,6 +163,7 @@ static void trace(struct sample *p)
 
 	assert_non_null(maps);
 	maker_init(&p->k);
+	p->k.header.started = p->started;
 	maker_add(&p->k, 0, SPACE, space, .space = 1);
 	while (fgets(line, sizeof line, maps)) {
 		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %399s", &start, &end, prot, &offset, path) != 5 || strcmp(path, p->lib))
@@ -411,22 +413,25 @@ static void symbols_of_another_build_are_not_used(void **state)
 	assert_int_equal(symbols_code(p->s, 1, 1, p->entry, &byte, 1), 0);
 }
 
-/* Of such a mapping the code that ran tells whether the file is still the same. */
+/* Of such a mapping the code that ran tells whether the file is still the same; where none is in the trace, and no inode either (a core file's),
+ * a file without a build-id that is older. */
 static void without_a_recorded_build_id_the_code_decides(void **state)
 {
 	static const struct {
 		const char *flags;
 		enum code code;
 		int missing; /* enum missing_what, -1: the file is used */
+		uint64_t started;
 	} rows[] = {
-		{"-Wl,--build-id=none", CODE_SAME, -1}, {"-Wl,--build-id=none", CODE_OTHER, MISSING_CHANGED},
-		{"-Wl,--build-id=none", CODE_NONE, MISSING_UNKNOWN}, {"", CODE_SAME, -1}, {"", CODE_OTHER, MISSING_CHANGED},
-		{"", CODE_NONE, MISSING_UNKNOWN},
+		{"-Wl,--build-id=none", CODE_SAME, -1, 0}, {"-Wl,--build-id=none", CODE_OTHER, MISSING_CHANGED, 0},
+		{"-Wl,--build-id=none", CODE_NONE, MISSING_UNKNOWN, 0}, {"", CODE_SAME, -1, 0}, {"", CODE_OTHER, MISSING_CHANGED, 0},
+		{"", CODE_NONE, MISSING_UNKNOWN, 0}, {"-Wl,--build-id=none", CODE_NONE, -1, UINT64_MAX}, {"", CODE_NONE, MISSING_UNKNOWN, UINT64_MAX},
 	};
 	struct sample *p = *state;
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		p->code = rows[i].code;
+		p->started = rows[i].started;
 		build(p, rows[i].flags);
 		load(p);
 		trace(p);
