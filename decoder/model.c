@@ -335,17 +335,16 @@ static void look_for_what_is_missing(struct loader *l)
 		return;
 	if (m->events[m->event_count - 1].seq != m->event_count)
 		loader_damage(l, "events", 0, BT_E_CORRUPT, "events are missing, although every block is there and whole");
-	for (size_t i = 0; i < m->snapshot_count; i++)
-		for (size_t k = 0; k < m->snapshots[i].thread_count; k++) {
-			const struct bt_record_thread *t = m->snapshots[i].threads[k];
-			const struct model_task *task = model_task(m, t->task);
+	for (size_t i = 0; i < m->task_count; i++) {
+		const struct model_task *task = &m->tasks[i];
 
-			if (!t->position || !task || task->branch_count)
-				continue;
-			snprintf(file, sizeof file, "branches-%u", t->task);
-			loader_damage(l, file, 0, BT_E_CORRUPT, "this file of the trace is gone: the task's branches are missing");
-			return;
-		}
+		if (task->position <= task->branch_end)
+			continue;
+		snprintf(file, sizeof file, "branches-%u", task->task);
+		loader_damage(l, file, 0, BT_E_CORRUPT, task->branch_count ? "the end of this file is gone: the task's newest branches are missing" :
+			      "this file of the trace is gone: the task's branches are missing");
+		return;
+	}
 }
 
 static void load(struct loader *l)

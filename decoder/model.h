@@ -31,6 +31,7 @@ struct model_task {
 	const struct bt_record_exit *exit; /* NULL: none in the trace */
 	const char *command;	   /* of the program its process ran last: basename of the executed file, or "" */
 	uint64_t branch_count;	   /* entries in the trace, gaps between chunks counted once each */
+	uint64_t branch_end;	   /* number behind the newest of them */
 	uint64_t position;	   /* entries it had at the newest moment that was kept, whether they are there or not */
 };
 

@@ -14,7 +14,7 @@ static int compare_runs(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static uint64_t count_entries(struct run *runs, size_t n)
+static uint64_t count_entries(struct run *runs, size_t n, uint64_t *end)
 {
 	uint64_t total = 0, at = 0;
 
@@ -29,6 +29,7 @@ static uint64_t count_entries(struct run *runs, size_t n)
 			at = runs[i].end;
 		}
 	}
+	*end = at;
 	return total;
 }
 
@@ -66,7 +67,7 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 			runs[count++] = (struct run){r->first, r->first + n};
 	}
 	if (task && count)
-		task->branch_count = count_entries(runs, count);
+		task->branch_count = count_entries(runs, count, &task->branch_end);
 	free(runs);
 	trace_cursor_release(&c);
 }

@@ -587,6 +587,32 @@ static void a_hole_in_the_numbers_of_events_is_damage(void **state)
 	}
 }
 
+/* Moments have counted more entries than a closed trace's file holds, of which every block is whole. */
+static void branches_that_lack_at_the_end_of_a_closed_trace_are_damage(void **state)
+{
+	static const struct bt_branch some[10] = {{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
+	static const struct {
+		size_t entries;
+		const char *text;
+	} rows[] = {{10, NULL}, {9, "the end of this file is gone"}, {0, "this file of the trace is gone"}};
+	struct made *t = *state;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		maker_add(&t->k, 0, TASK, task, .task = 1);
+		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .position = 10);
+		maker_add(&t->k, 0, END, end, .status = 0);
+		if (rows[i].entries)
+			maker_branches(&t->k, (struct bt_record_branches){.task = 1}, some, rows[i].entries);
+		made_load(t);
+		assert_int_equal(t->m->damage_count, rows[i].text != NULL);
+		if (rows[i].text) {
+			assert_string_equal(t->m->damage[0].file, "branches-1");
+			assert_non_null(strstr(t->m->damage[0].text, rows[i].text));
+		}
+		made_clear(t);
+	}
+}
+
 static void a_torn_tail_is_told_from_damage(void **state)
 {
 	struct made *t = *state;
@@ -735,6 +761,7 @@ int main(void)
 		MADE_TEST(a_death_that_dumps_core_goes_before_others),
 		MADE_TEST(damage_is_listed_and_the_rest_is_read),
 		MADE_TEST(a_hole_in_the_numbers_of_events_is_damage),
+		MADE_TEST(branches_that_lack_at_the_end_of_a_closed_trace_are_damage),
 		MADE_TEST(a_torn_tail_is_told_from_damage),
 		MADE_TEST(a_torn_tail_of_a_closed_trace_is_damage),
 		MADE_TEST(the_list_of_damage_ends),
