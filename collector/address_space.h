@@ -128,8 +128,8 @@ void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t 
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr);
 
 /* Code has been made from the n bytes at offset `at` of a page, which are as in bytes[4096] and do not change without a word: makes sure
- * that the trace holds them, as above. */
-void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n);
+ * that the trace holds them, as above. Returns whether it took the page for that, and so holds all of it as it is in bytes. */
+bool address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n);
 
 /* Memory of [start, end) may have other contents now, though its mappings look the same: copies of its pages go, and the extension hears
  * of it. */

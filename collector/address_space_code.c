@@ -69,12 +69,14 @@ static void check_page(struct address_space *s, struct trace_writer *w, pid_t ti
 	set_page(s, w, addr, before, now);
 }
 
-void address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n)
+bool address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n)
 {
 	const uint8_t *before = code_pages_find(s->pages, page);
 
-	if (!before || memcmp(before + at, bytes + at, n))
-		set_page(s, w, page, before, bytes);
+	if (before && !memcmp(before + at, bytes + at, n))
+		return false;
+	set_page(s, w, page, before, bytes);
+	return true;
 }
 
 int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, bool code_32, uint8_t *bytes, struct bt_insn *insn)

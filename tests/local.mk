@@ -112,9 +112,10 @@ tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_lbr_stack tests/unit/test_lbr_bpf
+UNIT_TESTS += tests/unit/test_lbr_stack tests/unit/test_lbr_bpf tests/unit/test_pt_code
 tests_unit_test_lbr_stack_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_lbr_bpf_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_pt_code_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_import
 tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
