@@ -14,9 +14,14 @@ enum {
 	/* Instructions without one that consumes trace. Real code has branches; a cycle of direct jumps consumes nothing, and libipt
 	 * would follow it for ever. */
 	QUIET_MAX = 1 << 16,
-	/* Instructions that are decoded of a stream at most: so many, and so many a byte. */
+	/* Instructions that are decoded of a stream at most: so many, and so many a byte; */
 	BUDGET_BASE = 1 << 20,
 	BUDGET_PER_BYTE = 1024,
+	/* where that does not do, more of the newest part, twice at most. It has NEWEST bytes at least, as far as synchronization points
+	 * usually lie apart, where there is one before that; bytes beyond NEWEST_MAX count for nothing, so that no odd stream takes for ever. */
+	NEWEST = 2048,
+	NEWEST_MAX = 16 << 10,
+	NEWEST_PER_BYTE = 16 << 10,
 };
 
 #define LIBIPT_FUNCTIONS(F) \
@@ -42,7 +47,9 @@ struct pt_flow {
 	struct bt_branch branch;
 	uint64_t behind; /* the instruction behind it */
 	bool trap;	 /* it is none of ours: an int3, for one, that leads into the kernel */
-	uint64_t budget, reserve, quiet; /* reserve: of instructions, for when the budget is used up */
+	uint64_t budget, spent, quiet;
+	unsigned reserves; /* how often the budget was used up */
+	bool ran_out;
 	uint64_t event_tsc; /* of the event that is being taken, 0: none is, or it has no time */
 	int gap; /* the reason + 1 of the item before, where that is a gap */
 	struct flow_item queue[QUEUE];
@@ -105,8 +112,7 @@ int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struc
 	if (!f)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
 	f->config = *config;
-	f->budget = BUDGET_BASE + BUDGET_PER_BYTE * (uint64_t)config->bytes.len;
-	f->reserve = BUDGET_BASE;
+	f->budget = BUDGET_BASE + BUDGET_PER_BYTE * (uint64_t)config->bytes.len + config->known;
 	rc = config->bytes.len ? make_decoder(f, err) : 0;
 	if (rc) {
 		pt_flow_free(f);
@@ -246,30 +252,55 @@ size_t pt_flow_last_sync(struct slice bytes)
 	return bytes.len;
 }
 
-/* Decoding takes too long. The newest is what is wanted most: it goes on with the last eighth of what is left, and a budget for it; each
- * time with half as much, so that it comes to an end. */
-static void run_out(struct pt_flow *f)
+/* Where the newest part begins, at a synchronization point: at first one that leaves enough, then the last of all; the stream's length: there
+ * is none at or behind `from`. */
+static size_t newest_part(const struct pt_flow *f, uint64_t from)
 {
 	const struct slice bytes = f->config.bytes;
 	struct slice head = bytes;
-	uint64_t from = f->sync;
 	size_t at;
 
-	lose_sync(f, 0, "decoding it takes too long");
-	(void)f->ipt.pt_insn_get_offset(f->decoder, &from);
-	from = from > f->sync ? from : f->sync;
-	head.len -= from < bytes.len ? (size_t)(bytes.len - from) / 8 : 0;
+	if (f->reserves == 1)
+		head.len -= bytes.len < NEWEST ? bytes.len : NEWEST;
 	at = pt_flow_last_sync(head);
-	if (at == head.len || at < from)
-		at = pt_flow_last_sync(bytes);
-	f->reserve /= 2;
-	if (at == bytes.len || at < from || !f->reserve) {
-		f->ended = true;
+	return at == head.len || at < from ? bytes.len : at;
+}
+
+/* Decoding takes too long. The newest is what is wanted most: it goes on there, with a reserve for it; where it is there already, without
+ * a gap. Once more where that was too little; then it is the end. */
+static void run_out(struct pt_flow *f)
+{
+	const uint64_t len = f->config.bytes.len;
+	uint64_t from = f->sync, at = 0;
+	size_t next;
+
+	if (f->ipt.pt_insn_get_offset(f->decoder, &at) >= 0 && at > from)
+		from = at;
+	f->reserves++;
+	next = newest_part(f, from);
+	at = next < len ? next : from < len ? from : len;
+	f->budget = BUDGET_BASE + NEWEST_PER_BYTE * (len - at < NEWEST_MAX ? len - at : NEWEST_MAX);
+	if (next == len && f->reserves == 1)
 		return;
+	f->ran_out = true;
+	lose_sync(f, 0, "decoding it takes too long");
+	f->ended = next == len;
+	if (f->ended)
+		return;
+	f->status = f->ipt.pt_insn_sync_set(f->decoder, next);
+	take_sync(f, next);
+}
+
+/* Whether there is budget for a step; where there was none, decoding goes on elsewhere. */
+static bool may_step(struct pt_flow *f)
+{
+	if (!f->budget) {
+		run_out(f);
+		return false;
 	}
-	f->budget = f->reserve;
-	f->status = f->ipt.pt_insn_sync_set(f->decoder, at);
-	take_sync(f, at);
+	f->budget--;
+	f->spent++;
+	return true;
 }
 
 /* --- instructions --- */
@@ -329,11 +360,8 @@ static void next_insn(struct pt_flow *f)
 	struct pt_insn insn = {.iclass = ptic_error};
 	bool last = f->status & pts_eos;
 
-	if (!f->budget) {
-		run_out(f);
+	if (!may_step(f))
 		return;
-	}
-	f->budget--;
 	f->status = f->ipt.pt_insn_next(f->decoder, &insn, sizeof insn);
 	/* Where it stands is known even where the instruction there is not. At the end that is all: whether it ran, nothing says. */
 	if ((last || f->status < 0) && f->pending && insn.ip)
@@ -429,11 +457,8 @@ static void next_event(struct pt_flow *f)
 {
 	struct pt_event ev = {.type = ptev_enabled};
 
-	if (!f->budget) {
-		run_out(f);
+	if (!may_step(f))
 		return;
-	}
-	f->budget--;
 	f->status = f->ipt.pt_insn_event(f->decoder, &ev, sizeof ev);
 	if (f->status < 0) {
 		lose_sync(f, 0, f->ipt.pt_errstr(pt_errcode(f->status)));
@@ -462,4 +487,14 @@ int pt_flow_next(struct pt_flow *f, struct flow_item *item)
 	f->first = (f->first + 1) % QUEUE;
 	f->count--;
 	return 1;
+}
+
+uint64_t pt_flow_spent(const struct pt_flow *f)
+{
+	return f->spent;
+}
+
+bool pt_flow_ran_out(const struct pt_flow *f)
+{
+	return f->ran_out;
 }

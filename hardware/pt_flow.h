@@ -8,8 +8,9 @@
  * Each point at which decoding begins is an item of its own (FLOW_SYNC): the code may be another's from there on.
  *
  * Any bytes can be read: where they cannot be decoded, or where code lacks, a gap comes out, and reading goes on at the next
- * synchronization point (PSB). The time that decoding takes is bounded by a multiple of the stream's length; where that
- * does not do, the gap comes before the newest part. */
+ * synchronization point (PSB). The time that decoding takes is bounded by a multiple of the stream's length. Where that does not do, a gap
+ * comes before the newest part, which is allowed much more for each of its bytes; where that is too little, too, one more before what lies
+ * behind the last synchronization point, and at last one at the end. */
 #ifndef BT_PT_FLOW_H
 #define BT_PT_FLOW_H
 
@@ -29,6 +30,9 @@ struct pt_flow_config {
 	uint32_t ctc_denominator, ctc_numerator;
 	uint8_t mtc_freq, nominal_ratio;
 	enum bt_gap_reason head; /* why what lies before the first synchronization point cannot be read */
+	/* Where its first bytes were decoded before: what pt_flow_spent() said then. So much more time may be taken, so that they come to the
+	 * same. */
+	uint64_t known;
 	flow_code *code;
 	void *arg;
 };
@@ -42,6 +46,11 @@ void pt_flow_free(struct pt_flow *f);
 
 /* The next item. Returns 1; 0 at the end of the stream. Code is asked for during this call only. */
 int pt_flow_next(struct pt_flow *f, struct flow_item *item);
+
+/* The instructions and events that were decoded until now; and whether there were too many, so that there is a gap whose place depends on
+ * the length of the stream. */
+uint64_t pt_flow_spent(const struct pt_flow *f);
+bool pt_flow_ran_out(const struct pt_flow *f);
 
 /* Where the last synchronization point in the bytes is; their number: there is none. */
 size_t pt_flow_last_sync(struct slice bytes);

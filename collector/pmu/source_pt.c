@@ -32,9 +32,11 @@ struct pt_setup {
 	struct perf_cpu cpu;
 };
 
-/* Items: how many, and a sum of what they say. */
+/* Items: how many, a sum of what they say, and how many instructions it took. cut: there were too many of these, and what comes behind them
+ * may come out otherwise with more bytes. */
 struct pt_told {
-	uint64_t count, sum;
+	uint64_t count, sum, spent;
+	bool cut;
 };
 
 struct pt_task {
@@ -254,7 +256,7 @@ static void enter_item(struct task *task, struct pt_task *t, const struct flow_i
 static bool decode(struct task *task, struct pt_task *t, struct slice bytes, enum bt_gap_reason head, bool enter, struct pt_told *told)
 {
 	struct pt_flow_config c = {.bytes = bytes, .intel = t->setup.cpu.intel, .family = (uint16_t)t->setup.cpu.family,
-		.model = (uint8_t)t->setup.cpu.model, .stepping = (uint8_t)t->setup.cpu.stepping, .head = head, .code = pt_code_read, .arg = t->code};
+		.model = (uint8_t)t->setup.cpu.model, .stepping = (uint8_t)t->setup.cpu.stepping, .head = head, .known = told->spent, .code = pt_code_read, .arg = t->code};
 	const struct pt_told known = *told;
 	struct flow_item item;
 	struct pt_flow *flow;
@@ -279,6 +281,8 @@ static bool decode(struct task *task, struct pt_task *t, struct slice bytes, enu
 		if (told->count == known.count && told->sum != known.sum)
 			break;
 	}
+	told->spent = pt_flow_spent(flow);
+	told->cut = pt_flow_ran_out(flow);
 	pt_flow_free(flow);
 	return told->count > known.count || (told->count == known.count && told->sum == known.sum);
 }
@@ -335,12 +339,12 @@ static void find_back(struct task *task, struct pt_task *t, uint64_t head, size_
 	copy_out(&t->ring, head + size - some, bytes, some);
 	at = pt_flow_last_sync(slice_of(bytes, some));
 	if (at == some) {
-		if (t->back > REACH)
+		if (t->back > REACH || t->told.cut)
 			forget(t);
 		return;
 	}
 	forget(t);
-	if (decode(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false, &t->told))
+	if (decode(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false, &t->told) && !t->told.cut)
 		t->back = some - at;
 }
 

@@ -243,6 +243,15 @@ def pt_records():
     check(len(got) > 600, "%d entries" % len(got))
 
 
+@case("pt: of code with few branches nothing is lost from one look to the next")
+def pt_few_branches():
+    # More instructions than bytes are good for, behind one synchronization point, and two signals each round.
+    argv = [build("looked_at.S", *BARE, "-DCALLS=1", "-DBRANCHES=140", "-DBLOCK=6000", "-DROUNDS=2", name="few_branches")]
+    rows = branches(record(argv, KEEP).trace)
+    code = to_next(rows)
+    same(untaken(entries(branches(simulated(argv, "pt=1", "pt").trace), 1), code), told(rows, 1, code), "the history")
+
+
 @case("pt: a ring that went round is a gap, and its newest part is there")
 def pt_small():
     argv = ["/bin/true"]

@@ -87,17 +87,40 @@ def overflows():
             check(a == b[:len(a)] and len(b) - len(a) < 8, "a piece: " + first_difference(a, b))
 
 
-@case("where all of it would take too long, the newest is what comes out")
-def too_long():
+def too_long(rounds, block, flags):
+    """A stream that takes too long: the trace, the stream, the history, and what comes out in pieces."""
     # By the engine: it is many instructions for the stepper.
-    trace = record([build("long_blocks.S", *BARE)], ["--history", "4194304", "--snap-exit", "always"]).trace
-    stream, expected = encode(trace, 1, "p")
+    program = build("long_blocks.S", *BARE, "-DROUNDS=%d" % rounds, "-DBLOCK=%d" % block, name="long_blocks%d" % block)
+    trace = record([program], ["--history", "4194304", "--snap-exit", "always"]).trace
+    stream, expected = encode(trace, 1, flags)
     got = pieces(decode(trace, stream))
     check(len(got) > 1, "all of it came out")
     for piece in got[:1] + got[-1:]:
         check(len(piece) > 20, "pieces: %s" % [len(piece) for piece in got])
     check(got[0] == expected[:len(got[0])], first_difference(got[0], expected))
     check(got[-1] == expected[-len(got[-1]):], first_difference(got[-1], expected[-len(got[-1]):]))
+    return trace, stream, expected, got
+
+
+@case("where all of it would take too long, the newest is what comes out")
+def newest():
+    too_long(20000, 2000, "p")
+    # With synchronization points as far apart as they are, the last 2 KiB at least, with six branches a byte.
+    trace, stream, expected, got = too_long(100000, 2000, "s")
+    with open(stream, "rb") as file:
+        data = file.read()
+    check(len(data) > 16 << 10, "%d bytes" % len(data))
+    equal(len(got), 2, "pieces")
+    check(len(got[1]) > 2000 * 6, "the newest has %d entries" % len(got[1]))
+    # What was decoded before comes to the same again, when more follows it.
+    part = fresh("stream")
+    with open(part, "wb") as file:
+        file.write(data[data.index(SYNC, 1):][:5000])
+    result = execute([PT_STREAM, "decode", trace, "1", part, "1000"])
+    known, got = int(result.err.split()[0]), result.out.decode().splitlines()
+    check(known > 900 * 6, "%d entries are known" % known)
+    check("gap undecoded" in got, "all of it came out")
+    check(got.index("gap undecoded") >= known, "%d entries of %d" % (got.index("gap undecoded"), known))
 
 
 @case("a ring that begins and ends anywhere gives what lies between, behind a gap")

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	MUST(pt_flow_new(&f, &c, &err) == 0);
 	while (pt_flow_next(f, &item) == 1) {
-		MUST(++items < (1u << 23) + 8192 * (uint64_t)size);
+		MUST(++items < (1u << 23) + 65536 * (uint64_t)size);
 		if (flow_join(&join, &item, &b))
 			check_entry(&b);
 	}

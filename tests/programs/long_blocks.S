@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A loop with much code and one branch: few bytes of Intel PT tell of many instructions. */
-	.set ROUNDS, 3000
-	.set BLOCK, 2000
+#ifndef ROUNDS
+#define ROUNDS 3000
+#define BLOCK 2000
+#endif
 
 	.section .note.GNU-stack,"",@progbits
 	.text

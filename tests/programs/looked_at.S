@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Rounds of system calls and of branches, each with a signal behind it: between two looks at a task's branches lies much that the kernel
  * tells of. */
-	.set CALLS, 100
-	.set BRANCHES, 3000
-	.set ROUNDS, 3
+#ifndef BLOCK
+#define CALLS 100
+#define BRANCHES 3000
+#define BLOCK 0 /* instructions before each of them */
+#define ROUNDS 3
+#endif
 	.set SIGUSR1, 10
 
 	.section .note.GNU-stack,"",@progbits
@@ -27,6 +30,9 @@ call:
 	call send
 	movl $BRANCHES, %ebx
 branch:
+	.rept BLOCK
+	nop
+	.endr
 	decl %ebx
 	jnz branch
 	call send

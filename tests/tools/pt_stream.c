@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* pt_stream encode TRACE TASK SEED FLAGS FILE: writes the Intel PT stream that a processor would have written of the task's recorded
- * history into FILE, and prints the entries that can be had back from it, as `branches` does. pt_stream decode TRACE TASK FILE: reads a
- * stream with the code that the trace has, and prints its entries. FLAGS, any of: c return compression, i interrupts, p synchronization
- * points on the way, o overflows, l long TNT packets, n none. The recorded history is the stepper's, so every branch is in it. */
+ * history into FILE, and prints the entries that can be had back from it, as `branches` does. pt_stream decode TRACE TASK FILE [KNOWN]: reads a
+ * stream with the code that the trace has, and prints its entries; with KNOWN as one whose first bytes, so many, were read before, and on
+ * stderr how many entries these were. FLAGS, any of: c return compression, i interrupts, p synchronization
+ * points on the way, s one every 2 KiB, o overflows, l long TNT packets, n none. The recorded history is the stepper's, so every branch is in it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ enum {
 	STREAM_MAX = 64 << 20,
 	STACK = 64, /* return addresses that the processor remembers */
 	RARE = 50,
+	PERIOD = 2048, /* bytes */
 };
 
 struct maker {
@@ -27,6 +29,7 @@ struct maker {
 	uint64_t random;
 	uint64_t stack[STACK];
 	unsigned depth;
+	size_t since; /* where the last synchronization point is */
 };
 
 static void die(const char *what)
@@ -63,6 +66,7 @@ static void put_bit(struct maker *k, bool bit)
 /* A synchronization point; execution stands at ip. The processor forgets addresses there. */
 static void put_sync(struct maker *k, uint64_t ip)
 {
+	k->since = k->w.out.len;
 	pt_writer_sync(&k->w, ip);
 	k->depth = 0;
 }
@@ -198,7 +202,7 @@ static size_t disturb(struct maker *k, size_t i)
 		i += 10;
 		put_overflow(k, i);
 	}
-	if (rarely(k, 'p') && (at = somewhere(k, i)) != 0)
+	if ((rarely(k, 'p') || (wants(k, 's') && k->w.out.len - k->since >= PERIOD)) && (at = somewhere(k, i)) != 0)
 		put_sync(k, at);
 	/* Not before where something was already: execution does not go back. */
 	if (!at && rarely(k, 'i') && (at = somewhere(k, i)) != 0) {
@@ -256,30 +260,50 @@ static size_t code_of_trace(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return model_code(k->m, k->h.space, k->h.epoch, addr, bytes, n);
 }
 
-static int decode(struct maker *k, const char *path)
+/* The stream's entries. What they took is *known. */
+static size_t decode_stream(const struct pt_flow_config *c, bool prints, uint64_t *known)
 {
-	struct pt_flow_config c = {.head = BT_GAP_OVERWRITTEN, .code = code_of_trace, .arg = k};
-	uint8_t *stream = malloc(STREAM_MAX);
-	FILE *f = fopen(path, "rb");
 	struct flow_join join = {0};
 	struct bt_error err = {0};
 	struct flow_item item;
 	struct pt_flow *flow;
 	struct bt_branch b;
+	size_t count = 0;
+
+	if (pt_flow_new(&flow, c, &err) < 0)
+		die(err.text);
+	while (pt_flow_next(flow, &item) == 1) {
+		if (prints && item.kind == FLOW_GAP && item.cause)
+			fprintf(stderr, "gap at %" PRIx64 ": %s\n", item.addr, item.cause);
+		if (!flow_join(&join, &item, &b))
+			continue;
+		count++;
+		if (prints)
+			print(&b);
+	}
+	*known = pt_flow_spent(flow);
+	pt_flow_free(flow);
+	return count;
+}
+
+static int decode(struct maker *k, const char *path, size_t known)
+{
+	struct pt_flow_config c = {.head = BT_GAP_OVERWRITTEN, .code = code_of_trace, .arg = k};
+	uint8_t *stream = malloc(STREAM_MAX);
+	FILE *f = fopen(path, "rb");
+	uint64_t spent = 0;
+	size_t n;
 
 	if (!stream || !f)
 		die(strerror(errno));
-	c.bytes = slice_of(stream, fread(stream, 1, STREAM_MAX, f));
+	n = fread(stream, 1, STREAM_MAX, f);
 	fclose(f);
-	if (pt_flow_new(&flow, &c, &err) < 0)
-		die(err.text);
-	while (pt_flow_next(flow, &item) == 1) {
-		if (item.kind == FLOW_GAP && item.cause)
-			fprintf(stderr, "gap at %" PRIx64 ": %s\n", item.addr, item.cause);
-		if (flow_join(&join, &item, &b))
-			print(&b);
-	}
-	pt_flow_free(flow);
+	c.bytes = slice_of(stream, known < n ? known : n);
+	if (known)
+		fprintf(stderr, "%zu\n", decode_stream(&c, false, &spent));
+	c.bytes = slice_of(stream, n);
+	c.known = spent;
+	decode_stream(&c, true, &spent);
 	free(stream);
 	return 0;
 }
@@ -293,15 +317,15 @@ int main(int argc, char **argv)
 	struct model *m = NULL;
 	int rc;
 
-	if (!encodes && (argc != 5 || strcmp(argv[1], "decode"))) {
-		fprintf(stderr, "usage: pt_stream encode TRACE TASK SEED FLAGS FILE | pt_stream decode TRACE TASK FILE\n");
+	if (!encodes && (argc < 5 || argc > 6 || strcmp(argv[1], "decode"))) {
+		fprintf(stderr, "usage: pt_stream encode TRACE TASK SEED FLAGS FILE | pt_stream decode TRACE TASK FILE [KNOWN]\n");
 		return 2;
 	}
 	if (trace_open(&trace, argv[2], &err) < 0 || model_load(&m, trace, &err) < 0 ||
 	    history_load(&k.h, m, (uint32_t)atoi(argv[3]), &err) < 0)
 		die(err.text);
 	k.m = m;
-	rc = encodes ? encode(&k, argv[4], argv[6]) : decode(&k, argv[4]);
+	rc = encodes ? encode(&k, argv[4], argv[6]) : decode(&k, argv[4], argc == 6 ? strtoull(argv[5], NULL, 10) : 0);
 	history_release(&k.h);
 	model_free(m);
 	return rc;
