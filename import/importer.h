@@ -86,7 +86,7 @@ size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t a
 /* Code at addr was needed and is not at hand: a note that names the file, once for each. */
 void importer_lacks(struct importer *im, struct import_thread_id id, uint64_t addr);
 
-/* The process of a thread that is known by its tid alone; the tid itself where none is known. */
+/* The process of a thread that is known by its tid alone; 0: no record has told of it yet. */
 uint32_t importer_pid(const struct importer *im, uint32_t tid);
 
 /* Records were lost here: the next sample of every thread stands behind a gap that says so. */

@@ -343,7 +343,7 @@ uint32_t importer_pid(const struct importer *im, uint32_t tid)
 {
 	const uint32_t *slot = table_find(im, &im->by_tid, tid);
 
-	return slot && *slot ? im->threads[*slot - 1]->id.pid : tid;
+	return slot && *slot ? im->threads[*slot - 1]->id.pid : 0;
 }
 
 void importer_release_threads(struct importer *im)

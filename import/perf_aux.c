@@ -252,27 +252,37 @@ static struct flow_join *join_of(struct perf_aux *x, uint32_t tid)
 	return &at[lo].join;
 }
 
+/* Whose code is asked for now, or entered. A thread whose process no record has told of is taken for one of its own. */
+static const struct import_thread_id *running_of(struct stream *s)
+{
+	if (s->running.tid && !s->running.pid)
+		s->running.pid = s->running.tid;
+	return &s->running;
+}
+
 static void take_item(void *arg, const struct flow_item *item)
 {
 	struct stream *s = arg;
-	struct flow_join *join = s->running.tid ? join_of(s->aux, s->running.tid) : NULL;
+	const struct import_thread_id *running = running_of(s);
+	struct flow_join *join = running->tid ? join_of(s->aux, running->tid) : NULL;
 	struct bt_branch b;
 
-	s->aux->failed |= s->running.tid && !join;
+	s->aux->failed |= running->tid && !join;
 	if (!join)
 		return;
 	if (item->kind == FLOW_GAP && item->branch.to == BT_GAP_UNDECODED && item->addr && !flow_is_kernel(item->addr) &&
-	    !importer_code(s->aux->r->im, s->running, item->addr, (uint8_t[1]){0}, 1))
-		importer_lacks(s->aux->r->im, s->running, item->addr);
-	if (flow_join(join, item, &b) && importer_entry(s->aux->r->im, s->running, &b))
+	    !importer_code(s->aux->r->im, *running, item->addr, (uint8_t[1]){0}, 1))
+		importer_lacks(s->aux->r->im, *running, item->addr);
+	if (flow_join(join, item, &b) && importer_entry(s->aux->r->im, *running, &b))
 		s->aux->gaps += item->kind == FLOW_GAP;
 }
 
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
-	const struct stream *s = arg;
+	struct stream *s = arg;
+	const struct import_thread_id *running = running_of(s);
 
-	return s->running.tid ? importer_code(s->aux->r->im, s->running, addr, bytes, n) : 0;
+	return running->tid ? importer_code(s->aux->r->im, *running, addr, bytes, n) : 0;
 }
 
 static void take_gap(struct stream *s, enum bt_gap_reason reason)
@@ -384,7 +394,7 @@ static int pull(struct stream *s, uint64_t time)
 	return rc;
 }
 
-/* A stream of a thread says its tid alone. */
+/* A stream of a thread says its tid alone: its process is told by the records, sooner or later. */
 static void know_process(struct perf_aux *x, struct stream *s)
 {
 	s->aux = x;
@@ -406,7 +416,7 @@ static bool add_cut(struct stream *s, uint64_t offset)
 /* Something is missing: with times, in what came until now; without, behind the bytes that the record tells of, if it says which. */
 static void take_missing(struct perf_aux *x, struct stream *s, uint64_t end, uint64_t flags)
 {
-	know_process(x, s);
+	s->aux = x;
 	if (x->timed)
 		take_gap(s, BT_GAP_LOST);
 	else if (!(flags & AUX_OVERWRITE))
@@ -479,6 +489,8 @@ void perf_aux_record(struct perf_reader *r, struct slice body, const struct perf
 	x->partial += missing && !(flags & AUX_TRUNCATED);
 	if (!s || size > UINT64_MAX - offset)
 		return;
+	if (s->cpu == NO_CPU && !s->running.pid)
+		s->running.pid = f->id.pid;
 	if (x->type == TYPE_BTS)
 		take_bts_piece(x, s, f, offset, offset + size, missing);
 	else if (missing)

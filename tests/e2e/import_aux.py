@@ -135,6 +135,33 @@ def missing():
     same(history(trace, 100), expected + [["gap", "0", "0", "6"]])
 
 
+@case("Intel PT of a thread that the first records say nothing of is its process's")
+def thread_told_late():
+    program = Program("conditionals.S", 100)
+    e = event()
+    data, expected = program.stream(1, "pi")
+    told = e.comm("prog", tid=100, time=10) + e.comm("prog", tid=101, time=11) + program.maps(e, time=12) + e.itrace_start(tid=101, time=13)
+    tail = perf.auxtrace(data, tid=101, cpu=-1)
+    # An AUX record comes first, which says that something is missing,
+    trace = import_bytes(perf.file_mode([e], perf.auxtrace_info(1, timed=False) + e.aux(0, len(data) // 2, 1, tid=101, time=5) + told + tail))
+    with_one_gap(history(trace, 100), expected, "without times")
+    # or one of another process.
+    trace = import_bytes(perf.file_mode([e], perf.auxtrace_info(1) + e.comm("other", 200, 200, 5) + told + tail))
+    same(history(trace, 100), expected)
+
+
+@case("Intel PT: a snapshot without times of which something is missing is told as it is, with a note")
+def snapshot():
+    program = Program("conditionals.S", 100)
+    e = event()
+    data, expected = program.stream(1, "n")
+    for flags in (1 | 2, 4 | 2):
+        head = e.comm("prog") + program.maps(e) + e.itrace_start() + e.aux(0, len(data), flags, time=5)
+        trace = import_bytes(perf.file_mode([e], perf.auxtrace_info(1, timed=False) + head + perf.auxtrace(data, tid=100, cpu=-1)))
+        same(history(trace, 100), expected)
+        check("data are missing there" in info(trace), info(trace))
+
+
 @case("Intel PT of one CPU, without times: of one thread its history, of several nobody's, and a note")
 def no_times():
     program = Program("conditionals.S", 100)
