@@ -179,7 +179,8 @@ static void copy_out(const struct perf_ring *r, uint64_t from, uint8_t *out, siz
 
 /* QUIRK(pt-partial): what was not traced is told in the ring of records only. There is a record of 32 bytes for every switch away from the
  * task: for an AUX area that is overwritten pt_event_stop() in arch/x86/events/intel/pt.c tells its whole size, and perf_aux_output_end() in
- * kernel/events/ring_buffer.c drops none that tells of bytes. So they are read at every stop; what is left are preemptions. */
+ * kernel/events/ring_buffer.c drops none that tells of bytes. So they are read at every stop; what is left are the switches between two of
+ * them: where the task is preempted, or sleeps more than once in one call. */
 static void read_records(struct pt_task *t)
 {
 	const struct perf_ring *r = &t->ring;
