@@ -38,22 +38,33 @@ static unsigned room_for_name(const struct location *loc, unsigned columns)
 	return columns > rest + NAME_MIN ? columns - rest : NAME_MIN;
 }
 
+/* For a search: the whole name behind a brief one, and the functions that are inlined there. */
+static void put_other_names(struct row *out, const struct location *loc, unsigned columns)
+{
+	if (columns) {
+		row_put(out, STYLE_NORMAL, " ");
+		row_outside(out, STYLE_FUNCTION, loc->function, 0);
+	}
+	for (size_t i = 0; i < loc->inlined_count; i++) {
+		row_put(out, STYLE_NORMAL, " ");
+		row_outside(out, STYLE_FUNCTION, loc->inlined[i].function, 0);
+	}
+}
+
 void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, unsigned columns)
 {
 	struct location loc;
 
 	symbols_lookup(v->s, space, epoch, addr, is_return, &loc);
-	if (out->whole)
-		columns = 0;
 	if (*loc.function) {
 		char brief[NAME_BYTES];
 
 		text_brief_name(brief, sizeof brief, loc.function);
-		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function, room_for_name(&loc, columns));
+		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function, out->whole ? 0 : room_for_name(&loc, columns));
 		out->cut |= loc.inlined_count || strcmp(brief, loc.function) != 0;
 		put_offset(out, loc.offset);
 	} else if (*loc.module) {
-		row_outside(out, STYLE_ADDRESS, label_basename(loc.module), columns ? columns / 2 + NAME_MIN : 0);
+		row_outside(out, STYLE_ADDRESS, label_basename(loc.module), columns && !out->whole ? columns / 2 + NAME_MIN : 0);
 		row_put(out, STYLE_ADDRESS, "+0x%" PRIx64, loc.vaddr);
 	} else {
 		row_put(out, STYLE_ADDRESS, "0x%" PRIx64, addr);
@@ -64,10 +75,8 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 		if (loc.line)
 			row_put(out, STYLE_FILE, ":%d", loc.line);
 	}
-	for (size_t i = 0; out->whole && i < loc.inlined_count; i++) {
-		row_put(out, STYLE_NORMAL, " ");
-		row_outside(out, STYLE_FUNCTION, loc.inlined[i].function, 0);
-	}
+	if (out->whole)
+		put_other_names(out, &loc, columns);
 }
 
 void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t value)

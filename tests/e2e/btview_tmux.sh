@@ -322,16 +322,16 @@ wait_for ' 36/37'
 keys n
 wait_for ' 35/37'
 keys Q
-resize 100 30
 objcopy --redefine-sym lookup=_ZN4shop6vectorIiSaIiEE9push_backERKi sample brief
 "$make_trace" brief-trace "$work/brief" 36 || exit 99
 run "$BTVIEW brief-trace"
 wait_for '[summary]'
-keys b g / 'vector<>' Enter # as it is shown
+keys b g / 'vector<>::push' Enter # of the name as it is shown, where there is room
 wait_for ' 35/37'
-keys g / 'allocator<int>' Enter # as it is not
+keys g / 'allocator<int>' Enter # of the rest
 wait_for ' 35/37'
 keys Q
+resize 100 30
 
 echo "== a long search is stopped"
 "$make_trace" big "$work/sample" 400 || exit 99
