@@ -231,6 +231,7 @@ def snap_uninterruptible():
     def waits():
         try:
             pid = only_child(only_child(recorder.pid))
+            only_child(pid)
             with open("/proc/%d/stat" % pid) as file:
                 return pid if file.read().rpartition(")")[2].split()[0] == "D" else None
         except (Failure, OSError, IndexError):
