@@ -4,24 +4,11 @@
 #include <stdlib.h>
 
 #include "format/call.h"
-
-/* Room for one more, or NULL without memory. */
-static void *grow(void *at, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *grown;
-
-	if (count < *cap)
-		return at;
-	grown = reallocarray(at, more, size);
-	if (grown)
-		*cap = more;
-	return grown;
-}
+#include "lib/grow.h"
 
 static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_syscall_enter *r)
 {
-	struct call_at_stop *stops = grow(c->stops, c->stop_count, &c->stop_cap, sizeof *stops);
+	struct call_at_stop *stops = array_grow(c->stops, c->stop_count, &c->stop_cap, sizeof *stops);
 
 	if (!stops)
 		return false;
@@ -43,7 +30,7 @@ static bool add_others(struct calls_made *c, const struct bt_record_calls *r, ui
 
 		if (call.tick < first)
 			continue;
-		others = grow(c->others, c->other_count, &c->other_cap, sizeof *others);
+		others = array_grow(c->others, c->other_count, &c->other_cap, sizeof *others);
 		if (!others)
 			return false;
 		c->others = others;

@@ -14,19 +14,6 @@ enum {
 static const uint64_t budget_base = 256u << 20;
 static const uint64_t budget_ratio = 64;
 
-void *loader_grow(void *at, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 16;
-	void *grown;
-
-	if (count < *cap)
-		return at;
-	grown = more > SIZE_MAX / size ? NULL : realloc(at, more * size);
-	if (grown)
-		*cap = more;
-	return grown;
-}
-
 void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_error_code code, const char *text)
 {
 	struct model *m = l->m;
@@ -34,7 +21,7 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 
 	if (m->damage_count > DAMAGE_MAX)
 		return;
-	d = loader_grow(m->damage, m->damage_count, &l->damage_cap, sizeof *d);
+	d = array_grow(m->damage, m->damage_count, &l->damage_cap, sizeof *d);
 	if (!d) {
 		l->p->arena.failed = true;
 		return;
@@ -95,7 +82,7 @@ static void add_event(struct loader *l, uint32_t unit, const struct bt_record *r
 	l->unknown_events |= !bt_record_name(rec->kind);
 	if (!is_event(rec->kind) || !arena_charge(a, sizeof *events))
 		return;
-	events = loader_grow(m->events, m->event_count, &l->event_cap, sizeof *events);
+	events = array_grow(m->events, m->event_count, &l->event_cap, sizeof *events);
 	if (!events) {
 		a->failed = true;
 		return;
@@ -118,7 +105,7 @@ static void add_object(struct loader *l, uint32_t unit, const struct bt_record *
 
 	if (rec->kind != BT_RECORD_OBJECT || !arena_charge(a, sizeof *objects))
 		return;
-	objects = loader_grow(l->objects, l->object_count, &l->object_cap, sizeof *objects);
+	objects = array_grow(l->objects, l->object_count, &l->object_cap, sizeof *objects);
 	if (!objects) {
 		a->failed = true;
 		return;

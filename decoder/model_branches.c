@@ -57,7 +57,7 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 			continue;
 		/* An entry has at least three bytes. */
 		n = r->count < r->entries.len / 3 ? r->count : r->entries.len / 3;
-		grown = loader_grow(runs, count, &cap, sizeof *runs);
+		grown = array_grow(runs, count, &cap, sizeof *runs);
 		if (!grown) {
 			l->p->arena.failed = true;
 			break;

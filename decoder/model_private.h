@@ -7,6 +7,7 @@
 #include "decoder/arena.h"
 #include "decoder/model.h"
 #include "decoder/space.h"
+#include "lib/grow.h"
 
 struct object {
 	uint64_t number;
@@ -75,9 +76,6 @@ struct loader {
 
 /* Takes one event, in order. */
 typedef void loader_handler(struct loader *l, const struct model_event *e);
-
-/* A vector with room for one more, or NULL without memory. */
-void *loader_grow(void *at, size_t count, size_t *cap, size_t size);
 
 /* Zeroed, never NULL for n == 0; failure is in the arena's flag. */
 void *loader_array(struct loader *l, size_t n, size_t size);

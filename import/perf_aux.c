@@ -91,7 +91,7 @@ static struct stream *stream_of(struct perf_aux *x, uint32_t idx, uint32_t tid, 
 	for (size_t i = 0; i < x->count; i++)
 		if (x->streams[i].idx == idx && x->streams[i].cpu == cpu)
 			return &x->streams[i];
-	at = perf_grow(x->streams, x->count, &x->cap, sizeof *at);
+	at = array_grow(x->streams, x->count, &x->cap, sizeof *at);
 	if (!at)
 		return NULL;
 	x->streams = at;
@@ -129,7 +129,7 @@ static bool add_bytes(struct stream *s, uint64_t offset, struct slice bytes)
 		return true;
 	if (last && offset + known == end)
 		return append(last, bytes);
-	last = perf_grow(s->pieces, s->count, &s->cap, sizeof *last);
+	last = array_grow(s->pieces, s->count, &s->cap, sizeof *last);
 	if (!last)
 		return false;
 	s->pieces = last;
@@ -242,7 +242,7 @@ static struct flow_join *join_of(struct perf_aux *x, uint32_t tid)
 	}
 	if (lo < x->way_count && x->ways[lo].tid == tid)
 		return &x->ways[lo].join;
-	at = perf_grow(x->ways, x->way_count, &x->way_cap, sizeof *at);
+	at = array_grow(x->ways, x->way_count, &x->way_cap, sizeof *at);
 	if (!at)
 		return NULL;
 	x->ways = at;
@@ -404,7 +404,7 @@ static void know_process(struct perf_aux *x, struct stream *s)
 
 static bool add_cut(struct stream *s, uint64_t offset)
 {
-	uint64_t *at = perf_grow(s->cuts, s->cut_count, &s->cut_cap, sizeof *at);
+	uint64_t *at = array_grow(s->cuts, s->cut_count, &s->cut_cap, sizeof *at);
 
 	if (!at)
 		return false;

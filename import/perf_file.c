@@ -43,19 +43,6 @@ int perf_no_memory(struct perf_reader *r)
 	return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
 }
 
-void *perf_grow(void *at, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *grown;
-
-	if (count < *cap)
-		return at;
-	grown = realloc(at, more * size);
-	if (grown)
-		*cap = more;
-	return grown;
-}
-
 static struct slice section(struct slice file, uint64_t offset, uint64_t size)
 {
 	if (offset > file.len || size > file.len - offset)
@@ -75,12 +62,12 @@ int perf_add_attr(struct perf_reader *r, struct slice *attr, struct slice ids, u
 				  (unsigned long long)offset);
 	if (r->attr_count == ATTRS_MAX)
 		return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: more than %u events", ATTRS_MAX);
-	attrs = perf_grow(r->attrs, r->attr_count, &r->attr_cap, sizeof *attrs);
+	attrs = array_grow(r->attrs, r->attr_count, &r->attr_cap, sizeof *attrs);
 	if (!attrs)
 		return perf_no_memory(r);
 	r->attrs = attrs;
 	while (ids.len >= 8) {
-		struct perf_id *grown = perf_grow(r->ids, r->id_count, &r->id_cap, sizeof *grown);
+		struct perf_id *grown = array_grow(r->ids, r->id_count, &r->id_cap, sizeof *grown);
 
 		if (!grown)
 			return perf_no_memory(r);
@@ -142,7 +129,7 @@ void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc)
 	b = (struct perf_build_id){.path = c_string(body), .id = {.at = id.at, .len = size}};
 	if (body.bad || !b.path.len)
 		return;
-	grown = perf_grow(r->build_ids, r->build_id_count, &r->build_id_cap, sizeof *grown);
+	grown = array_grow(r->build_ids, r->build_id_count, &r->build_id_cap, sizeof *grown);
 	if (!grown)
 		return;
 	r->build_ids = grown;

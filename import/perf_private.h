@@ -8,6 +8,7 @@
 
 #include "import/perf_data.h"
 #include "import/perf_event.h"
+#include "lib/grow.h"
 
 struct perf_record {
 	uint32_t type;
@@ -87,9 +88,6 @@ void perf_sort_tables(struct perf_reader *r);
 struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id);
 struct slice perf_find_build_id(const struct perf_reader *r, struct slice path);
 int perf_no_memory(struct perf_reader *r);
-
-/* The array with room for one more item; NULL without memory, and the array stays as it is. */
-void *perf_grow(void *at, size_t count, size_t *cap, size_t size);
 
 /* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind can be decoded. add: what stands
  * behind an AUXTRACE record; all of it comes before the first of the others. until: takes what the streams tell up to a time of the

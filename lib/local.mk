@@ -7,6 +7,7 @@ lib_libbt_a_SOURCES = \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
 	lib/insn.c lib/insn.h \
+	lib/grow.c lib/grow.h \
 	lib/large_array.c lib/large_array.h \
 	lib/large_heap.c lib/large_heap.h \
 	lib/late_library.c lib/late_library.h \
