@@ -229,7 +229,7 @@ static void add_damage(struct viewer *v, struct lines *l)
 		const struct model_damage *d = &v->m->damage[i];
 		struct row row;
 
-		begin(v, &row, d->torn ? "cut off" : "damage");
+		begin(v, &row, i && d->torn == d[-1].torn ? "" : d->torn ? "cut off" : "damage");
 		row_outside(&row, STYLE_NORMAL, d->file, 0);
 		row_put(&row, STYLE_NORMAL, ", byte %" PRIu64 ": ", d->offset);
 		row_outside(&row, STYLE_GAP, model_damage_text(v->m, d), 0);

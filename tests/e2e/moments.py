@@ -248,7 +248,7 @@ def snap_uninterruptible():
 
 @case("btrec snap: what is not recorded is told")
 def snap_refused():
-    for pid, why in ((os.getpid(), "not recorded"), (4194000, "no process")):
+    for pid, why in ((os.getpid(), "not recorded"), (4194000, "no process"), (4294967297, "no process")):
         result = execute([BTREC, "snap", str(pid)])
         equal(result.status, 69, "status")
         check(why in result.err.decode() and str(pid) in result.err.decode(), result.err)

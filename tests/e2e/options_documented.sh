@@ -53,6 +53,19 @@ done
 	offered btrec doctor
 } | sort -u >"$work/completion.btrec"
 offered btview >"$work/completion.btview"
+# = ends a word for bash, as it comes.
+completes() {
+	local expected=$1
+	shift
+	expect "after $*: $expected" test "$expected" = "$(bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _btrec; echo "$(_btrec_program_at):${COMPREPLY[*]}"' _ "$completion" "$@")"
+}
+completes ":step" btrec run --backend = s
+completes ":step" btrec run --backend s
+completes ":full off 65536" btrec run --history =
+completes ":" btrec run --snap-at ""
+program_after() { bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _btrec_program_at' _ "$completion" "$@"; }
+expect "the program behind --history = full" test "$(program_after btrec run --history = full ls -l)" = 5
+expect "the program behind --history full" test "$(program_after btrec run --history full ls -l)" = 4
 for program in btrec btview; do
 	same "$work/help.$program" "$work/completion.$program" "$program --help and the completion"
 done

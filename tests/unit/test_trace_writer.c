@@ -158,24 +158,31 @@ static void the_end_goes_out_when_all_else_has(void **state)
 	free(long_text);
 }
 
+/* Writes events until they go out by themselves, before any flush. */
+static void fill_events(struct trace_writer *w, const char *path)
+{
+	const struct bt_record_note note = {.seq = 1, .text = bt_str("a long line of text, of which there are many")};
+	struct stat begun, st;
+	char file[128];
+
+	snprintf(file, sizeof file, "%s/events", path);
+	assert_int_equal(stat(file, &begun), 0);
+	while (!stat(file, &st) && st.st_size == begun.st_size)
+		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+}
+
 /* A recorder that is killed leaves no record that names an object which is not there. */
 static void objects_go_out_before_events_that_may_name_them(void **state)
 {
 	struct fixture *f = *state;
 	struct trace_writer *w = open_writer(f->path);
-	struct bt_record_note note = {.seq = 1, .text = bt_str("a long line of text, of which there are many")};
 	uint16_t kinds[64];
 	struct bt_error err;
 	struct trace *t;
-	struct stat begun, st;
-	char file[128];
 	size_t n;
 
 	assert_int_equal(trace_writer_object(w, "bytes", 5), 1);
-	snprintf(file, sizeof file, "%s/events", f->path);
-	assert_int_equal(stat(file, &begun), 0);
-	while (!stat(file, &st) && st.st_size == begun.st_size) /* before any flush */
-		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	fill_events(w, f->path);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
 	assert_int_equal(read_kinds(t, "objects", kinds, &n, &err), 0);
 	assert_int_equal(n, 1);
@@ -188,20 +195,14 @@ static void branches_go_out_before_events_that_may_name_them(void **state)
 {
 	struct fixture *f = *state;
 	struct trace_writer *w = open_writer(f->path);
-	struct bt_record_note note = {.seq = 1, .text = bt_str("a long line of text, of which there are many")};
 	struct bt_record_branches chunk = {.task = 7};
 	uint16_t kinds[64];
 	struct bt_error err;
 	struct trace *t;
-	struct stat begun, st;
-	char file[128];
 	size_t n;
 
 	trace_writer_branches(w, &chunk);
-	snprintf(file, sizeof file, "%s/events", f->path);
-	assert_int_equal(stat(file, &begun), 0);
-	while (!stat(file, &st) && st.st_size == begun.st_size) /* before any flush */
-		trace_writer_event(w, 0, BT_RECORD_NOTE, &note);
+	fill_events(w, f->path);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
 	assert_int_equal(read_kinds(t, "branches-7", kinds, &n, &err), 0);
 	assert_int_equal(n, 1);
