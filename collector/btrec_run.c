@@ -27,6 +27,7 @@
 #include "collector/say.h"
 #include "collector/terminal.h"
 #include "config.h"
+#include "decoder/signals.h"
 #include "lib/large_heap.h"
 
 enum {
@@ -372,32 +373,18 @@ static void send_message(const struct run *run, const struct front_message *m)
 	}
 }
 
-/* As signal_name() of the decoder, which the recorder does without. */
-static void name_signal(char *name, size_t size, int signo)
-{
-	const char *abbrev = sigabbrev_np(signo);
-
-	if (abbrev)
-		snprintf(name, size, "SIG%s", abbrev);
-	else if (signo >= SIGRTMIN && signo <= SIGRTMAX)
-		snprintf(name, size, "SIGRTMIN+%d", signo - SIGRTMIN);
-	else
-		snprintf(name, size, "signal %d", signo);
-}
-
 /* lives_on: something of the program does. */
 static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char signal[32], how[64], stopped[128] = "", never[256] = "", goals[128] = "";
+	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "", goals[128] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
 	m->kind = o->kind;
 	m->value = o->status;
-	name_signal(signal, sizeof signal, o->status);
 	if (o->kind == BT_EXIT_SIGNAL)
-		snprintf(how, sizeof how, "killed by %s", signal);
+		snprintf(how, sizeof how, "killed by %s", signal_name((uint32_t)o->status, name));
 	else
 		snprintf(how, sizeof how, "exited with %d", o->status);
 	if (failure)
