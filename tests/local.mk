@@ -293,6 +293,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine_region.py \
 	tests/e2e/engine_written.py \
 	tests/e2e/engine_fresh.py \
+	tests/e2e/features.py \
 	tests/e2e/engine_musl.py \
 	tests/e2e/engine_random.py \
 	tests/e2e/engine_stops.py \
@@ -316,7 +317,7 @@ EXTRA_DIST += tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/REA
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py \
 	tests/programs/affinity.c tests/programs/again.c tests/programs/begin.c tests/programs/branchy.c tests/programs/branchy_tree.c tests/programs/conditionals.S tests/programs/core_threads.c tests/programs/die.S tests/programs/emulated.S tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S tests/programs/full_room.c \
 	tests/programs/cut_transfers.c tests/programs/faults.c tests/programs/guessed.S tests/programs/handler_state.c tests/programs/handlers.S tests/programs/jit.S tests/programs/kill_any_time.c tests/programs/late_raise.c tests/programs/library.c tests/programs/long_blocks.S tests/programs/looked_at.S tests/programs/lost_cause.c tests/programs/refused_request.c \
-	tests/programs/cycles.S tests/programs/library_user.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/old_program.s tests/programs/outside.c tests/programs/grown_code.c tests/programs/page_state.c tests/programs/parallel.inc tests/programs/ptrace.inc tests/programs/parallel.c tests/programs/parallel_code.c tests/programs/parted.S tests/programs/prefixes.S tests/programs/plugin.c tests/programs/plugins.c tests/programs/plugin_host.c tests/programs/region.c tests/programs/rewritten_file.c tests/programs/returns.S \
+	tests/programs/cycles.S tests/programs/library_user.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/old_program.s tests/programs/outside.c tests/programs/grown_code.c tests/programs/page_state.c tests/programs/parallel.inc tests/programs/ptrace.inc tests/programs/parallel.c tests/programs/parallel_code.c tests/programs/parted.S tests/programs/prefixes.S tests/programs/protection_keys.c tests/programs/plugin.c tests/programs/plugins.c tests/programs/plugin_host.c tests/programs/region.c tests/programs/rewritten_file.c tests/programs/returns.S \
 	tests/programs/rseq.c tests/programs/side_by_side.c tests/programs/sent_faults.c tests/programs/signal_state.c tests/programs/silent.S tests/programs/many_ticks.S tests/programs/many_transfers.S tests/programs/mapping_calls.c tests/programs/stale_ymm.c tests/programs/told_elsewhere.c tests/programs/told_state.c tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
 	tests/programs/throwing.cc tests/programs/thread_forms.c tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S tests/programs/undumpable.c tests/programs/userfault.c tests/programs/waiting_calls.c \
 	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c
@@ -331,4 +332,4 @@ tests_simulated_btrec_simulated_LDADD = collector/libcollector.a decoder/libdeco
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py \
 	tests/programs/calls.c tests/programs/cases.inc tests/programs/calls_signals.c tests/programs/descriptors.c tests/programs/endless_code.c tests/programs/filters.c tests/programs/forward.S tests/programs/fresh_code.c tests/programs/forks.c \
 	tests/programs/changing_code.c tests/programs/watched_pages.c tests/programs/shared_signals.c tests/programs/stopped_by_signals.c tests/programs/stops_itself.c tests/programs/full_cache.c tests/programs/ignored_signals.c tests/programs/from_among.c tests/programs/shared_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c \
-	tests/programs/written.inc tests/programs/written_at_end.c tests/programs/written_by_kernel.c tests/programs/written_code.c tests/programs/written_signals.c
+	tests/programs/tiles.c tests/programs/written.inc tests/programs/written_at_end.c tests/programs/written_by_kernel.c tests/programs/written_code.c tests/programs/written_signals.c

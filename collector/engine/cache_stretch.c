@@ -91,7 +91,8 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 		r->rcx = s->ctx.rcx;
 	if (p->state & PLACE_RCX && p->reg == X86_R10)
 		r->r10 = s->ctx.r10;
-	if (p->state & PLACE_RCX && p->reg == X86_RDX) {
+	s->compares = p->state & PLACE_RCX && p->reg == X86_RDX;
+	if (s->compares) {
 		r->rax = s->ctx.rax;
 		r->rdx = s->ctx.rdx;
 	}

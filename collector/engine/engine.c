@@ -317,6 +317,9 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (watch_is_fault(es, info))
 		return written(b, task, es, info);
 	calls_interrupted(task, s);
+	/* The page can be executed, but not read (pkeys(7)). */
+	if (s->compares && s->fault && info->si_code == SEGV_PKUERR)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (stepper_keep_trap(task, info, false))
 		return engine_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!task->syscall_restarts && !task->call_cut && may_be_raised(task, info))

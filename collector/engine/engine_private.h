@@ -220,6 +220,7 @@ struct stretch {
 	enum exit_kind kind;
 	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all */
 	bool called;	/* a system call has just been made in the cache, and not been noted */
+	bool compares;	/* it was reading the code that a chain is made from, as the instruction itself may not be allowed to */
 	bool lost;	/* what it did since the last record is not known */
 	bool far;	/* no place was found in many steps */
 	bool undone;	/* its last branch */

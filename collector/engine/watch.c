@@ -170,8 +170,9 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 }
 
 /* The page is left to the program for a while. */
-static void compare(struct engine_space *es, struct watched_page *p, uint64_t now)
+static void compare(struct task *task, struct engine_space *es, struct watched_page *p, uint64_t now)
 {
+	task->process->space->watched = true; /* reading it may fault where executing it does not (pkeys(7)) */
 	watched_compare(&es->watch, p, now);
 	if (!p->bytes)
 		return;
@@ -192,7 +193,7 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	if (p->state == WATCH_PROTECTED)
 		return WATCH_DONE;
 	if (watched_is_hot(&es->watch, p, now) || !may_watch(es, task, page)) {
-		compare(es, p, now);
+		compare(task, es, p, now);
 		return WATCH_NOT;
 	}
 	p->prot = address_space_map_at(task->process->space, page)->prot;
@@ -209,7 +210,7 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 		rc = WATCH_NOT;
 	}
 	if (rc == WATCH_NOT)
-		compare(es, p, now);
+		compare(task, es, p, now);
 	return rc;
 }
 
