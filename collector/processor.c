@@ -2,7 +2,9 @@
 #include "collector/processor.h"
 
 #include <cpuid.h>
+#include <signal.h>
 #include <string.h>
+#include <ucontext.h>
 
 /* Each is asked for once, and nothing of the compiler's that asks for all of them when a program starts: under a hypervisor CPUID traps,
  * and takes as long as tens of system calls (Intel SDM volume 3, "Instructions That Cause VM Exits Unconditionally"). glibc asks for some
@@ -24,6 +26,8 @@ enum {
 	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than on another (Ryzen 7950X3D) */
 	CACHE_TYPE = 0x1f, /* in eax; 0: no more caches */
 	STATES_MOST = 10,
+	XBEGIN_LEN = 6,
+	XEND_LEN = 3,
 	UMIP = 1 << 2, /* of leaf 7, ecx */
 	HYBRID = 1 << 15, /* of leaf 7, edx: cores of more than one kind (volume 2, CPUID) */
 };
@@ -169,6 +173,35 @@ struct processor processor_probe(void)
 }
 
 bool processor_has_umip(void) { return ask(LEAF_VENDOR, ANY_SUBLEAF).eax >= LEAF_FEATURES && ask(LEAF_FEATURES, 0).ecx & UMIP; }
+
+/* xbegin was an illegal instruction: on behind it, and behind xend. */
+static void skip_transaction(int signo, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+
+	(void)signo;
+	(void)info;
+	u->uc_mcontext.gregs[REG_RIP] += XBEGIN_LEN + XEND_LEN;
+	u->uc_mcontext.gregs[REG_RDX] = 0;
+}
+
+bool processor_has_transactions(void)
+{
+	const struct sigaction skip = {.sa_sigaction = skip_transaction, .sa_flags = SA_SIGINFO};
+	struct sigaction was;
+	sigset_t mask, illegal;
+	unsigned has = 1;
+
+	sigemptyset(&illegal);
+	sigaddset(&illegal, SIGILL);
+	if (sigaction(SIGILL, &skip, &was))
+		return false;
+	sigprocmask(SIG_UNBLOCK, &illegal, &mask);
+	__asm__ volatile("xbegin 1f; xend; 1:" : "+d"(has)::"rax", "memory");
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigaction(SIGILL, &was, NULL);
+	return has;
+}
 
 void processor_name(char name[PROCESSOR_NAME])
 {

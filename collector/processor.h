@@ -33,6 +33,10 @@ struct processor processor_probe(void);
 /* Whether sgdt, sidt, smsw, str and sldt may fault in user mode (User-Mode Instruction Prevention). */
 bool processor_has_umip(void);
 
+/* Whether xbegin is no illegal instruction: it begins a transaction, or always gives it up. It is tried, with a handler for SIGILL meanwhile: CPUID
+ * says nothing of it under some hypervisors. Async-signal-unsafe; for processes of one thread. */
+bool processor_has_transactions(void);
+
 enum { PROCESSOR_NAME = 49 };
 
 /* What it calls itself, "unknown" where it does not. */

@@ -529,6 +529,8 @@ static bool is_kind(const struct bt_insn *insn, unsigned kind)
 {
 	int of_code = bt_insn_branch_kind(insn->class);
 
+	if (insn->traits & BT_TRAIT_BEGINS) /* a transaction that was given up */
+		return kind == BT_BRANCH_JMP || kind == BT_BRANCH_BRANCH;
 	return kind == BT_BRANCH_BRANCH ? of_code >= 0 : of_code == (int)kind;
 }
 

@@ -112,6 +112,9 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
 	case ZYDIS_MNEMONIC_STI:
 		traits |= BT_TRAIT_EMULATED;
 		break;
+	case ZYDIS_MNEMONIC_XBEGIN:
+		traits |= BT_TRAIT_BEGINS;
+		break;
 	default:
 		break;
 	}

@@ -33,6 +33,7 @@ enum bt_insn_trait {
 	BT_TRAIT_COMPAT = 16,	 /* int 0x80, sysenter: 32-bit system call numbers */
 	BT_TRAIT_POPF = 32,	 /* popf: the program may set TF */
 	BT_TRAIT_EMULATED = 64,	 /* sgdt, sidt, smsw, str, sldt, cli, sti: may fault, and be done by the kernel then */
+	BT_TRAIT_BEGINS = 128,	 /* xbegin: jumps by its displacement where the transaction is given up */
 };
 
 enum {
@@ -43,7 +44,7 @@ struct bt_insn {
 	uint8_t len;
 	uint8_t class; /* enum bt_insn_class */
 	uint8_t traits;
-	int64_t displacement; /* of a direct branch: target = address + len + displacement */
+	int64_t displacement; /* of a direct branch, and of xbegin: target = address + len + displacement */
 };
 
 /* Decodes the instruction at bytes (64-bit mode). Returns 0; -BT_E_TRUNCATED when n bytes are too few; -BT_E_CORRUPT

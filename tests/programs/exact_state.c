@@ -324,7 +324,7 @@ static uint64_t prefixed_operands(uint64_t i)
 	__asm__ volatile(".byte 0x2e, 0x2e, 0x2e, 0x48, 0x81, 0x05; .long operands-(.+8); .long 3\n"   /* addq $3, operands(%%rip) */
 			 ".byte 0x2e, 0x2e, 0x2e, 0x2e, 0x48, 0x81, 0x2d; .long operands-(.+8); .long 3\n" /* subq $3, operands(%%rip) */
 			 "setc %0; movq operands(%%rip), %%rax; movq %%rax, %1"
-			 : "=m"(values[1]), "=m"(values[2])::"rax", "memory", "cc");
+			 : "+m"(values[1]), "=m"(values[2])::"rax", "memory", "cc");
 	if (__builtin_cpu_supports("avx"))
 		__asm__ volatile(".byte 0xc4, 0xa1, 0x7a, 0x6f, 0x05; .long 8+operands-(.+4)\n" /* vmovdqu 8+operands(%%rip), %%xmm0 */
 				 "vmovq %%xmm0, %0"
@@ -467,6 +467,15 @@ static void transactions(void)
 	FAULT("xtest");
 	FAULT("xabort $5");
 	FAULT("xend");
+	/* What they go on with when they are given up. */
+	for (int i = 0; i < 3; i++) {
+		FAULT("xbegin 1f; xend; jmp 2f; 1: jnz 2f; nop; 2:");
+		FAULT("movl $-1, %%eax; xbegin 1f; 1: cmpl $-1, %%eax; jne 2f; xend; 2:");
+		FAULT("jmp 3f; 1: loop 2f; ud2; 3: xbegin 1b; xend; 2:");
+		FAULT("xbegin 1f; xend; jmp 2f; 1: xbegin 3f; xend; jmp 2f; 3: jnz 2f; nop; 2:");
+		FAULT("movl $-1, %%edi; xbegin 1f; xend; movl $39, %%eax; 1: syscall");
+		FAULT("leaq -128(%%rsp), %%rsp; pushfq; xbegin 1f; xend; 1: popfq; leaq 128(%%rsp), %%rsp");
+	}
 	if (!has_transactions())
 		return;
 	/* What is done in one that is given up is undone, and its end is done by the way that each has for that: once in any case. */
