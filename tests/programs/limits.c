@@ -494,7 +494,8 @@ static size_t resident(void *at, size_t pages)
 	unsigned char in[pages];
 	size_t n = 0;
 
-	mincore(at, pages * PAGE, in);
+	if (mincore(at, pages * PAGE, in)) /* nothing is mapped there */
+		return 0;
 	for (size_t i = 0; i < pages; i++)
 		n += in[i] & 1;
 	return n;
