@@ -104,7 +104,7 @@ stage_build() {
 
 # stage_tests NAME CONFIGURE-ARGUMENTS...
 stage_tests() {
-	local stage=$1 before=$SECONDS
+	local stage=$1 before=$SECONDS counted=$((passed + failed + skipped)) failed_before=$failed status
 	if ! stage_build "$@"; then
 		stage_failed "$stage: build"
 		cd "$source_dir" || exit 99
@@ -113,11 +113,17 @@ stage_tests() {
 	say "$stage: make check ${check_arguments[*]}"
 	find . \( -name '*.trs' -o -name 'test-suite.log' \) -delete
 	make -j"$jobs" check "${check_arguments[@]}" >check.log 2>&1
+	status=$?
+	count_results "$stage"
 	if ! [ -f test-suite.log ]; then
 		tail -n 60 check.log | sed 's/^/  | /'
-		stage_failed "$stage: make check did not come to its tests"
+		stage_failed "$stage: make check did not come to the end of its tests"
+	elif [ "$counted" -eq $((passed + failed + skipped)) ]; then
+		stage_failed "$stage: no test ran"
+	elif [ "$status" -ne 0 ] && [ "$failed" -eq "$failed_before" ]; then # as where it was killed, or a result is missing
+		tail -n 60 check.log | sed 's/^/  | /'
+		stage_failed "$stage: make check ended with $status"
 	fi
-	count_results "$stage"
 	cd "$source_dir" || exit 99
 	say "$stage: $((SECONDS - before)) s; so far $passed passed, $failed failed, $skipped skipped"
 }
@@ -137,6 +143,7 @@ stage_distcheck() {
 	if make -j"$jobs" distcheck TESTS="$(echo $dist_smoke)" >distcheck.log 2>&1; then
 		n=$(sed -n 's/^# PASS: *//p' distcheck.log | tail -n 1)
 		passed=$((passed + ${n:-0}))
+		[ "${n:-0}" -eq "$(wc -w <<<"$dist_smoke")" ] || stage_failed "dist: ${n:-0} tests passed, not all of these: $(echo $dist_smoke)"
 	else
 		tail -n 80 distcheck.log | sed 's/^/  | /'
 		stage_failed "dist: make distcheck"
@@ -149,7 +156,7 @@ stage_distcheck() {
 
 stage_cppcheck() {
 	command -v cppcheck >/dev/null || {
-		say "cppcheck is not installed: left out"
+		stage_failed "cppcheck is not installed"
 		return
 	}
 	say "cppcheck"
@@ -172,7 +179,9 @@ stages_ci() {
 	stage_distcheck
 }
 
+# The names of the steps that are done for this commit; of none, or of files that have changed since, nobody knows for what they were.
 full_done() { echo "$out/full/done-$(git rev-parse --short HEAD 2>/dev/null || echo nogit)"; }
+forget_unknown() { git diff --quiet HEAD 2>/dev/null || rm -f "$(full_done)"; }
 
 # step NAME COMMAND...: a step of --full, beside as many others as there are processors; finish_steps counts it. One that is done for this
 # commit is not done again.
@@ -271,15 +280,18 @@ stages_engine() {
 }
 
 stages_full() {
-	local target i seconds=${BTREC_FUZZ_SECONDS:-300} seed=${BTREC_SEED:-1} repeat=${BTREC_REPEAT:-5}
+	local target targets i seconds=${BTREC_FUZZ_SECONDS:-300} seed=${BTREC_SEED:-1} repeat=${BTREC_REPEAT:-5}
 	mkdir -p "$out/full"
+	forget_unknown
 	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, $repeat runs"
 	step "real programs: the same output, and next to nothing outside the cache" real_programs
 	stages_engine "$seed"
 	if stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
 		run_quietly fuzz.log make -j"$jobs" fuzz-targets; then
 		cd "$source_dir" || exit 99
-		for target in $(sed -n 's/^FUZZ_TARGETS = //p' "$out/fuzz/Makefile"); do
+		targets=$(sed -n 's/^FUZZ_TARGETS = //p' "$out/fuzz/Makefile")
+		[ -n "$targets" ] || stage_failed "full: no fuzz targets"
+		for target in $targets; do
 			step "fuzz $target, seed $seed, $seconds s" fuzz_target "$target" "$seconds" "$seed"
 		done
 	else

@@ -232,6 +232,7 @@ SHELL_TESTS = \
 	tests/unit/include_arrows.sh \
 	tests/unit/folder_readmes.sh \
 	tests/unit/quirks_listed.sh \
+	tests/unit/check_counts.sh \
 	tests/e2e/options_documented.sh \
 	tests/e2e/configure_packages.sh \
 	tests/e2e/example.sh \
