@@ -17,6 +17,11 @@ def branches(trace):
         return out.read()
 
 
+def same_branches(got, expected, what):
+    pairs = zip(got.splitlines() + [b"nothing more"], expected.splitlines() + [b"nothing more"])
+    check(got == expected, "%s: entry %s" % (what, next(("%d: %s, not %s" % (n, *pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), "?")))
+
+
 def program():
     return shutil.which("true")
 
@@ -58,7 +63,7 @@ def kept():
     check(sizes[1] > 2 * sizes[0], "no chains were kept after the second run: %s" % sizes)
     equal(sizes[1:], sizes[-1:] * 6, "size of the hints from the second run on")
     check(not os.path.exists(path + ".more"), "something had not been learned in two runs")
-    equal(run()[0] == first, True, "same branches with hints")
+    same_branches(run()[0], first, "same branches with hints")
 
 
 def hints_in(path):
@@ -125,14 +130,22 @@ def mistrusted():
         record([program()], ["--deterministic"])
     good = content(path)
     check(len(good) > 100000, "hardly a chain is kept")
-    for at in (0, 9, 12, 20, 500, 20000, len(good) // 2, len(good) - 1):
+    (end,) = struct.unpack_from("<I", good, 44) # of all but the templates, each of which is checked when it is used
+    check(20000 < end < len(good) // 2, "templates from byte %d on of %d" % (end, len(good)))
+    for at in (0, 9, 12, 20, 30, 50, 500, 20000, end - 1, len(good) // 2, len(good) - 1):
+        damaged = good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:]
         with open(path, "wb") as file:
-            file.write(good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:])
-        equal(run()[0] == expected, True, "same branches with byte %d damaged" % at)
-    for bad in (b"", good[:40], b"\0" * 100, good + good):
+            file.write(damaged)
+        same_branches(run()[0], expected, "same branches with byte %d damaged" % at)
+        check(at >= end or content(path) != damaged, "a file with byte %d damaged stays" % at)
+    for bad in (b"", good[:40], b"\0" * 100, good[:end], good[:len(good) // 2]):
         with open(path, "wb") as file:
             file.write(bad)
-        equal(run()[0] == expected, True, "same branches with other content")
+        same_branches(run()[0], expected, "same branches with other content")
+        check(content(path) != bad, "a file of %d bytes of other content stays" % len(bad))
+    with open(path, "wb") as file:
+        file.write(good + good)
+    same_branches(run()[0], expected, "same branches with more behind it")
     with open(path, "wb") as file:
         file.write(good)
     os.chmod(path, 0o666)
@@ -176,7 +189,7 @@ def warm():
         for i in range(3):
             again = record(argv, ["--deterministic", "--snap-exit", "always"])
             equal(again.out, first.out, "output of %s" % argv)
-            equal(branches(again.trace) == listing, True, "same branches of %s in recording %d" % (argv, 2 * i + 2))
+            same_branches(branches(again.trace), listing, "same branches of %s in recording %d" % (argv, 2 * i + 2))
             equal(record(argv).out, first.out, "output of %s, wherever it lies" % argv)
     sizes = [os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE)]
     check(sum(size > 100000 for size in sizes) >= len(programs), "hardly a chain is kept: %s" % sizes)
@@ -195,7 +208,7 @@ def changed():
     equal(once.out, expected, "output")
     shutil.rmtree(PLACE)
     cold = record([path], ["--deterministic", "--snap-exit", "always"])
-    equal(branches(once.trace) == branches(cold.trace), True, "same branches as without hints")
+    same_branches(branches(once.trace), branches(cold.trace), "same branches as without hints")
 
 
 @case("a program without a build-id is known by its file, and not when that is written again")
@@ -263,11 +276,11 @@ int main(int argc, char **argv)
 
 @case("what comes later stands in a second file, which changes no branch, whatever stands in it, and goes with the first")
 def second():
-    path = own(MORE)
+    path = own(MORE, "-Wl,--build-id=0x" + "ae" * 20)
     for _ in range(3):
         record([path, "12.5abc"])
-    name = max(os.listdir(PLACE), key=lambda n: os.stat(os.path.join(PLACE, n)).st_mtime_ns)
-    first, more = os.path.join(PLACE, name), os.path.join(PLACE, name + ".more")
+    first = os.path.join(PLACE, "ae" * 20)
+    more = first + ".more"
     before = content(first)
     check(not os.path.exists(more), "a second file for nothing new")
     argv = [path, "12.5abc", "more"]
@@ -282,12 +295,14 @@ def second():
     check(len(good) > 5000, "hardly a chain is kept: %d" % len(good))
     equal(stat.S_IMODE(os.stat(more).st_mode), 0o600, "mode")
     damaged = [good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:] for at in (0, 8, 16, 24, 40, 200, len(good) // 2)]
+    whole = damaged[-1:] # but for a template, which is checked when it is used
     for bad in damaged + [b"", good[:50], before]:
         with open(more, "wb") as file:
             file.write(bad)
         recorded = record(argv, ["--deterministic", "--snap-exit", "always"])
         equal(recorded.out, expected, "output")
         seen.add(branches(recorded.trace))
+        check(bad in whole or content(more) != bad, "a second file that is damaged stays")
     equal(len(seen), 1, "different histories")
     with open(more, "wb") as file:
         file.write(good)
@@ -389,18 +404,18 @@ def kin():
     equal(len(linked), 2, "names of what is kept of the other")
     stops, trace = waits(argv)
     check(stops < alone * 3 // 4, "%d waits with kin, %d without" % (stops, alone))
-    equal(branches(trace) == expected, True, "same branches")
+    same_branches(branches(trace), expected, "same branches")
     check(abs(hints_in(kept) - learned) <= learned // 20, "hints: %d with kin, %d without" % (hints_in(kept), learned))
     check(os.path.samefile(kept, os.path.join(PLACE, of_kin)), "the newest is not kin to those that come")
     stops, trace = waits(argv)
     check(stops < alone // 2, "%d waits the second time, %d the first" % (stops, alone))
-    equal(branches(trace) == expected, True, "same branches the second time")
+    same_branches(branches(trace), expected, "same branches the second time")
     for damage in (b"", b"\0", content(kept)[:200], content(kept)[:100] + b"x" + content(kept)[101:]):
         os.unlink(kept)
         os.unlink(os.path.join(PLACE, of_kin))
         with open(os.path.join(PLACE, of_kin), "wb") as file:
             file.write(damage)
-        equal(branches(waits(argv)[1]) == expected, True, "same branches with damaged kin")
+        same_branches(branches(waits(argv)[1]), expected, "same branches with damaged kin")
         check(os.path.samefile(kept, os.path.join(PLACE, of_kin)), "damaged kin is still there")
 
 
@@ -489,7 +504,7 @@ def foreign():
     for _ in range(3):
         record([program()], ["--deterministic"])
     os.chown(path, 12345, -1)
-    equal(run()[0] == expected, True, "same branches")
+    same_branches(run()[0], expected, "same branches")
     equal(os.stat(path).st_uid, os.geteuid(), "owner of the file that took its place")
 
 
