@@ -41,6 +41,7 @@ BRANCHES = find_tool("BRANCHES", "tests/tools/branches")
 TMP = tempfile.mkdtemp(prefix="btrec-e2e.")
 os.chmod(TMP, 0o755)
 atexit.register(shutil.rmtree, TMP, True)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)) # timeout(1)'s: what was started ends, and what was made goes
 os.environ["XDG_CACHE_HOME"] = TMP
 cases = []
 started = []

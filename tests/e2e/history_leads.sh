@@ -15,11 +15,14 @@ build() { # build NAME SOURCE FLAG...
 	fail "$name does not compile"
 }
 
-# leads NAME ARG...: records the program, ends as it may, and checks its trace.
+# leads NAME ARG...: records the program, which ends as it does natively, and checks its trace.
 leads() {
-	local name=$1
+	local name=$1 native recorded
 	rm -rf "$work/trace"
+	{ timeout 100 "$work/$name" "${@:2}" >"$work/out" 2>"$work/err"; } 2>"$work/killed"
+	native=$?
 	{ timeout 100 "$BTREC" run --snap-exit always -o "$work/trace" "$work/$name" "${@:2}" >"$work/out" 2>"$work/err"; } 2>"$work/killed"
+	recorded=$?
 	if [ ! -d "$work/trace" ]; then
 		cat "$work/err"
 		grep -q "ptrace" "$work/err" && skip "no permission to ptrace"
@@ -27,6 +30,7 @@ leads() {
 		return
 	fi
 	expect "$*" "$check" "$work/trace"
+	[ "$native" -ne 124 ] && [ "$recorded" -eq "$native" ] || fail "$* ended with $recorded, natively with $native: $(cat "$work/err")"
 }
 
 ulimit -c 0
