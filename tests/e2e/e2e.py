@@ -112,6 +112,8 @@ class Result:
         return b"".join(line for line in self.err.splitlines(True) if line.startswith(b"btrec:")).decode()
 
 
+# Of the recorder's the status of a recording need not tell.
+SANITIZER = re.compile(rb"^.*(ERROR: (Address|Leak)Sanitizer|:\d+:\d+: runtime error: )", re.M)
 serial = [0]
 
 
@@ -171,6 +173,8 @@ def execute(argv, stdin=b"", core=0, setup=None, timeout=TIMEOUT, **kw):
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
         raise Failure("%s: not finished after %d s; stdout %s, stderr %s" % (" ".join(map(str, argv)), timeout, short(out), short(err)))
+    found = SANITIZER.search(err or b"")
+    check(not found, "%s: %s" % (" ".join(map(str, argv)), found and err[found.start():][:4000].decode(errors="replace")))
     return Result(process.returncode, out, err, None, time.monotonic() - began)
 
 

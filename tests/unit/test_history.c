@@ -210,6 +210,29 @@ static void what_was_still_in_the_ring_was_not_overwritten(void **state)
 	expect_gap(&t->h.entries[22], 310, 40, BT_GAP_NOT_KEPT);
 }
 
+/* Where histories have to be shortened, that is said, and by nothing else. */
+static void only_a_gap_of_the_limit_stands_for_what_is_missing_before_it(void **state)
+{
+	struct made *t = *state;
+	struct bt_branch b[] = {branch(BT_BRANCH_GAP, 0, BT_GAP_LIMIT), branch(BT_BRANCH_JCC, 0x10, 0x20)};
+
+	jumps(&t->k, 0, 10);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100, .space = 3}, b, 2);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 12);
+	expect_gap(&t->h.entries[10], 10, 0, BT_GAP_LIMIT);
+	assert_int_equal(t->h.entries[10].space, 1);
+	assert_int_equal(t->h.entries[11].number, 101);
+	made_clear(t);
+	b[0].to = BT_GAP_UNDECODED;
+	jumps(&t->k, 0, 10);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100, .space = 3}, b, 2);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 13);
+	expect_gap(&t->h.entries[10], 10, 90, BT_GAP_NOT_KEPT);
+	expect_gap(&t->h.entries[11], 100, 0, BT_GAP_UNDECODED);
+}
+
 static void gaps_that_were_recorded_are_kept(void **state)
 {
 	struct made *t = *state;
@@ -476,6 +499,7 @@ int main(void)
 		MADE_TEST(chunks_are_put_in_order_and_overlaps_trimmed),
 		MADE_TEST(holes_are_gaps),
 		MADE_TEST(what_was_still_in_the_ring_was_not_overwritten),
+		MADE_TEST(only_a_gap_of_the_limit_stands_for_what_is_missing_before_it),
 		MADE_TEST(gaps_that_were_recorded_are_kept),
 		MADE_TEST(damage_is_told_from_overwriting),
 		MADE_TEST(a_chunk_that_promises_too_much_is_damaged),

@@ -188,6 +188,11 @@ static void a_round_too_few_is_found_by_the_counts(void **state)
 	assert_int_equal(judge(t, b, BRANCHES, &at).state, VERDICT_CONSISTENT);
 	made_clear(t);
 	expect_contradiction(judge(t, b, BRANCHES - ROUND, &at), VERDICT_COUNTS, 0);
+	for (int more = -1; more <= 1; more += 2) { /* transfers since the same conditional */
+		made_clear(t);
+		at.point.transfers = (uint64_t)(ROUND - 1 + more);
+		expect_contradiction(judge(t, b, BRANCHES, &at), VERDICT_COUNTS, 0);
+	}
 }
 
 static void without_code_nothing_is_said(void **state)
