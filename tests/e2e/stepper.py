@@ -58,17 +58,21 @@ def recorded_branches(result):
     return [row[1:] for row in rows]
 
 
-def add_constructed(name, source, *flags, end=0, whole_code=True):
+def constructed(source, *flags, end=0, whole_code=True):
+    program = build(source, *BARE, *flags)
+    alone = native([program])
+    equal(alone.status, end, "native end")
+    result = record([program], WHOLE)
+    equal(result.status, end, "end")
+    compare(recorded_branches(result), expected_of(program))
+    if whole_code:
+        check_straight(result)
+
+
+def add_constructed(name, source, *flags, **kw):
     @case(name)
     def run():
-        program = build(source, *BARE, *flags)
-        alone = native([program])
-        equal(alone.status, end, "native end")
-        result = record([program], WHOLE)
-        equal(result.status, end, "end")
-        compare(recorded_branches(result), expected_of(program))
-        if whole_code:
-            check_straight(result)
+        constructed(source, *flags, **kw)
 
 
 def check_straight(result):
@@ -85,30 +89,33 @@ def add_fault(define, end=-signal.SIGSEGV):
 
 
 def runs(source, *flags):
-    """What a program needs can be missing from a kernel: the 32-bit system call entry, calls of the vsyscall page; or not be allowed."""
     try:
         return native([build(source, *BARE, *flags)]).status == 0
     except Failure:
         return False
 
 
+def add_where_it_runs(name, source, *flags, whole_code=True):
+    """What a program needs can be missing from a kernel: the 32-bit system call entry, calls of the vsyscall page; or not be allowed."""
+    @case(name)
+    def run():
+        if not runs(source, *flags):
+            raise Skip("natively it does not run here")
+        constructed(source, *flags, whole_code=whole_code)
+
+
 add_constructed("every conditional branch, taken and not", "conditionals.S")
 add_constructed("conditional branches behind prefixes", "prefixes.S")
-for rule_ in ("-DREPEAT_RULES", "-DREPEAT_IGNORED"):
-    if runs("prefixes.S", rule_):
-        add_constructed("conditional branches behind prefixes: LOOPcc with F2 and F3", "prefixes.S", rule_)
-for rule_ in ("-DREL16", "-DREL32"):
-    if runs("prefixes.S", rule_):
-        add_constructed("conditional branches behind prefixes: 66h before a near one", "prefixes.S", rule_)
-add_constructed("every other branch", "transfers.S", *(["-DWITH_INT80"] if runs("transfers.S", "-DWITH_INT80") else []))
+# What the processor makes of these prefixes is the one or the other; natively only that runs to its end.
+for what_, rules_ in (("LOOPcc with F2 and F3", ("-DREPEAT_RULES", "-DREPEAT_IGNORED")), ("66h before a near one", ("-DREL16", "-DREL32"))):
+    add_constructed("conditional branches behind prefixes: " + what_, "prefixes.S", *([rule for rule in rules_ if runs("prefixes.S", rule)] or rules_))
+add_constructed("every other branch", "transfers.S")
+add_where_it_runs("every other branch, int 0x80 among them", "transfers.S", "-DWITH_INT80")
 add_constructed("signal handlers", "handlers.S")
 add_constructed("code that changes", "jit.S")
-if runs("emulated.S"):
-    add_constructed("what the kernel emulates", "emulated.S")
-if runs("emulated.S", "-DCLI"):
-    add_constructed("what the kernel emulates: cli and sti", "emulated.S", "-DCLI")
-if runs("emulated.S", "-DVSYSCALL"):
-    add_constructed("what the kernel emulates: calls of the vsyscall page", "emulated.S", "-DVSYSCALL", whole_code=False)
+add_where_it_runs("what the kernel emulates", "emulated.S")
+add_where_it_runs("what the kernel emulates: cli and sti", "emulated.S", "-DCLI")
+add_where_it_runs("what the kernel emulates: calls of the vsyscall page", "emulated.S", "-DVSYSCALL", whole_code=False)
 for define_ in engine_compare.LEADING_NOWHERE:
     add_fault(define_)
 
