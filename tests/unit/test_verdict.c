@@ -109,6 +109,27 @@ static void nonsense_where_the_program_can_write_is_told(void **state)
 	expect_contradiction(judge(t, b, BRANCHES, NULL), VERDICT_SCRIBBLED, 0);
 }
 
+/* At a system call the recorder has taken what there was, up to that entry. */
+static void nonsense_is_told_from_the_system_call_before_it_on(void **state)
+{
+	static const struct {
+		uint32_t task;
+		struct bt_point at;
+		size_t from;
+	} calls[] = {{1, {.tick = 2, .transfers = 3}, 10}, {1, {.tick = 2, .transfers = 2}, 9}, {1, {.tick = 1, .transfers = 5}, 6},
+		{2, {.tick = 2, .transfers = 3}, 0}, {1, {.tick = 2, .transfers = 4}, 0}, {1, {.tick = 3}, 0}};
+	struct made *t = *state;
+	struct bt_branch b[BRANCHES];
+
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		make_rounds(b);
+		b[10] = (struct bt_branch){.kind = BT_BRANCH_GAP, .to = BT_GAP_SCRIBBLED};
+		maker_add(&t->k, 0, SYSCALL_ENTER, syscall_enter, .task = calls[i].task, .point = calls[i].at);
+		expect_contradiction(judge(t, b, BRANCHES, NULL), VERDICT_SCRIBBLED, calls[i].from);
+		made_clear(t);
+	}
+}
+
 static void entries_that_are_missing_are_found(void **state)
 {
 	struct made *t = *state;
@@ -171,6 +192,11 @@ static void the_last_branch_leads_to_the_moment(void **state)
 	at.point.rip = 0x1017;
 	assert_int_equal(judge(t, b, 4, &at).state, VERDICT_CONSISTENT);
 	made_clear(t);
+	/* Before it is made again, when it has its entry. */
+	at.point = (struct bt_point){.tick = 1, .transfers = 4, .rip = 0x1015};
+	assert_int_equal(judge(t, b, 5, &at).state, VERDICT_CONSISTENT);
+	made_clear(t);
+	at.point.transfers = 3;
 	at.point.rip = 0x1016;
 	expect_contradiction(judge(t, b, 4, &at), VERDICT_NOT_THERE, 4);
 	made_clear(t);
@@ -244,6 +270,7 @@ int main(void)
 		MADE_TEST(what_the_code_leads_through_is_consistent),
 		MADE_TEST(a_scribble_anywhere_is_found_where_it_is),
 		MADE_TEST(nonsense_where_the_program_can_write_is_told),
+		MADE_TEST(nonsense_is_told_from_the_system_call_before_it_on),
 		MADE_TEST(entries_that_are_missing_are_found),
 		MADE_TEST(a_direct_branch_goes_where_its_instruction_says),
 		MADE_TEST(behind_a_gap_the_branch_itself_is_checked),
