@@ -20,7 +20,8 @@ def add_start(kind, flags):
 def add_signals(name):
     @case("signals, musl: " + name)
     def run():
-        same_as_native([musl("torture.c", *STATIC), name, "100"], ENGINE)
+        alone, _ = same_as_native([musl("torture.c", *STATIC), name, "100"], ENGINE)
+        check(alone.status == 0 and alone.out, "natively: %d %s" % (alone.status, alone.out))
 
 
 def add_tree(name, *arguments):

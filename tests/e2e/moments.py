@@ -85,8 +85,8 @@ def from_thread():
     rows = branches(run.trace)
     equal({row[0] for row in rows}, {int(field(s, "task")) for s in starts}, "tasks with branches")
     found = report(run.trace)
-    check(any("pthread_join" in (f["function"] or "") for t in found["threads"] for f in t["stack"]) or len(found["threads"]) == 2,
-          "the sleeping thread's stack is not there")
+    stacks = [[f["function"] for f in t["stack"]] for t in found["threads"]]
+    equal(["other" in stacks[0], "main" in stacks[-1], len(stacks)], [True, True, 2], "the raising thread's stack and the sleeping one's: %s" % stacks)
 
 
 @case("--from: each process begins when it comes there")
