@@ -70,6 +70,7 @@ for program in btrec btview; do
 	same "$work/help.$program" "$work/completion.$program" "$program --help and the completion"
 done
 
+expect "every error's status was read" test "$(grep -c '^BT_ERR([A-Z_]*, *[0-9]*,' "$BTREC_SRCDIR/lib/err.def")" -eq "$(grep -c '^BT_ERR(' "$BTREC_SRCDIR/lib/err.def")"
 for status in $(sed -n 's/^BT_ERR([A-Z_]*, *\([0-9]*\),.*/\1/p' "$BTREC_SRCDIR/lib/err.def" | sort -u); do
 	expect "status $status is in btrec.1" grep -qx "$status" "$man/btrec.1"
 done
@@ -77,5 +78,7 @@ if command -v man >/dev/null; then
 	for page in btrec btview; do
 		expect "$page.1 has no errors" test -z "$(LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$man/$page.1" 2>&1 >/dev/null)"
 	done
+elif [ "$failures" -eq 0 ]; then
+	skip "the man pages were not looked through: install the Debian package man-db"
 fi
 finish

@@ -33,6 +33,10 @@ sed -n 's/^BT_GAP([A-Z_0-9]*, *"\([^"]*\)".*/\1/p' "$BTREC_SRCDIR/lib/gap.def" |
 		i=$((i + 1))
 	done
 } >>"$work/missing"
+for of in BRANCH GAP; do
+	file=$BTREC_SRCDIR/lib/${of,,}.def
+	expect "every BT_$of was read" test "$(sed -n "s/^BT_$of([A-Z_0-9]*, *\"[^\"]*\".*/x/p" "$file" | wc -l)" -eq "$(grep -c "^BT_$of(" "$file")"
+done
 while read -r what; do fail "doc/FORMAT.md lacks the row of $what"; done <"$work/missing"
 expect "record kinds were compared" test "$(wc -l <"$work/layouts")" -ge 20
 finish
