@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
+#include <zlib.h>
+
 #include "format/block.h"
 
 static const uint8_t uuid[BT_UUID_SIZE] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -194,6 +196,68 @@ static void bytes_missing_in_the_middle_are_damage_not_a_tail(void **state)
 	buf_release(&raw);
 }
 
+/* Its header promises more than there is: the file is cut off there only where no other block comes. */
+static void a_block_that_reaches_beyond_the_end_is_damage_if_another_follows(void **state)
+{
+	struct buf b = {0}, raw = {0};
+	struct bt_error err;
+	uint64_t ordinal, seed = 5;
+	uint8_t noise[500];
+	struct slice s;
+	size_t left;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof noise; i++)
+		noise[i] = (uint8_t)unit_random(&seed);
+	add_block(&b, 0, noise, sizeof noise);
+	b.len = left = BT_BLOCK_HEADER_SIZE + 100;
+	s = slice_of(b.data, left);
+	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_TRUNCATED);
+	add_block(&b, 1, "abcdefghij", 10);
+	s = slice_of(b.data, b.len);
+	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_CORRUPT);
+	assert_int_equal(bt_block_decode(&s, left, &raw, &ordinal, &err), 1);
+	assert_memory_equal(raw.data, "abcdefghij", 10);
+	buf_release(&b);
+	buf_release(&raw);
+}
+
+/* Of the checksums only who wrote it can be sure. */
+static void put_checksum(uint8_t *at, const uint8_t *bytes, size_t n)
+{
+	uint32_t crc = (uint32_t)crc32(0, bytes, (uInt)n);
+
+	for (int i = 0; i < 4; i++)
+		at[i] = (uint8_t)(crc >> 8 * i);
+}
+
+/* Everything in the header's order: magic, packing and three bytes of nothing, packed, raw, ordinal, checksums (doc/FORMAT.md). */
+static void what_a_header_claims_is_bounded_whatever_its_checksum(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+	} claims[] = {{15, 0x7f}, {11, 0x7f}, {5, 1}, {4, 9}};
+	struct bt_error err;
+	uint64_t ordinal;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+		struct buf b = {0}, raw = {0};
+		uint8_t zeros[1000] = {0};
+		struct slice s;
+
+		add_block(&b, 0, zeros, sizeof zeros); /* packed */
+		b.data[claims[i].at] = claims[i].value;
+		put_checksum(b.data + BT_BLOCK_HEADER_SIZE - 4, b.data, BT_BLOCK_HEADER_SIZE - 4);
+		s = slice_of(b.data, b.len);
+		assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_CORRUPT);
+		assert_true(raw.cap <= BT_BLOCK_MAX);
+		buf_release(&b);
+		buf_release(&raw);
+	}
+}
+
 static void garbage_never_ends_in_a_loop(void **state)
 {
 	uint64_t seed = 11, ordinal;
@@ -241,6 +305,8 @@ int main(void)
 		cmocka_unit_test(a_tail_cut_anywhere_is_torn),
 		cmocka_unit_test(every_flip_is_seen_and_the_next_block_is_found),
 		cmocka_unit_test(bytes_missing_in_the_middle_are_damage_not_a_tail),
+		cmocka_unit_test(a_block_that_reaches_beyond_the_end_is_damage_if_another_follows),
+		cmocka_unit_test(what_a_header_claims_is_bounded_whatever_its_checksum),
 		cmocka_unit_test(garbage_never_ends_in_a_loop),
 		cmocka_unit_test(names_of_files),
 	};
