@@ -10,9 +10,9 @@ KILLS = int(os.environ.get("BTREC_KILLS", "40"))
 SEED = int(os.environ.get("BTREC_SEED", "1"))
 
 
-def killed(options, after):
+def killed(options, after, *arguments):
     trace = fresh("trace")
-    process = start([BTREC, "run", "-q", *options, "-o", trace, "--", build("kill_any_time.c", *STATIC)], cwd=TMP)
+    process = start([BTREC, "run", "-q", *options, "-o", trace, "--", build("kill_any_time.c", *STATIC), *arguments], cwd=TMP)
     equal(process.stdout.readline(), b"ready\n", "what it says")
     recorder = recorder_of(process)
     with open("/proc/%d/task/%d/children" % (recorder, recorder)) as file:
@@ -23,20 +23,27 @@ def killed(options, after):
     return trace
 
 
-def add(name, options, kills):
+def add(name, options, kills, *arguments):
     @case("killed %d times, seed %d, %s" % (kills, SEED, name))
     def run():
-        moments = random.Random(SEED)
+        moments, cut = random.Random(SEED), 0
         for _ in range(kills):
             after = moments.random() * 0.02
-            trace = killed(options, after)
+            trace = killed(options, after, *arguments)
             found = report(trace, "-n", "20")
             equal(found["exit"]["signal"], "SIGKILL", "exit signal")
             equal(found["verdict"]["state"], "consistent", "verdict %.6f s behind ready (%s)" % (after, trace))
+            cut += any(gap["before"] == len(found["branches"]) for gap in found["gaps"])
             shutil.rmtree(trace)
+        # Where nobody can tell what has run since the last record, a gap says so: in the midst of a sequence of the cache's.
+        check(cut * 3 <= kills, "%d histories of %d do not lead to the end" % (cut, kills))
 
 
 for name_, options_, kills_ in (("engine", [], KILLS), ("side by side", ["--parallel"], KILLS), ("step", ["--backend", "step"], KILLS // 4)):
     add(name_, [*options_, "--history", "20000"], kills_)
+
+# Wherever it stands in the cache's code.
+for name_, options_ in (("engine", []), ("without PEXT and LZCNT", ["--plain-processor"])):
+    add(name_ + ", while it computes", [*options_, "--history", "20000"], KILLS, "computes")
 
 main()
