@@ -41,6 +41,9 @@ BRANCHES = find_tool("BRANCHES", "tests/tools/branches")
 TMP = tempfile.mkdtemp(prefix="btrec-e2e.")
 os.chmod(TMP, 0o755)
 atexit.register(shutil.rmtree, TMP, True)
+for signo_ in (signal.SIGQUIT, signal.SIGHUP): # ignored in the background of a script, or of nohup(1), and so by what is recorded
+    signal.signal(signo_, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)) # timeout(1)'s: what was started ends, and what was made goes
 os.environ["XDG_CACHE_HOME"] = TMP
 cases = []

@@ -221,6 +221,30 @@ static void a_round_too_few_is_found_by_the_counts(void **state)
 	}
 }
 
+/* Code that changes again and again: what is remembered of one epoch is not taken for another's. */
+static void each_branch_is_judged_by_the_code_of_its_epoch(void **state)
+{
+	enum { EPOCHS = 300 };
+	/* jmp 1010, or nop; jmp 1010. 1010: jmp 1000 */
+	uint8_t even[18] = {0xeb, 0x0e, [16] = 0xeb, [17] = 0xee}, odd[18] = {0x90, 0xeb, 0x0d, [16] = 0xeb, [17] = 0xee};
+	struct made *t = *state;
+	struct bt_error err;
+	struct verdict v;
+
+	t->k.header.source = bt_str("bits");
+	for (uint32_t i = 0; i < EPOCHS; i++) {
+		const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x1000 + i % 2, 0x1010), branch(BT_BRANCH_JMP, 0x1010, 0x1000)};
+		uint32_t epoch = 5 * i * i; /* not in a row, which a hash may tell apart for long */
+
+		maker_code(&t->k, 1, epoch, 0x1000, 0, i % 2 ? odd : even, sizeof even);
+		maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 2 * i, .transfers = 2 * i, .space = 1, .epoch = epoch}, b, 2);
+	}
+	made_history(t, 1);
+	assert_int_equal(verdict_find(&v, &t->h, t->h.count, t->m, NULL, &err), 0);
+	assert_int_equal(v.state, VERDICT_CONSISTENT);
+	assert_int_equal(v.checked, 2 * EPOCHS - 1);
+}
+
 static void without_code_nothing_is_said(void **state)
 {
 	struct made *t = *state;
@@ -277,6 +301,7 @@ int main(void)
 		MADE_TEST(a_handler_is_entered_between_instructions_only),
 		MADE_TEST(the_last_branch_leads_to_the_moment),
 		MADE_TEST(a_round_too_few_is_found_by_the_counts),
+		MADE_TEST(each_branch_is_judged_by_the_code_of_its_epoch),
 		MADE_TEST(without_code_nothing_is_said),
 		MADE_TEST(a_source_that_leaves_branches_out_is_not_judged),
 		MADE_TEST(endless_code_is_not_followed_for_ever),
