@@ -49,6 +49,8 @@ def directory():
 def mask():
     alone, recorded = same("mask", setup=lambda: os.umask(0o137))
     equal(alone.out, b"137\n", "native output")
+    _, recorded = same("mask", setup=lambda: os.umask(0o777))
+    equal(os.stat(recorded.trace).st_mode & 0o777, 0o700, "mode of the trace")
 
 
 @case("resource limits")
