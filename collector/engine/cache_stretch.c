@@ -96,6 +96,7 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 		r->rax = s->ctx.rax;
 		r->rdx = s->ctx.rdx;
 	}
+	s->flags_lost = false;
 	s->arrival = ARRIVED_NOWHERE;
 	s->kind = EXIT_STOP;
 	return true;
@@ -127,6 +128,7 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	const struct cache_exit *x;
 
 	s->bits = bits_as(c, s->regs.r11);
+	s->flags_lost = false;
 	if (trap == c->miss_trap) {
 		state_at_miss(task, es, s);
 	} else {
@@ -307,11 +309,6 @@ bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info, cons
 	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1) && (trap == c->miss_trap || code_cache_exit_at(c, trap));
 }
 
-bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
-{
-	return read_context(task, es, s) && state_at_trap(task, es, s);
-}
-
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to)
 {
 	const uint64_t first = engine_window_at(task, RECORDS_END - ((const struct engine_task *)task->backend)->room);
@@ -461,18 +458,13 @@ static bool step_on(pid_t tid)
 	return true;
 }
 
-bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s)
+/* Steps the tracee on to where the application's state is known. */
+static bool step_to_place(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	uint64_t mask, all_but_trap = ~(1ull << (SIGTRAP - 1));
 	siginfo_t info, sent = {0};
 	bool found = false, alive = true;
 
-	if (!read_context(task, es, s))
-		return false;
-	if (state_at_place(task, es, s))
-		return true;
-	if (s->fault) /* nothing comes behind it; and raised once more while it is blocked, it would take the program's handler away */
-		return false;
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, all_but_trap))
 		return false;
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {
@@ -480,7 +472,7 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 		if (alive && info.si_code <= 0) /* no step's: it came before that */
 			sent = info;
 		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
-			found = state_at_trap(task, es, s);
+			found = state_at_trap(task, es, s) && !s->flags_lost;
 		else if (alive)
 			found = state_at_place(task, es, s);
 	}
@@ -489,4 +481,25 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 		stepper_post_trap(task, &sent);
 	s->far = alive && !found;
 	return found;
+}
+
+bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	if (!read_context(task, es, s))
+		return false;
+	if (state_at_place(task, es, s))
+		return true;
+	/* Of a fault nothing comes behind it; and raised once more while it is blocked, it would take the program's handler away. */
+	return !s->fault && step_to_place(task, es, s);
+}
+
+bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	if (!read_context(task, es, s))
+		return false;
+	if (state_at_trap(task, es, s) && !s->flags_lost)
+		return true;
+	/* Nobody is to see the program without its flags, as a signal's handler would that comes now: behind the trap it is one instruction to where
+	 * they are known. */
+	return s->flags_lost && step_to_place(task, es, s);
 }

@@ -133,6 +133,8 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 			emit_load(e, X86_RCX, CTX_RCX);
 		*trap = (uint32_t)e->len;
 		emit_u8(e, 0xcc);
+		if (t->check_flags)
+			emit_patch(e, emit_jump(e), e->base + t->check_back);
 		return;
 	}
 	if (t->check_flags) /* else it is there already, and rcx has been used */

@@ -70,33 +70,6 @@ static enum backend_stop report(struct task *task, siginfo_t *info)
 	return tell(task, info, &et->held);
 }
 
-/* A trap of the cache's own: on into the cache, or out of it. */
-static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
-{
-	struct engine_task *et = task->backend;
-	bool indirect;
-	int rc;
-
-	if (cache_stay(b, task, &s->regs))
-		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
-	if (!stretch_at_trap(task, es, s) || stretch_leave(task, es, s))
-		return BACKEND_GONE;
-	/* Flags as the program would have them: the instruction is stepped first. */
-	if (s->flags_lost && (et->holds || et->stop_wanted))
-		return tracee_set_regs(task->tid, &task->regs) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
-	if (et->holds || et->stop_wanted)
-		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : report(task, info);
-	indirect = s->arrival == ARRIVED_INDIRECT;
-	if (s->kind == EXIT_CHANGED)
-		drop_chain_at(es->cache, task->regs.rip);
-	et->straight = s->kind != EXIT_OUTSIDE;
-	if (s->kind == EXIT_OUTSIDE)
-		rc = tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
-	else
-		rc = cache_enter(b, task, indirect);
-	return rc ? BACKEND_GONE : BACKEND_RUNS;
-}
-
 static void engine_stop_soon(struct backend *b, struct task *task)
 {
 	enum {
@@ -122,6 +95,39 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	if (et->asked >= PATIENCE ||
 	    (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling))
 		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+}
+
+/* No place was found: to the next trap of the cache's own, unless another stop is to be waited for. */
+static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
+{
+	engine_stop_soon(b, task);
+	return s->far && !engine_run(b, task) ? BACKEND_RUNS : BACKEND_GONE;
+}
+
+/* A trap of the cache's own: on into the cache, or out of it. */
+static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+	bool indirect;
+	int rc;
+
+	if (cache_stay(b, task, &s->regs))
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	if (!stretch_at_trap(task, es, s))
+		return go_on(b, task, s);
+	if (stretch_leave(task, es, s))
+		return BACKEND_GONE;
+	if (et->holds || et->stop_wanted)
+		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : report(task, info);
+	indirect = s->arrival == ARRIVED_INDIRECT;
+	if (s->kind == EXIT_CHANGED)
+		drop_chain_at(es->cache, task->regs.rip);
+	et->straight = s->kind != EXIT_OUTSIDE;
+	if (s->kind == EXIT_OUTSIDE)
+		rc = tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	else
+		rc = cache_enter(b, task, indirect);
+	return rc ? BACKEND_GONE : BACKEND_RUNS;
 }
 
 /* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes
@@ -212,13 +218,6 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 	if (signo || task->in_syscall || task->syscall_restarts || task->transfer.rewound)
 		return engine_step(b, task, signo, action);
 	return cache_enter(b, task, false);
-}
-
-/* No place was found: to the next trap of the cache's own, unless another stop is to be waited for. */
-static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
-{
-	engine_stop_soon(b, task);
-	return s->far && !engine_run(b, task) ? BACKEND_RUNS : BACKEND_GONE;
 }
 
 /* A fault of the cache's own: the program has written over what it needs. The program gets the signal, near where it was; should it go
@@ -353,8 +352,6 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 	task->call_cut = false;
 	if (tracee_set_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	if (s.flags_lost)
-		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	et->stop_wanted = false;
 	return BACKEND_SLICE;
 }

@@ -218,7 +218,7 @@ struct stretch {
 	bool fault; /* the stop is one */
 	enum arrival arrival;
 	enum exit_kind kind;
-	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all */
+	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all: only of a task that died there */
 	bool called;	/* a system call has just been made in the cache, and not been noted */
 	bool compares;	/* it was reading the code that a chain is made from, as the instruction itself may not be allowed to */
 	bool lost;	/* what it did since the last record is not known */
@@ -364,7 +364,8 @@ void cache_mappings_changed(struct task *task, const struct call_note *note, con
 /* Whether a stop is a trap of the cache's own, by its siginfo and the tracee's registers. */
 bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info, const struct bt_regs *raw);
 
-/* The application's state behind such a trap; s->regs are the tracee's. False when it is none of this cache, or the task is gone. */
+/* The application's state behind such a trap, or, where its flags are lost there, an instruction further on; s->regs are the tracee's. False
+ * when it is none of this cache, and as stretch_find_state(). */
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s);
 
 /* Brings a task that was stopped anywhere in the cache to the next place at which the application's state is known. Other signals wait

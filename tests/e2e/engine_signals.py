@@ -20,7 +20,7 @@ code-32 string-compare after-jump long-branches loop-prefix""".split()
 SENT = """handled-each blocked-each with-others fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer
 frame-pointer-handled frame-unaligned frame-unaligned-handled""".split()
 THROWING = "frames rethrown nested from-handler in-threads".split()
-HANDLERS = "no-child-wait autodisarm unknown-flags edited-state".split()
+HANDLERS = "no-child-wait autodisarm unknown-flags edited-state flags-at-alarm".split()
 PENDING = """waited-for waited-for-later sent-by-itself queued read polled polled-later epoll asked-for status unblocked sigsuspend asked-for-at-once
 behind-another behind-its-own handled-elsewhere own-while-stopped""".split()
 

@@ -366,11 +366,59 @@ static void edited_state(void)
 		in_loop();
 }
 
+/* Flags where an alarm comes ------------------------------------------------------------------------------------------------------- */
+
+enum {
+	FLAGS_OF_LOOP = 0x95, /* of 0 less 1: SF AF PF CF */
+	FLAGS_ARITHMETIC = 0x8d5,
+	ALARMS = 100,
+};
+
+extern const char loop_begin[], loop_end[];
+static volatile uint64_t alarms_left = ALARMS;
+static volatile int other_flags;
+
+/* After 1 to 8 ms, another time each time. */
+static void alarm_later(void)
+{
+	struct itimerval when = {.it_value.tv_usec = 1000 + (suseconds_t)(alarms_left * 997 % 7000)};
+
+	setitimer(ITIMER_REAL, &when, NULL);
+}
+
+static void look_at_flags(int signo, siginfo_t *info, void *context)
+{
+	const greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+	uint64_t rip = (uint64_t)r[REG_RIP];
+
+	(void)signo;
+	(void)info;
+	other_flags += rip >= (uintptr_t)loop_begin && rip < (uintptr_t)loop_end && (r[REG_EFL] & FLAGS_ARITHMETIC) != FLAGS_OF_LOOP;
+	if (--alarms_left)
+		alarm_later();
+}
+
+/* They are the same everywhere in the loop, which makes some stops of the recorder necessary between two alarms: an alarm that comes during one
+ * is told behind it. */
+static __attribute__((noinline)) void flags_at_alarm(void)
+{
+	handle(SIGALRM, look_at_flags, SA_RESTART);
+	alarm_later();
+	__asm__ volatile("movl $1, %%eax; xorl %%edx, %%edx; cmpl %%eax, %%edx\n"
+			 "loop_begin: cmpl %%eax, %%edx; movq %[left], %%rcx; jrcxz loop_end; jmp loop_begin\n"
+			 "loop_end:"
+			 :
+			 : [left] "m"(alarms_left)
+			 : "rax", "rcx", "rdx", "cc", "memory");
+	printf("%d alarms with other flags\n", other_flags);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } table[] = {
 	{"no-child-wait", no_child_wait}, {"autodisarm", autodisarm}, {"unknown-flags", unknown_flags}, {"edited-state", edited_state},
+	{"flags-at-alarm", flags_at_alarm},
 };
 
 int main(int argc, char **argv)
