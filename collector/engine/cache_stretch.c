@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Out of the cache: where the application is at a stop, and what it did since it went in. */
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -348,6 +349,47 @@ static int take_records(struct task *task, struct engine_space *es, struct stret
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
 }
 
+/* Of a memory operand of the instruction at `from`. */
+static uint64_t operand_address(const struct x86_insn *insn, const uint8_t *bytes, struct bt_regs *r, uint64_t from)
+{
+	unsigned modrm = bytes[insn->modrm_at], base = modrm & 7, sib = 0;
+	uint64_t addr = 0;
+	int32_t wide;
+
+	if (insn->disp_size == sizeof wide) {
+		memcpy(&wide, bytes + insn->disp_at, sizeof wide);
+		addr = (uint64_t)(int64_t)wide;
+	} else if (insn->disp_size) {
+		addr = (uint64_t)(int64_t)(int8_t)bytes[insn->disp_at];
+	}
+	if (base == X86_RSP) {
+		unsigned index;
+
+		sib = bytes[insn->modrm_at + 1];
+		base = sib & 7;
+		index = (sib >> 3 & 7) | (insn->rex & 2) << 2;
+		if (index != X86_RSP)
+			addr += *register_at(r, index) << (sib >> 6);
+	}
+	if (insn->traits & X86_RIP_RELATIVE)
+		addr += from + insn->len;
+	else if (base != X86_RBP || modrm >> 6)
+		addr += *register_at(r, base | (insn->rex & 1) << 3);
+	if (insn->traits & X86_ADDRESS32)
+		addr = (uint32_t)addr;
+	return insn->traits & X86_SEGMENT ? addr + r->fs_base : addr;
+}
+
+/* A call has pushed its return address over its own operand, or a part of it. What that was is known: where it leads. */
+static void restore_operand(struct task *task, const struct stretch *s, uint64_t at, uint64_t target)
+{
+	uint64_t pushed = s->regs.rsp - 8, start = at > pushed ? at : pushed, end = at > pushed ? pushed + 8 : at + 8;
+	const uint8_t *bytes = (const void *)&target;
+
+	if (start < end && end - start <= sizeof target)
+		tracee_write(task->tid, start, bytes + (start - at), end - start);
+}
+
 /* A branch to an address that no page can have faults itself, before it has done anything (Intel SDM volume 1, 3.3.7.1): it is undone, and
  * the stepper makes it. */
 static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
@@ -360,8 +402,11 @@ static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
 		return;
 	if (insn.class == BT_INSN_RET)
 		s->regs.rsp -= 8 + (insn.imm_size ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8) : 0);
-	if (insn.class == BT_INSN_ICALL)
+	if (insn.class == BT_INSN_ICALL) {
 		s->regs.rsp += 8;
+		if (bytes[insn.modrm_at] < 0xc0)
+			restore_operand(task, s, operand_address(&insn, bytes, &s->regs, from), s->regs.rip);
+	}
 	s->regs.rip = from;
 	s->arrival = ARRIVED_NOWHERE;
 	s->kind = EXIT_OUTSIDE;

@@ -40,6 +40,32 @@ before:
 	jmp from
 from:
 	call *%rax
+#elif defined(ICALL_OWN_SLOT) || defined(ICALL_OWN_SLOT_INDEXED) || defined(ICALL_OWN_SLOT_FS)
+	/* It is where the call would put its return address. */
+	movabsq $0x8000000000001234, %rax
+	movq %rax, -8(%rsp)
+#ifdef ICALL_OWN_SLOT_FS
+	movl $158, %eax		/* arch_prctl */
+	movl $0x1002, %edi	/* ARCH_SET_FS */
+	leaq -108(%rsp), %rsi
+	syscall
+	expect SYSCALL, 1, set, set_behind
+	.set set, . - 2
+set_behind:
+#endif
+	leaq -1000(%rsp), %r11
+	movl $123, %r12d
+	expect JMP, 1, before, from
+before:
+	jmp from
+from:
+#if defined(ICALL_OWN_SLOT)
+	call *-8(%rsp)
+#elif defined(ICALL_OWN_SLOT_INDEXED)
+	call *8(%r11,%r12,8)
+#else
+	call *%fs:100
+#endif
 #elif defined(RET_NON_CANONICAL)
 	movabsq $0x8000000000001234, %rax
 	pushq %rax
