@@ -413,6 +413,14 @@ static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
 	s->undone = true;
 }
 
+/* What is in a walk's buffer makes room for what comes: only the last branch is wanted. */
+static void pass_over(void *arg, const struct bt_branch *entries, size_t n)
+{
+	(void)arg;
+	(void)entries;
+	(void)n;
+}
+
 /* Found by walking from the last record to the indirect branch that ends the stretch. */
 static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
@@ -423,7 +431,7 @@ static void undo_wild_branch(struct task *task, struct engine_space *es, struct 
 	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : arrived ? s->last.to : et->begin, .segment = from,
 				   .missed = from && s->last.kind == BRANCH_LOG_MISS, .steps = UINT16_MAX};
 	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
-	struct walk_out out = {0};
+	struct walk_out out = {.take = pass_over};
 
 	if (!s->damaged && branch_walk(&walk, &leg, &out) && out.n)
 		undo_branch(task, s, out.entries[out.n - 1].from);

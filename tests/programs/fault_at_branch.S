@@ -81,6 +81,19 @@ before:
 	jmp from
 from:
 	jmp *%rax
+#elif defined(IJMP_LONG_WAY_NON_CANONICAL)
+	/* Behind many branches of which each leads to one place only. What lies between them runs once. */
+	movabsq $0x8000000000001234, %rax
+	.rept 300
+	leal 1(%rbx), %ebx
+1:
+	jmp 2f
+	expect JMP, 1, 1b, 2f
+	ud2
+2:
+	.endr
+from:
+	jmp *%rax
 #elif defined(CALL_NO_STACK)
 	/* The call itself faults: there is no room for its return address. */
 	expect JMP, 1, before, from
