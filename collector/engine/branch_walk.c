@@ -45,7 +45,7 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 {
 	unsigned left = 63 - (unsigned)__builtin_clzll(leg->bits);
 	uint64_t idle = 0; /* segments since a conditional: more than there are is a cycle, and cycles leave records */
-	uint64_t steps = 0;
+	uint64_t steps = 0, most = w->steps ? UINT64_MAX : FREE_STEPS; /* whoever has not been led astray may go as far as that lets him */
 	bool moved = false, loop = false, missed = w->missed;
 
 	out->n = 0;
@@ -60,7 +60,7 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 			w->pc = leg->pc;
 			return true;
 		}
-		if (!s || idle++ > segment_count(w->table) || steps++ > w->steps + FREE_STEPS)
+		if (!s || idle++ > segment_count(w->table) || steps++ > most)
 			break;
 		moved = true;
 		loop = !left && leg->goal == WALK_LOOP && s->from == leg->branch && s->to == leg->pc;

@@ -153,6 +153,27 @@ static void a_leg_of_many_branches_to_another_place_is_whole(void **state)
 	hand_release(&h);
 }
 
+static void many_jumps_on_each_lap_of_a_loop_are_whole(void **state)
+{
+	enum { JUMPS = 60, LAPS = 40 };
+	struct hand h;
+	uint32_t head;
+
+	(void)state;
+	hand_init(&h, 100);
+	head = hand_segment(&h, 0x9000, BT_BRANCH_JMP, 0x10000);
+	hand_jumps(&h, JUMPS, 0x3000);
+	hand_segment(&h, 0x3000, BT_BRANCH_JCC, 0x9000);
+	hand_begin(&h, 0x9000);
+	hand_record(&h, 1ull << LAPS, head, BRANCH_LOG_DIRECT); /* all taken */
+	branch_log_end(h.log, 1, 0x9000);
+	branch_log_settle(h.log, &h.ring);
+	assert_int_equal(h.ring.now.tick, 10 + LAPS);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 0);
+	assert_true(h.ring.next - h.ring.oldest >= 100);
+	hand_release(&h);
+}
+
 static void damaged_records_use_up_the_long_legs_but_no_short_ones(void **state)
 {
 	struct hand h;
@@ -601,6 +622,7 @@ int main(void)
 		cmocka_unit_test(an_indirect_branch_to_code_not_known_is_the_last_entry),
 		cmocka_unit_test(a_leg_of_many_branches_is_whole),
 		cmocka_unit_test(a_leg_of_many_branches_to_another_place_is_whole),
+		cmocka_unit_test(many_jumps_on_each_lap_of_a_loop_are_whole),
 		cmocka_unit_test(damaged_records_use_up_the_long_legs_but_no_short_ones),
 		cmocka_unit_test(a_silent_cycle_in_vain_costs_one_lap),
 		cmocka_unit_test(of_far_too_many_branches_the_newest_are_decoded),
