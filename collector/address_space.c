@@ -254,10 +254,11 @@ static void read_build_id(const struct address_space *s, pid_t pid, struct mappi
 	memcpy(m->build_id, first->build_id, sizeof m->build_id);
 }
 
-/* Whether nobody can write the memory file any more (F_SEAL_WRITE), where that can be told: of the program's own file, and, with
- * CAP_CHECKPOINT_RESTORE, of all. */
+/* Whether nobody can write the memory file any more (F_SEAL_WRITE), nor make it shorter and, empty there, longer; where that can be told: of the
+ * program's own file, and, with CAP_CHECKPOINT_RESTORE, of all. */
 static bool is_sealed(pid_t pid, const struct mapping *m)
 {
+	const int all = F_SEAL_WRITE | F_SEAL_SHRINK;
 	char paths[2][80];
 	bool sealed = false;
 
@@ -270,7 +271,7 @@ static bool is_sealed(pid_t pid, const struct mapping *m)
 		if (fd < 0)
 			continue;
 		seals = fstat(fd, &st) || st.st_ino != m->ino || st.st_dev != m->dev ? 0 : fcntl(fd, F_GET_SEALS);
-		sealed = seals > 0 && seals & F_SEAL_WRITE;
+		sealed = seals > 0 && (seals & all) == all;
 		close(fd);
 	}
 	return sealed;
@@ -380,6 +381,13 @@ static bool has_code(const struct address_space *s, uint64_t start, uint64_t end
 
 void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 {
+	enum {
+		PAGE_MASK = CODE_PAGE - 1,
+	};
+
+	/* A system call changes all of the pages on which its range lies. */
+	start &= ~(uint64_t)PAGE_MASK;
+	end = end + PAGE_MASK < end ? end : (end + PAGE_MASK) & ~(uint64_t)PAGE_MASK;
 	if (has_code(s, start, end) && forget(s, start, end))
 		s->epoch++; /* what is read there next belongs to no branch of before */
 }

@@ -211,6 +211,26 @@ def grown_code():
             equal(alone.out.split(), b"begins 1 2 3".split(), "what it does natively")
 
 
+REPLACED = "advised advised-locked advised-by-itself mapped moved-there moved-away shortened".split()
+
+
+def add_replaced(name):
+    @case("code that cannot be written, replaced: " + name)
+    def run():
+        for options in ([], ["--parallel"], ["--history", "off"], ["--backend", "step"]):
+            alone, _ = same_as_native([build("replaced_code.c"), name], options)
+            check(alone.out.split()[-1] in (b"2", b"3", b"SIGBUS"), "natively: %s" % alone.out)
+
+
+for each_replaced in REPLACED:
+    add_replaced(each_replaced)
+
+
+@case("code that cannot be written, replaced: every case is tried")
+def all_replaced():
+    equal(sorted(native([build("replaced_code.c")]).out.decode().split()), sorted(REPLACED), "cases")
+
+
 @case("code that another process changes while it is waited for")
 def shared_code():
     for options in ([], ["--history", "off"], ["--parallel"], ["--backend", "step"]):
