@@ -9,9 +9,9 @@ import re
 from e2e import *
 import engine_compare
 
-MADE_ANEW = """unmap-all unmap-context unmap-data unmap-code unmap-much protect-data protect-context protect-code empty not-for-children
-move-away""".split()
-STEPPED = "map-all map-context map-code move-there".split()
+MADE_ANEW = """unmap-all unmap-context unmap-data unmap-code unmap-much protect-data protect-context protect-code empty empty-locked empty-itself guard
+not-for-children move-away attach-before""".split()
+STEPPED = "map-all map-context map-code move-there attach-over".split()
 MODES = {"": (), ", ticks only": ("--history", "off")}
 STEPPED_FEW = 100
 

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +25,9 @@
 #define LIMIT 0x30 /* and when one is written */
 
 enum {
-	ROUNDS = 300000
+	ROUNDS = 300000,
+	ADVICE_DONTNEED_LOCKED = 24, /* Linux 5.18 */
+	ADVICE_GUARD_INSTALL = 102   /* Linux 6.13 */
 };
 
 static int rounds, threads;
@@ -67,6 +72,16 @@ static void protect_data(void) { mprotect(START, DATA, PROT_NONE); }
 static void protect_context(void) { mprotect(START, PAGE, PROT_READ); }
 static void protect_code(void) { mprotect(START + DATA, SIZE - DATA, PROT_READ); }
 static void empty(void) { madvise(START, SIZE, MADV_DONTNEED); }
+static void empty_locked(void) { madvise(START, SIZE, ADVICE_DONTNEED_LOCKED); }
+static void guard(void) { madvise(START, SIZE, ADVICE_GUARD_INSTALL); }
+
+static void empty_itself(void)
+{
+	struct iovec part = {START, SIZE};
+
+	syscall(SYS_process_madvise, syscall(SYS_pidfd_open, getpid(), 0), &part, 1l, (long)MADV_DONTNEED, 0l);
+}
+
 static void not_for_children(void) { madvise(START, SIZE, MADV_DONTFORK); }
 static void move_away(void) { mremap(START, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)0x300000000000); }
 static void map_all(void) { map_over(START, SIZE); }
@@ -81,14 +96,36 @@ static void move_there(void)
 	mremap(from, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, START + DATA);
 }
 
+/* A segment that ends behind the region's first page, or before that. */
+static char *attach(char *at, size_t size)
+{
+	int id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0600);
+	char *got = shmat(id, at, SHM_REMAP);
+
+	shmctl(id, IPC_RMID, NULL);
+	if (got != at)
+		exit(3);
+	return got;
+}
+
+static void attach_over(void)
+{
+	rounds = 300;
+	attach(START - 2 * SIZE, 2 * SIZE + PAGE)[2 * SIZE] = 0x5a;
+}
+
+static void attach_before(void) { attach(START - SIZE / 2, SIZE / 2)[0] = 0x5a; }
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } table[] = {
 	{"unmap-all", unmap_all}, {"unmap-context", unmap_context}, {"unmap-data", unmap_data}, {"unmap-code", unmap_code},
 	{"unmap-much", unmap_much}, {"protect-data", protect_data}, {"protect-context", protect_context}, {"protect-code", protect_code},
-	{"empty", empty}, {"not-for-children", not_for_children}, {"move-away", move_away}, {"map-all", map_all},
+	{"empty", empty}, {"empty-locked", empty_locked}, {"empty-itself", empty_itself}, {"guard", guard},
+	{"not-for-children", not_for_children}, {"move-away", move_away}, {"map-all", map_all},
 	{"map-context", map_context}, {"map-code", map_code}, {"move-there", move_there},
+	{"attach-over", attach_over}, {"attach-before", attach_before},
 };
 
 static void *thread(void *arg)
