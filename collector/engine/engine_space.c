@@ -268,7 +268,7 @@ static bool make_region(struct engine_space *es, const struct address_space *s, 
 	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
 	pid_t tid = task->tid;
-	bool no_file = filtered || es->shared || es->adopted, may, cache, made;
+	bool no_file = filtered || es->shared || es->adopted || task->process->files_shared, may, cache, made; /* others would see its descriptor */
 	struct tracee_lent lent;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
@@ -330,11 +330,11 @@ bool engine_space_wants_change(const struct backend *b, const struct engine_spac
 }
 
 /* The new cache's region is made anew: with other windows, where tasks are to run side by side in it. */
-static void leave_region(struct engine_space *es)
+static void leave_region(struct engine_space *es, const struct task *task)
 {
 	if (!es->parallel || es->turns)
 		return;
-	if (es->shared || es->adopted) { /* other threads may use descriptors */
+	if (es->shared || es->adopted || task->process->files_shared) { /* others may use descriptors */
 		es->turns = true;
 		return;
 	}
@@ -384,7 +384,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 		task_settle(et->task); /* the old one's segments may go with it */
 	code_cache_put(es->cache);
 	es->cache = own;
-	leave_region(es);
+	leave_region(es, task);
 	forget_lost(es);
 	return true;
 }

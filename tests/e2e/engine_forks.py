@@ -6,7 +6,7 @@ from e2e import *
 import engine_compare
 
 CASES = [("nested", 40), ("many", 20), ("then-exec", 3), ("libraries", 6), ("written", 6), ("replaced", 0), ("only-there", 0), ("in-handler", 5),
-         ("in-threads", 4), ("orphans", 6), ("left-out", 7)]
+         ("in-threads", 4), ("orphans", 6), ("left-out", 7), ("same-descriptors", 9)]
 MODES = {"": ("--snap-exit", "always"), ", ticks only": ("--history", "off"),
          ", ticks only, eager to guess": ("--history", "off", "--guess-eagerly"), ", history on and off": ("--switch-history",)}
 CHILDREN = 200
