@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/map_calls.h"
 
+#include <asm/prctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -90,6 +91,14 @@ static void personality_changes(struct address_space *s, const uint64_t *args, u
 	s->reads_run |= (uint32_t)args[0] != UINT32_MAX && args[0] & READ_IMPLIES_EXEC;
 }
 
+/* ARCH_MAP_VDSO_64 and its kin. */
+static void arch_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)s;
+	(void)result;
+	out->all = (uint32_t)args[0] >= ARCH_MAP_VDSO_X32 && (uint32_t)args[0] <= ARCH_MAP_VDSO_64;
+}
+
 static void all_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
 {
 	(void)s;
@@ -114,6 +123,7 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 		{SYS_remap_file_pages, all_change},
 		{SYS_pkey_mprotect, protect_changes},
 		{SYS_prctl, prctl_changes},
+		{SYS_arch_prctl, arch_changes},
 		{SYS_madvise, advice_changes},
 		{SYS_personality, personality_changes},
 	};

@@ -135,6 +135,17 @@ def mapping_calls():
             check(expected.out.count(b"\n") >= 1, "natively %s says nothing" % which)
 
 
+@case("the kernel's code, mapped anew, runs in the cache")
+def vdso_again():
+    for options in ([], ["--parallel"]):
+        _, recorded = same_as_native([build("mapping_calls.c", *STATIC, "-pthread"), "vdso"], [*ENGINE, *options])
+        if b"cannot" in recorded.out:
+            raise Skip("the kernel does not map it (CONFIG_CHECKPOINT_RESTORE)")
+        info = execute([BTREC, "info", recorded.trace]).out.decode()
+        stepped = int(re.search(r"^stepped +(\d+)", info, re.M).group(1))
+        check(stepped < 1000, "%d instructions stepped" % stepped)
+
+
 def add_compared(name, program, *arguments):
     @case("history as stepped: " + name)
     def run():

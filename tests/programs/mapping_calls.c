@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* mapping_calls huge|readable|failed|served: calls that change mappings in ways that cannot be told from their arguments alone. Prints what it
+/* mapping_calls huge|readable|failed|served|vdso: calls that change mappings in ways that cannot be told from their arguments alone. Prints what it
  * sees; "cannot" where the kernel refuses what it needs. tests/e2e/engine_calls.py */
+#include <asm/prctl.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,12 +143,50 @@ static int served(void)
 	return 0;
 }
 
+/* Of the mappings of that name in /proc/self/maps the last one. Takes all of it away where it is to. */
+static uint8_t *find(const char *name, size_t *size, bool unmap)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end;
+	uint8_t *at = NULL;
+	char line[512];
+
+	while (maps && fgets(line, sizeof line, maps))
+		if (strstr(line, name) && sscanf(line, "%lx-%lx", &start, &end) == 2) {
+			at = (uint8_t *)start;
+			*size = end - start;
+			if (unmap)
+				munmap(at, *size);
+		}
+	if (maps)
+		fclose(maps);
+	return at;
+}
+
+/* The kernel's own code, mapped by a call of another kind. */
+static int vdso(void)
+{
+	size_t size = 0;
+	uint8_t *at;
+
+	find("[vvar", &size, true);
+	find("[vdso]", &size, true);
+	if (syscall(SYS_arch_prctl, ARCH_MAP_VDSO_64, 0x310000000000) < 0)
+		return cannot("arch_prctl");
+	at = find("[vdso]", &size, false);
+	at = at ? memchr(at, 0xc3, size) : NULL; /* ret */
+	for (int i = 0; at && i < 10 * TIMES; i++)
+		((void (*)(void))(uintptr_t)at)();
+	printf("%d\n", at != NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} rows[] = {{"huge", huge}, {"readable", readable}, {"failed", failed}, {"served", served}};
+	} rows[] = {{"huge", huge}, {"readable", readable}, {"failed", failed}, {"served", served}, {"vdso", vdso}};
 
 	for (size_t i = 0; argc == 2 && i < sizeof rows / sizeof rows[0]; i++)
 		if (!strcmp(argv[1], rows[i].name))
