@@ -104,6 +104,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->code_epoch = parent->code_epoch;
 		s->grows = parent->grows;
 		s->reads_run = parent->reads_run;
+		s->lends_code = parent->lends_code;
 		s->unsure = true; /* what is not inherited may have been said in a way that nobody has heard */
 		s->leaves_out = s->stale = parent->leaves_out;
 		same = !may_change_unseen(parent) && !s->leaves_out;
@@ -437,12 +438,12 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 	write_map(s, w, m);
 }
 
-/* Whether what is written through it goes to a file. */
-static bool writes_file(const struct mapping *m) { return m->shared && m->prot & PROT_WRITE && m->ino; }
+/* Whether what is written through it, or may come to be, goes to a file. */
+static bool shares_file(const struct mapping *m) { return m->shared && m->ino; }
 
-static bool is_code_of(const struct mapping *code, const struct mapping *writer)
+static bool is_code_of(const struct mapping *code, const struct mapping *other)
 {
-	return runs(code) && !code->shared && !code->follows && writes_file(writer) && code->ino == writer->ino && code->dev == writer->dev;
+	return runs(code) && !code->shared && !code->follows && shares_file(other) && code->ino == other->ino && code->dev == other->dev;
 }
 
 static void follow(struct address_space *s, struct mapping *m)
@@ -450,6 +451,14 @@ static void follow(struct address_space *s, struct mapping *m)
 	m->follows = true;
 	s->code_epoch++;
 	forget(s, m->start, m->end);
+}
+
+static void lend(struct address_space *s, struct mapping *code, const struct mapping *other)
+{
+	if (other->prot & PROT_WRITE)
+		follow(s, code);
+	else
+		s->lends_code = true;
 }
 
 /* Code that is mapped privately from a file which the program writes through another mapping changes as that does, and no time of the file
@@ -463,9 +472,9 @@ static void follow_own_writes(struct address_space *s)
 
 		for (size_t k = 0; m->fresh && k < l->count; k++)
 			if (is_code_of(m, &l->maps[k]))
-				follow(s, m);
+				lend(s, m, &l->maps[k]);
 			else if (is_code_of(&l->maps[k], m))
-				follow(s, &l->maps[k]);
+				lend(s, &l->maps[k], m);
 		m->fresh = false;
 	}
 }
@@ -485,7 +494,7 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 					struct mapping *m = &patches[i].now.maps[k];
 
 					look_at(s, pid, m, &patches[i]);
-					m->fresh = runs(m) || writes_file(m);
+					m->fresh = runs(m) || shares_file(m);
 					any_fresh |= m->fresh;
 				}
 		s->epoch++;

@@ -63,6 +63,7 @@ struct address_space {
 	bool leaves_out; /* a fork's child does not get all of it as it is (MADV_DONTFORK, MADV_WIPEONFORK) */
 	struct map_change later; /* what address_space_catch_up() is to look at */
 	bool reads_run; /* what it maps to be read can be executed, too (READ_IMPLIES_EXEC of personality(2)), or may */
+	bool lends_code; /* a file that code is privately mapped from is, or was, mapped shared, too, and not to be written: that may change (mprotect(2)) */
 	bool grows;  /* it has mappings that grow downward by themselves, beside the initial stack */
 	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
 	uint64_t from_reached; /* where it stood, once it was reached */

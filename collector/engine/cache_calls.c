@@ -172,6 +172,7 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 	const struct args_note *args = NULL;
 	uint64_t tick = 0;
 
+	es->shares_file |= s->ctx.calls & CALLS_MAPS && !(s->ctx.calls & CALLS_PROTECTS);
 	for (size_t i = 0; i < n; i++) {
 		const struct call_note *note = &es->notes[i];
 		int64_t before = (note->next + (int64_t)et->room) / RECORD_SIZE;

@@ -3,6 +3,7 @@
  * execution may come to, or has, is none of it: that a mapping is new, gone or changed need not be known before the task's next stop. */
 #include <sys/mman.h>
 
+#include "collector/engine/calls.h"
 #include "collector/engine/engine_private.h"
 #include "collector/map_calls.h"
 
@@ -54,6 +55,10 @@ bool cache_mappings_allow(struct task *task, struct engine_space *es, struct con
 		r->area = et->runs_in;
 		r->code_epoch = s->code_epoch;
 	}
+	if (!s->later.all && !s->later.count)
+		es->shares_file = false;
+	if (es->shares_file || s->lends_code)
+		ctx->calls &= ~(uint64_t)CALLS_PROTECTS;
 	ctx->heap = s->heap_end;
 	ctx->code_bytes = r->count * sizeof r->list[0];
 	return true;

@@ -26,8 +26,9 @@ enum calls_need {
 	CALLS_FIRST = 1 << 13,	   /* only of calls_operations */
 	CALLS_ASKS = 1 << 14,	   /* likewise; its third argument has to be 0: it sets nothing */
 	CALLS_STOP = 1 << 15,	   /* never granted */
+	CALLS_PROTECTS = 1 << 16,  /* of no call as such: mprotect(2) may let write. Taken back where a file is mapped that others see changes of: code may be mapped from it, too */
 	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
-		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION,
+		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS,
 };
 
 enum {

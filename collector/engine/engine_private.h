@@ -139,6 +139,7 @@ struct engine_space {
 	uint8_t attempts; /* to make it, in vain */
 	bool refused; /* there is no room for the region: everything is stepped */
 	bool filtered; /* the program has a filter that may look at where a system call is made: none are made in the cache */
+	bool shares_file; /* a call in the cache may have mapped one that is shared, of which the space does not know yet */
 	bool serves_faults; /* the program may serve page faults itself (userfaultfd(2)) */
 	bool cpuid_traps; /* the program may have asked for that: CPUID is left to the processor */
 	struct descriptors descriptors;

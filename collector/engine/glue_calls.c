@@ -166,6 +166,18 @@ static void emit_test_flags(struct emitter *e, uint32_t mask)
 	emit_u32(e, mask);
 }
 
+/* What is mapped already comes to be written through. */
+static void emit_letting_write(struct emitter *e, struct forward *no)
+{
+	size_t reads;
+
+	EMIT(e, 0xf6, 0xc2, PROT_WRITE); /* test dl, mask */
+	reads = emit_jcc(e, CC_E);
+	emit_test_grant(e, CALLS_PROTECTS);
+	jump_if(e, no, CC_E);
+	emit_patch(e, reads, e->base + e->len);
+}
+
 /* The heap grows, or is asked for. */
 static void emit_heap(struct emitter *e, struct call_ways *to)
 {
@@ -183,7 +195,7 @@ static void emit_heap(struct emitter *e, struct call_ways *to)
  * take more (hugetlbfs). */
 static void emit_mapping(struct emitter *e, struct call_ways *to)
 {
-	size_t anonymous;
+	size_t anonymous, own;
 	struct forward fixed = {.count = 0};
 
 	emit_protection(e, &to->no);
@@ -196,6 +208,13 @@ static void emit_mapping(struct emitter *e, struct call_ways *to)
 	jump_if(e, &to->no, CC_NE);
 	emit_test_grant(e, CALLS_WAIT);
 	jump_if(e, &to->no, CC_E);
+	/* It may be made writable later. */
+	emit_test_flags(e, MAP_SHARED);
+	own = emit_jcc(e, CC_E);
+	EMIT(e, 0x65, 0x81, 0x24, 0x25); /* and dword gs:[calls], mask */
+	emit_u32(e, CTX_CALLS);
+	emit_u32(e, ~(uint32_t)CALLS_PROTECTS);
+	emit_patch(e, own, e->base + e->len);
 	emit_test_flags(e, MAP_FIXED);
 	jump_if(e, &to->yes, CC_E);
 	emit_test_grant(e, CALLS_DESCRIPTORS);
@@ -338,6 +357,7 @@ static void emit_maps(struct emitter *e, struct call_ways *ways)
 	emit_patch(e, other, e->base + e->len);
 	other = emit_unless_call(e, SYS_mprotect);
 	emit_protection(e, &to->no);
+	emit_letting_write(e, &to->no);
 	range.sites[range.count++] = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
 	other = emit_unless_call(e, SYS_madvise);

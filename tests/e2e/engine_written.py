@@ -198,7 +198,7 @@ def rewritten(who, end):
     recorded = record(argv, ["--backend", BACKEND, "--snap-exit", "always"])
     equal((alone.status, recorded.status), (end, end), "status, natively and recorded")
     equal(recorded.out, alone.out, "stdout")
-    check("%s, whose code is mapped at 0x" % argv[2] in text(recorded.trace) or who in ("itself", "backdated", "through"), "no note: %s" % text(recorded.trace)[:2000])
+    check("%s, whose code is mapped at 0x" % argv[2] in text(recorded.trace) or who in ("itself", "backdated", "through", "made-writable"), "no note: %s" % text(recorded.trace)[:2000])
     history_holds(recorded.trace)
 
 
@@ -255,6 +255,11 @@ def backdated():
 @case("... that the program itself writes to through a mapping, again and again")
 def through():
     rewritten("through", 0)
+
+
+@case("... through one that could only be read when it was made")
+def made_writable():
+    rewritten("made-writable", 0)
 
 
 @case("... that the program itself writes to")

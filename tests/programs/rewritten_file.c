@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rewritten_file WHO FILE: code that is privately mapped from FILE, which is written to meanwhile: by a child, by the program itself, by a child
  * that then sets the time of modification back (backdated), by a child when the first thread has ended (leaderless), through a mapping that is
- * shared, again and again (through), or (crash) by a child in such a way that the code ends the program. Prints what the code said before and
+ * shared, again and again (through), or through one that could only be read when it was made (made-writable), or (crash) by a child in such a way that the code ends the program. Prints what the code said before and
  * then. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -61,6 +61,25 @@ static int put_through(int (*code)(void))
 	return 0;
 }
 
+/* Nothing is said or waited for meanwhile. */
+static int put_made_writable(int (*code)(void))
+{
+	enum { TIMES = 5 };
+	int got[TIMES];
+
+	for (int i = 0; i < TIMES; i++) {
+		volatile uint8_t *at = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0);
+
+		mprotect((void *)(uintptr_t)at, PAGE, PROT_READ | PROT_WRITE);
+		at[64 + 1] = (uint8_t)(i + 2);
+		got[i] = code();
+		munmap((void *)(uintptr_t)at, PAGE);
+	}
+	for (int i = 0; i < TIMES; i++)
+		printf("%d\n", got[i]);
+	return 0;
+}
+
 static void put_later(const uint8_t *code, size_t n, bool backdated)
 {
 	pid_t child = fork();
@@ -84,6 +103,8 @@ static int run(const char *who)
 
 	if (!strcmp(who, "through"))
 		return put_through(code);
+	if (!strcmp(who, "made-writable"))
+		return put_made_writable(code);
 	if (!strcmp(who, "crash"))
 		put_later(bad_code, sizeof bad_code, false);
 	else if (strcmp(who, "itself"))
