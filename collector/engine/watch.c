@@ -154,15 +154,17 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 	uint8_t now[WATCH_PAGE];
 	bool known = p->bytes;
 
-	if (!known)
-		p->bytes = malloc(WATCH_PAGE);
-	if (!p->bytes || tracee_read(task->tid, p->addr, now, sizeof now) != sizeof now)
+	if (tracee_read(task->tid, p->addr, now, sizeof now) != sizeof now)
 		return false;
 	if (!known) /* what was parked there is of bytes that were forgotten */
 		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
 	else if (memcmp(p->bytes, now, sizeof now))
 		drop_changed(es->cache, p, now);
-	memcpy(p->bytes, now, sizeof now);
+	if (!watched_set_bytes(p, now)) {
+		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+		watched_drop_bytes(p);
+		return false;
+	}
 	watched_protect(&es->watch, p, time);
 	if (known)
 		code_cache_unpark(es->cache, p->addr, p->addr + WATCH_PAGE, is_open, &es->watch);
@@ -177,8 +179,7 @@ static void compare(struct task *task, struct engine_space *es, struct watched_p
 	if (!p->bytes)
 		return;
 	code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
-	free(p->bytes);
-	p->bytes = NULL;
+	watched_drop_bytes(p);
 }
 
 enum watch_result watch_page(const struct backend *b, struct task *task, struct engine_space *es, uint64_t page)
@@ -373,8 +374,9 @@ void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t e
 	for (size_t i = 0; i < w->count; i++) {
 		struct watched_page *p = w->pages[i];
 
-		if (p->state == WATCH_PROTECTED && p->bytes && p->addr >= start && p->addr < end && tracee_read(tid, p->addr, now, sizeof now) == sizeof now)
-			memcpy(p->bytes, now, sizeof now);
+		if (p->state == WATCH_PROTECTED && p->bytes && p->addr >= start && p->addr < end && tracee_read(tid, p->addr, now, sizeof now) == sizeof now &&
+		    !watched_set_bytes(p, now))
+			watched_drop_bytes(p);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/watched_pages.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +14,47 @@ enum {
 	SPARED_MAX = 16384, /* each thread may have a page for its signals, and one with its id */
 };
 
+struct shared_bytes {
+	unsigned users;
+	uint8_t bytes[WATCH_PAGE];
+};
+
+static struct shared_bytes *shared_of(const struct watched_page *p)
+{
+	return (struct shared_bytes *)(void *)((uintptr_t)p->bytes - offsetof(struct shared_bytes, bytes));
+}
+
+void watched_drop_bytes(struct watched_page *p)
+{
+	if (p->bytes && !--shared_of(p)->users)
+		free(shared_of(p));
+	p->bytes = NULL;
+}
+
+bool watched_set_bytes(struct watched_page *p, const uint8_t *bytes)
+{
+	struct shared_bytes *own = p->bytes && shared_of(p)->users == 1 ? shared_of(p) : malloc(sizeof *own);
+
+	if (!own)
+		return false;
+	memcpy(own->bytes, bytes, WATCH_PAGE);
+	if (p->bytes != own->bytes)
+		watched_drop_bytes(p);
+	own->users = 1;
+	p->bytes = own->bytes;
+	return true;
+}
+
+static void free_page(struct watched_page *p)
+{
+	watched_drop_bytes(p);
+	free(p);
+}
+
 void watched_release(struct watched_pages *w)
 {
-	for (size_t i = 0; i < w->count; i++) {
-		free(w->pages[i]->bytes);
-		free(w->pages[i]);
-	}
+	for (size_t i = 0; i < w->count; i++)
+		free_page(w->pages[i]);
 	free(w->pages);
 	free(w->spared);
 	*w = (struct watched_pages){0};
@@ -32,12 +68,9 @@ static bool copy_page(struct watched_pages *to, const struct watched_page *from)
 		return false;
 	*p = *from;
 	to->pages[to->count++] = p;
-	if (!from->bytes)
-		return true;
-	p->bytes = malloc(WATCH_PAGE);
 	if (p->bytes)
-		memcpy(p->bytes, from->bytes, WATCH_PAGE);
-	return p->bytes;
+		shared_of(p)->users++;
+	return true;
 }
 
 bool watched_copy(struct watched_pages *to, const struct watched_pages *from)
@@ -87,14 +120,11 @@ static void forget_idle(struct watched_pages *w)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < w->count; i++) {
-		if (w->pages[i]->state == WATCH_OPEN) {
-			free(w->pages[i]->bytes);
-			free(w->pages[i]);
-		} else {
+	for (size_t i = 0; i < w->count; i++)
+		if (w->pages[i]->state == WATCH_OPEN)
+			free_page(w->pages[i]);
+		else
 			w->pages[kept++] = w->pages[i];
-		}
-	}
 	w->count = kept;
 }
 

@@ -21,7 +21,7 @@ enum watch_state {
 
 struct watched_page {
 	uint64_t addr;
-	uint8_t *bytes; /* what its chains, parked or not, were made from; NULL: none */
+	const uint8_t *bytes; /* what its chains, parked or not, were made from; NULL: none. A fork's child has the same ones as its parent */
 	uint8_t state, prot; /* enum watch_state; PROT_* as the program has it */
 	uint8_t backoff; /* how often it was compared lately */
 	uint32_t heat;	/* how often it was opened, halved as time passes */
@@ -48,6 +48,10 @@ struct watched_pages {
 void watched_release(struct watched_pages *w);
 /* For a fork: *to is overwritten. False without memory, *to is empty then. */
 bool watched_copy(struct watched_pages *to, const struct watched_pages *from);
+
+/* The page's are WATCH_PAGE bytes like these. False without memory: nothing has changed. */
+bool watched_set_bytes(struct watched_page *p, const uint8_t *bytes);
+void watched_drop_bytes(struct watched_page *p);
 
 /* The page that begins at addr, NULL when it is not known. */
 struct watched_page *watched_find(const struct watched_pages *w, uint64_t addr);

@@ -12,6 +12,8 @@ MODES = {"": ("--snap-exit", "always"), ", ticks only": ("--history", "off"),
 CHILDREN = 200
 # Of the recorder, a child: its task, its mappings, the pages that differ. (The bound of all is 2 MB.)
 KB_A_CHILD = 300
+WRITTEN_CHILDREN = 20
+KB_A_WRITTEN_CHILD = 2500 # their pages are 4000
 
 
 def forks(*flags):
@@ -57,14 +59,20 @@ def as_stepped():
     engine_compare.compare_runs([forks(*STATIC), "nested", "5"])
 
 
-def peak_with(children):
-    return recorders_peak([forks(), "alive", str(children)], ["--backend", "engine"])
+def peak_with(children, which="alive"):
+    return recorders_peak([forks(), which, str(children)], ["--backend", "engine"])
 
 
 @case("%d children at once: memory of the recorder" % CHILDREN)
 def memory():
     more = peak_with(CHILDREN) - peak_with(1)
     check(more < CHILDREN * KB_A_CHILD, "%d kB for %d children" % (more, CHILDREN))
+
+
+@case("%d children that have a thousand pages of code that can be written: memory of the recorder" % WRITTEN_CHILDREN)
+def memory_written():
+    more = peak_with(WRITTEN_CHILDREN, "alive-written") - peak_with(1, "alive-written")
+    check(more < WRITTEN_CHILDREN * KB_A_WRITTEN_CHILD, "%d kB for %d children" % (more, WRITTEN_CHILDREN))
 
 
 main()

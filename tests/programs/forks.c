@@ -336,6 +336,18 @@ static int alive(int n)
 	return wait_all();
 }
 
+/* The same, of a process that has run many pages of code that it can write. */
+static int alive_written(int n)
+{
+	for (int i = 0; i < 1000; i++) {
+		uint8_t *code = map(NULL, PROT_READ | PROT_WRITE | PROT_EXEC, 0);
+
+		memcpy(code, returns_1, sizeof returns_1);
+		((function)(void *)code)();
+	}
+	return alive(n);
+}
+
 /* A recording may begin here. */
 __attribute__((noinline)) void advised(void);
 void advised(void) { __asm__ volatile(""); }
@@ -414,6 +426,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{"nested", nested},   {"many", many},		{"then-exec", then_exec},   {"libraries", libraries}, {"written", written}, {"replaced", replaced},
 		{"only-there", only_there}, {"in-handler", in_handler}, {"in-threads", in_threads}, {"orphans", orphans},     {"alive", alive},
+		{"alive-written", alive_written},
 		{"left-out", left_out}, {"left-out-in-thread", without_first}, {"same-descriptors", same_descriptors},
 	};
 

@@ -121,15 +121,18 @@ static void what_is_written_now_and_then_is_never_compared(void **state)
 static void a_copy_is_one_of_its_own(void **state)
 {
 	struct watched_pages w = {0}, copy;
+	uint8_t bytes[WATCH_PAGE] = {[17] = 42};
 
 	(void)state;
 	watched_protect(&w, page(&w, 3), 7);
-	page(&w, 3)->bytes = calloc(1, WATCH_PAGE);
-	page(&w, 3)->bytes[17] = 42;
+	assert_true(watched_set_bytes(page(&w, 3), bytes));
 	assert_true(watched_spare(&w, 0x5000, 0x6000));
 	w.suspended = 2;
 	assert_true(watched_copy(&copy, &w));
-	page(&w, 3)->bytes[17] = 1;
+	bytes[17] = 1;
+	assert_true(page(&copy, 3)->bytes == page(&w, 3)->bytes);
+	assert_true(watched_set_bytes(page(&w, 3), bytes));
+	assert_int_equal(page(&w, 3)->bytes[17], 1);
 	watched_opened(&w, page(&w, 3), 8);
 	watched_release(&w);
 	assert_int_equal(copy.suspended, 0);
