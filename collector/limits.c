@@ -95,6 +95,13 @@ void limits_put_back(const struct rlimit were[RLIM_NLIMITS])
 		setrlimit((__rlimit_resource_t)i, &were[i]);
 }
 
+bool limits_has_spare(int fd, unsigned quarters)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd < limit.rlim_cur / 4 * quarters;
+}
+
 /* ---- A process ---- */
 
 static bool set(struct limit *l, enum limited which, pid_t pid, struct rlimit kernel)

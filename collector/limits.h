@@ -54,6 +54,10 @@ struct task_table;
 void limits_lift_own(struct rlimit were[RLIM_NLIMITS]);
 void limits_put_back(const struct rlimit were[RLIM_NLIMITS]);
 
+/* Whether a descriptor of the caller's is one of the first so many quarters of those that it may have: what can be done without one in the end
+ * keeps no other, for statuses, memory and the trace are read and written by such. */
+bool limits_has_spare(int fd, unsigned quarters);
+
 /* The share is about to be mapped, or is there already, in the process's address space: adds it to the limits, in place of what has been
  * added before. */
 void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share);

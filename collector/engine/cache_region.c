@@ -12,6 +12,7 @@
 
 #include "collector/engine/layout.h"
 #include "collector/engine/memory_file.h"
+#include "collector/limits.h"
 #include "collector/tracee.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -86,6 +87,13 @@ static bool open_memory(struct code_cache *c, pid_t tid)
 	if (c->mem < 0)
 		c->mem = open(path, O_RDWR | O_CLOEXEC);
 	return c->mem >= 0;
+}
+
+static void close_memory(struct code_cache *c)
+{
+	if (c->mem >= 0)
+		close(c->mem);
+	c->mem = -1;
 }
 
 static bool write_code(struct code_cache *c)
@@ -238,9 +246,7 @@ int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool no_file)
 
 void cache_region_leave(struct code_cache *c)
 {
-	if (c->mem >= 0)
-		close(c->mem);
-	c->mem = -1;
+	close_memory(c);
 	c->placed = c->busy = false;
 	tables_leave(&c->tables);
 }
@@ -277,6 +283,8 @@ int code_cache_sync(struct code_cache *c, pid_t tid)
 		ok = write_code(c);
 	if (ok && c->patch_count)
 		ok = write_patches(c);
+	if (c->mem >= 0 && !limits_has_spare(c->mem, MEMORY_FILE_QUARTERS)) /* each of many caches would have one */
+		close_memory(c);
 	return ok && tables_sync(&c->tables, tid) ? 0 : -BT_E_GONE;
 }
 

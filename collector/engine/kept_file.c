@@ -3,22 +3,16 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/limits.h"
+
 enum {
+	QUARTERS = 2, /* of all descriptors: caches have some, too, and need them more */
 	AHEAD = 1 << 14, /* bytes that are read at once where they are wanted one after the other: they are in the nearest cache when they are */
 	GAP_MAX = 1 << 11, /* that nobody wanted between two pieces of which the second still comes after the first */
 };
-
-/* Each task has descriptors, too, and needs them more. */
-static bool is_spare(int fd)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd < limit.rlim_cur / 2;
-}
 
 bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
 {
@@ -26,7 +20,7 @@ bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
 	struct stat st;
 
 	*f = (struct kept_file){.fd = -1};
-	if (fd >= 0 && is_spare(fd) && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+	if (fd >= 0 && limits_has_spare(fd, QUARTERS) && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
 	    st.st_size > 0 && (uint64_t)st.st_size <= max) {
 		*f = (struct kept_file){.fd = fd, .size = (size_t)st.st_size};
 		return true;

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/limits.h"
 #include "collector/tracee.h"
 
 enum {
@@ -72,7 +73,7 @@ long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own)
 	if (fd < 0)
 		return -1;
 	*own = open_here(tid, fd);
-	if (*own >= 0 && !ftruncate(*own, (off_t)size))
+	if (*own >= 0 && limits_has_spare(*own, MEMORY_FILE_QUARTERS) && !ftruncate(*own, (off_t)size))
 		return fd;
 	if (*own >= 0)
 		close(*own);

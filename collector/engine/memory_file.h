@@ -8,9 +8,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum {
+	MEMORY_FILE_QUARTERS = 3,
+};
+
 /* Opens one of so many bytes in a stopped task whose signals are blocked. name: address in the tracee of the string by which the kernel
  * shows it; 0: one is lent to it. *own: the tracer's descriptor. Returns the task's, to be closed by memory_file_close_there(), or -1,
- * and nothing is open. */
+ * and nothing is open: also where the tracer has few descriptors left (MEMORY_FILE_QUARTERS of limits_has_spare()). */
 long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own);
 
 /* Opens one of the tracer's in such a task, to be read and executed, through /proc. As above; -1 too where the task has another /proc than the

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Processes that a fork made of one another have one code cache as long as their code is the same: each runs its own code all the same, and its history can be
-# read. What they cost in memory.
+# read. What they cost in memory, and what a recording does that has too few descriptors for all of them.
+import resource
+
 from e2e import *
 import engine_compare
 
@@ -14,6 +16,8 @@ CHILDREN = 200
 KB_A_CHILD = 300
 WRITTEN_CHILDREN = 20
 KB_A_WRITTEN_CHILD = 2500 # their pages are 4000
+PROGRAMS, DESCRIPTORS = 60, 40
+STEPPED = 1000 # instructions
 
 
 def forks(*flags):
@@ -73,6 +77,17 @@ def memory():
 def memory_written():
     more = peak_with(WRITTEN_CHILDREN, "alive-written") - peak_with(1, "alive-written")
     check(more < WRITTEN_CHILDREN * KB_A_WRITTEN_CHILD, "%d kB for %d children" % (more, WRITTEN_CHILDREN))
+
+
+@case("%d programs at once, and fewer descriptors: none is stepped for that" % PROGRAMS)
+def few_descriptors():
+    script = "mkfifo f; exec 3<>f; for i in %s; do cat <f 3<&- & done; echo all; exec 3<&-; wait; rm f; echo ended" % " ".join(map(str, range(PROGRAMS)))
+    _, recorded = same_as_native(["sh", "-c", script], ("--backend", "engine"), cwd=fresh_dir("few"),
+                                 setup=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)))
+    processes = [line for line in engine_compare.dump_of(recorded.trace) if line.startswith("EXIT ")]
+    equal(len(processes), PROGRAMS + 3, "ends in the trace")
+    stepped = [line for line in processes if engine_compare.number_in(line, "stepped") > STEPPED]
+    equal(stepped, [], "stepped")
 
 
 main()
