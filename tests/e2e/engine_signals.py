@@ -120,7 +120,7 @@ def taken():
 @case("ignored signals that come again and again do not keep a call beyond its timeout")
 def timeouts():
     program = build("ignored_signals.c", *STATIC, "-pthread")
-    for what in "epoll", "wait", "semaphore":
+    for what in "epoll", "wait", "semaphore", "receive", "read", "accept", "send":
         for options in ["--backend", BACKEND], ["--backend", BACKEND, "--parallel"], ["--backend", "step"]:
             same_as_native([program, what], options)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* ignored_signals taken|epoll|wait|semaphore: calls that Linux does not make again after a signal (signal(7)), while signals come that the program
+/* ignored_signals taken|epoll|wait|semaphore|receive|read|accept|send: calls that Linux does not make again after a signal (signal(7)), while signals come that the program
  * ignores, and of which it therefore sees nothing. taken: a thread waits for an event while another one has children that end: prints how many
  * EINTR the first got. The others: with a timeout of 0.3 s, while such a signal comes 20 times a second for 5 s: prints what the call gave, and
  * whether it was over well before the signals were. */
@@ -12,7 +12,9 @@
 #include <sys/eventfd.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,6 +100,53 @@ static int wait_for_semaphore(void)
 	return got;
 }
 
+/* Of a pair of sockets whose calls have that timeout. */
+static int socket_with_timeout(void)
+{
+	const struct timeval timeout = {.tv_usec = TIMEOUT_MS * 1000};
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) ||
+	    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout))
+		return -1;
+	return pair[0];
+}
+
+static int wait_for_message(void)
+{
+	char byte;
+
+	return (int)recv(socket_with_timeout(), &byte, 1, 0);
+}
+
+static int wait_for_byte(void)
+{
+	char byte;
+
+	return (int)read(socket_with_timeout(), &byte, 1);
+}
+
+static int wait_for_peer(void)
+{
+	const struct timeval timeout = {.tv_usec = TIMEOUT_MS * 1000};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr name = {.sa_family = AF_UNIX};
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) || bind(fd, &name, sizeof name.sa_family) || listen(fd, 1))
+		return -2;
+	return accept(fd, NULL, NULL);
+}
+
+static int wait_for_room(void)
+{
+	static const char much[4096];
+	int fd = socket_with_timeout();
+
+	while (send(fd, much, sizeof much, MSG_DONTWAIT) > 0)
+		;
+	return (int)send(fd, much, sizeof much, 0);
+}
+
 static int timed(int (*wait_for)(void))
 {
 	struct timespec began, ended;
@@ -124,13 +173,19 @@ static int timed(int (*wait_for)(void))
 
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		int (*wait_for)(void);
+	} calls[] = {
+		{"epoll", wait_for_events}, {"wait", wait_for_signal}, {"semaphore", wait_for_semaphore}, {"receive", wait_for_message},
+		{"read", wait_for_byte},    {"accept", wait_for_peer}, {"send", wait_for_room},
+	};
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(what, "taken"))
 		return taken();
-	if (!strcmp(what, "epoll"))
-		return timed(wait_for_events);
-	if (!strcmp(what, "wait"))
-		return timed(wait_for_signal);
-	return strcmp(what, "semaphore") ? 2 : timed(wait_for_semaphore);
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		if (!strcmp(what, calls[i].name))
+			return timed(calls[i].wait_for);
+	return 2;
 }
