@@ -204,6 +204,11 @@ bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uin
 	return call_filter_allows(task->filter, &call);
 }
 
+bool call_filter_answers(const struct task *task)
+{
+	return task->filter && !call_filter_passes(task, task->regs.rip, (long)task->call.nr, task->call.args);
+}
+
 /* ---- Their installation ---- */
 
 /* SECCOMP_MODE_STRICT as a filter: what it lets pass is none of ours. */

@@ -32,4 +32,7 @@ void call_filter_call_left(struct task_table *t, struct task *task);
  * were seen; only those from before --from was reached are not asked. */
 bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6]);
 
+/* Whether the result of the task's call, behind whose instruction task->regs stand, may be that of a filter, or of another program for it. */
+bool call_filter_answers(const struct task *task);
+
 #endif

@@ -204,6 +204,15 @@ static bool taken_by_another(const struct recorder *r, const struct task *task)
 	return task->process->signals_held;
 }
 
+/* Whether it was a signal that another thread has taken then which has ended the call. Without that it may be short for reasons of its own; it gives
+ * EINTR only if a filter of the program's says so. */
+static bool woken_in_vain(const struct recorder *r, const struct task *task, bool cut)
+{
+	if (!cut)
+		return taken_by_another(r, task);
+	return !task->stopped_in_call && (task->process->tasks > 1 || taken_by_another(r, task)) && !call_filter_answers(task);
+}
+
 /* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and
  * under ptrace also for a signal that is ignored, which the kernel otherwise drops when it is sent (sig_ignored). When no signal that the
  * program will notice waits, such a call is made again; its timeout begins anew.
@@ -218,8 +227,7 @@ static bool redo_interrupted(const struct recorder *r, struct task *task)
 	if (is_call(task, SYS_rt_sigreturn) || is_call(task, SYS_close) || (!cut && !cut_transfer_may_be_short(task)) ||
 	    recorder_signal_waits(task, &any))
 		return false;
-	/* Without any of that a call may be short for reasons of its own; it does not give EINTR, but that another thread has taken the signal. */
-	if (!ours && !any && (cut ? task->stopped_in_call : !taken_by_another(r, task)))
+	if (!ours && !any && !woken_in_vain(r, task, cut))
 		return false;
 	if (!cut && !cut_transfer_is_short(task))
 		return false;

@@ -6,7 +6,7 @@ from e2e import *
 
 ENGINE = ["--backend", "engine"]
 STEPPED = "fork fork-some fork-fork two whole-process exec upper-halves int80".split()
-IN_CACHE = "fork-harmless threads again strict".split()
+IN_CACHE = "fork-harmless threads again strict interrupted interrupted-of-two".split()
 EITHER = ["strict-thread"] # whether the process needs memory anew at a time when the thread is to make the call
 REFUSED = "no room for the code cache in this process"
 

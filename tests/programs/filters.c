@@ -244,6 +244,42 @@ static void by_int80(void)
 	child_works();
 }
 
+/* A filter gives EINTR, which is nobody's signal. */
+static void says_interrupted(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINTR),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
+
+	is(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		puts("no filters here");
+		exit(0);
+	}
+	is(syscall(SYS_getppid) == -1 && errno == EINTR, "getppid");
+}
+
+static void *wait_for_byte(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	return (void *)(read(pipes[0], &byte, 1) - 1);
+}
+
+static void says_interrupted_to_one_of_two(void)
+{
+	pthread_t thread;
+
+	is(!pipe(pipes) && !pthread_create(&thread, NULL, wait_for_byte, NULL), "thread");
+	says_interrupted();
+	is(write(pipes[1], "", 1) == 1 && !pthread_join(thread, NULL), "its end");
+}
+
 static volatile int spins, stop_spinning;
 
 static void *spin_strictly(void *arg)
@@ -291,6 +327,7 @@ static const struct row {
 	{"fork", fork_behind}, {"fork-some", fork_behind_some}, {"fork-harmless", fork_behind_harmless}, {"fork-fork", fork_of_fork}, {"two", two_filters},
 	{"whole-process", whole_process}, {"threads", threads_behind}, {"exec", exec_behind}, {"again", again}, {"strict", strict},
 	{"upper-halves", upper_halves}, {"int80", by_int80}, {"strict-thread", strict_thread},
+	{"interrupted", says_interrupted}, {"interrupted-of-two", says_interrupted_to_one_of_two},
 };
 
 int main(int argc, char **argv)
