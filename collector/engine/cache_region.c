@@ -96,6 +96,13 @@ static void close_memory(struct code_cache *c)
 	c->mem = -1;
 }
 
+/* Each of many caches would keep one. */
+static void close_unless_spare(struct code_cache *c)
+{
+	if (c->mem >= 0 && !limits_has_spare(c->mem, MEMORY_FILE_QUARTERS))
+		close_memory(c);
+}
+
 static bool write_code(struct code_cache *c)
 {
 	bool ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced, c->code_len - c->synced);
@@ -224,10 +231,13 @@ static bool map_private(struct code_cache *c, pid_t tid, bool over)
 {
 	static const struct piece pieces[2] = {{TABLE1_AT, DATA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
 					       {CODE_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS}};
+	bool written;
 
 	tables_place(&c->tables, NULL);
 	c->synced = 0;
-	return map_pieces(tid, pieces, over, UINT64_MAX) && open_memory(c, tid) && write_code(c);
+	written = map_pieces(tid, pieces, over, UINT64_MAX) && open_memory(c, tid) && write_code(c);
+	close_unless_spare(c);
+	return written;
 }
 
 static bool map_new(struct code_cache *c, pid_t tid, bool over, bool no_file)
@@ -277,14 +287,14 @@ static bool write_patches(struct code_cache *c)
 
 int code_cache_sync(struct code_cache *c, pid_t tid)
 {
-	bool ok = c->shared || (c->synced == c->code_len && !c->patch_count) || open_memory(c, tid);
+	bool had = c->mem >= 0, ok = c->shared || (c->synced == c->code_len && !c->patch_count) || open_memory(c, tid);
 
 	if (ok && !c->shared && c->synced < c->code_len)
 		ok = write_code(c);
 	if (ok && c->patch_count)
 		ok = write_patches(c);
-	if (c->mem >= 0 && !limits_has_spare(c->mem, MEMORY_FILE_QUARTERS)) /* each of many caches would have one */
-		close_memory(c);
+	if (!had)
+		close_unless_spare(c);
 	return ok && tables_sync(&c->tables, tid) ? 0 : -BT_E_GONE;
 }
 
