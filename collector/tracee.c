@@ -456,12 +456,12 @@ bool tracee_put_back(pid_t tid, int status)
 
 /* Dead, the first thread of a process has a status only when those of all others have been taken; the caller's timer ends the wait
  * then. */
-int tracee_run_to_stop(pid_t tid, int request)
+static int run_to_stop(pid_t tid, int request, int signo)
 {
 	siginfo_t info;
 	int rc, status;
 
-	if (is_lost(tid) || tracee_resume(tid, request, 0))
+	if (is_lost(tid) || tracee_resume(tid, request, signo))
 		return -1;
 	do {
 		info.si_pid = 0;
@@ -470,6 +470,8 @@ int tracee_run_to_stop(pid_t tid, int request)
 	} while ((rc && errno == EINTR && !is_dead(tid)) || (status && tracee_put_back(tid, status)));
 	return status ? info.si_status : -1;
 }
+
+int tracee_run_to_stop(pid_t tid, int request) { return run_to_stop(tid, request, 0); }
 
 static bool take_status(pid_t tid)
 {
@@ -506,10 +508,23 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 
 void tracee_restart(struct bt_regs *regs) { regs->rax = (uint64_t)-ERESTART_NO_HANDLER; }
 
-/* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for. */
+/* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for.
+ * Nobody can block SIGSTOP: its process is stopped, as its parent is told, and so is the task, once it has done what we want; likewise where another
+ * thread has stopped the process, or SIGCONT, which a task is told of at once, comes meanwhile. */
 static bool await_syscall_stop(pid_t tid)
 {
-	return tracee_run_to_stop(tid, PTRACE_SYSCALL) == (SIGTRAP | 0x80) && take_status(tid);
+	bool told = false;
+	int stop, signo = 0;
+
+	while ((stop = run_to_stop(tid, PTRACE_SYSCALL, signo)) == SIGSTOP || (stop > 0 && stop >> 8 == PTRACE_EVENT_STOP)) {
+		signo = stop == SIGSTOP ? SIGSTOP : 0;
+		told |= !signo;
+		if (!take_status(tid))
+			return false;
+	}
+	if (stop != (SIGTRAP | 0x80) || !take_status(tid))
+		return false;
+	return !told || !tracee_resume(tid, PTRACE_INTERRUPT, 0);
 }
 
 static void set_call(struct bt_regs *regs, const uint64_t args[6])

@@ -118,8 +118,8 @@ bool tracee_wants_restart(const struct bt_regs *regs);
 void tracee_restart(struct bt_regs *regs);
 
 /* Executes one system call in the task, which is stopped outside of any system call, in user mode; its registers are put back.
- * The syscall instruction is written over the code at rip for that time. Other stops that come meanwhile are
- * not expected: use only where no signal can interfere (right after exec). Returns the call's result. */
+ * The syscall instruction is written over the code at rip for that time. Other stops that come meanwhile, but those
+ * of SIGSTOP and SIGCONT, are not expected: use only where no signal can interfere (right after exec, blocked). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
 /* Several of them cost less between these two: the task stands behind a system call instruction. That is its own where it has just made a

@@ -125,6 +125,13 @@ def timeouts():
             same_as_native([program, what], options)
 
 
+@case("processes that are stopped as soon as they are made")
+def stopped_at_once():
+    program = build("stopped_at_once.c", *STATIC)
+    for options in [], ["--parallel"]:
+        same_as_native([program], ["--backend", BACKEND, *options])
+
+
 @case("blocked signals that the process has: every case is tried")
 def all_pending():
     equal(sorted(native([shared()]).out.decode().split()), sorted(PENDING), "cases")
