@@ -43,6 +43,8 @@ static void space_release(void *extension)
 	free(es->records);
 	free(es->notes);
 	cache_sample_release(&es->sample);
+	hints_leave(es->hints.program);
+	hints_leave(es->kin.program);
 	free(es);
 }
 
@@ -85,6 +87,8 @@ static void *space_copy(void *extension, bool same)
 	n->gather = n->turns = n->turns_told = false;
 	n->harming = 0;
 	memset(n->area_used, 0, sizeof n->area_used);
+	hints_use(n->hints.program);
+	hints_use(n->kin.program);
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(CALL_NOTES_BYTES);

@@ -10,6 +10,7 @@ enum {
 	MADE_MAX = 96 << 20, /* bytes of templates, of a recording */
 	WORTH = 1 << 18, /* bytes that are written in the time that a hint, a stop, spares in some runs */
 	WORTH_MIN = 16, /* hints that are worth writing the smallest file */
+	IDLE_MAX = 16, /* programs that nobody uses: a script comes back to its tools; a configure script makes hundreds that run once */
 };
 
 struct hints *hints_new(const char *dir, struct chain_kind kind, uint64_t stamp)
@@ -193,20 +194,61 @@ void hints_put_template(struct hint_program *p, const size_t *hints, size_t n, s
 	}
 }
 
+static void free_program(struct hint_program *p)
+{
+	kept_file_close(&p->first);
+	kept_file_close(&p->more);
+	free(p->files);
+	hint_list_release(&p->list);
+	free(p->head);
+	p->all->made -= p->made.len;
+	buf_release(&p->made);
+	free(p);
+}
+
 static void free_programs(struct hint_program *first)
 {
 	struct hint_program *next;
 
 	for (struct hint_program *p = first; p; p = next) {
 		next = p->next;
-		kept_file_close(&p->first);
-		kept_file_close(&p->more);
-		free(p->files);
-		hint_list_release(&p->list);
-		free(p->head);
-		buf_release(&p->made);
-		free(p);
+		free_program(p);
 	}
+}
+
+void hints_use(struct hint_program *p)
+{
+	if (p)
+		p->uses++;
+}
+
+/* Of the programs that nobody uses the one whose last user left first gives way, if there are too many. */
+static void drop_idle(struct hints *h)
+{
+	struct hint_program **oldest = NULL, *p;
+	size_t idle = 0;
+
+	for (struct hint_program **at = &h->programs; *at; at = &(*at)->next)
+		if (!(*at)->uses) {
+			idle++;
+			if (!oldest || (*at)->left < (*oldest)->left)
+				oldest = at;
+		}
+	if (idle <= IDLE_MAX)
+		return;
+	p = *oldest;
+	*oldest = p->next;
+	hints_save(h, p);
+	free_program(p);
+}
+
+void hints_leave(struct hint_program *p)
+{
+	if (!p)
+		return;
+	p->left = ++p->all->leavings;
+	if (!--p->uses)
+		drop_idle(p->all);
 }
 
 void hints_free(struct hints *h)
@@ -257,12 +299,15 @@ struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_s
 	if (!h || stat(path, &exe))
 		return NULL;
 	for (p = h->programs; p; p = p->next)
-		if (same_file(&p->exe, &exe))
+		if (same_file(&p->exe, &exe)) {
+			p->uses++;
 			return p;
+		}
 	p = calloc(1, sizeof *p);
 	if (!p)
 		return NULL;
 	p->exe = exe;
+	p->uses = 1;
 	p->all = h;
 	p->next = h->programs;
 	h->programs = p;
@@ -293,7 +338,7 @@ static struct hint_program *kept_kin(struct hints *h, const char *interpreter)
 
 bool hints_can_be_kin(const struct hint_program *p) { return p->exact && p->list.count >= KIN_HINTS_MIN && p->list.count <= KIN_HINTS_MAX; }
 
-struct hint_program *hints_kin(struct hint_program *p)
+static struct hint_program *find_kin(struct hint_program *p)
 {
 	struct hint_program *kin;
 
@@ -304,4 +349,12 @@ struct hint_program *hints_kin(struct hint_program *p)
 			return kin;
 	kin = kept_kin(p->all, p->interpreter);
 	return kin && hints_can_be_kin(kin) ? kin : NULL;
+}
+
+struct hint_program *hints_kin(struct hint_program *p)
+{
+	struct hint_program *kin = find_kin(p);
+
+	hints_use(kin);
+	return kin;
 }

@@ -30,12 +30,15 @@ struct hints *hints_new(const char *dir, struct chain_kind kind, uint64_t stamp)
 /* Keeps what is new, where that will spare more than it costs; whether it succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
-/* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot be told, or without memory. Valid as
- * long as h. */
+/* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot be told, or without memory. Valid until
+ * hints_leave(), and as long as h. */
 struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s); /* of NULL: NULL */
 /* What another program ran that has the same interpreter (ld.so), and so begins alike: of this recording, else as it is kept of one that was recorded
- * lately. NULL: there is none. Nothing is to be added to it. Valid as long as p. */
+ * lately. NULL: there is none. Nothing is to be added to it. Valid until hints_leave(), and as long as h. */
 struct hint_program *hints_kin(struct hint_program *p);
+/* One user of p more, or less: of those that nobody uses the last few stay in memory, and others are kept as by hints_free(). NULL: nothing. */
+void hints_use(struct hint_program *p);
+void hints_leave(struct hint_program *p);
 
 /* Whether they are what the program ran, not only where it stopped. */
 bool hints_are_exact(const struct hint_program *p);

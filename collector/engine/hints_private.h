@@ -50,6 +50,8 @@ struct hint_list {
 struct hint_program {
 	struct hint_program *next;
 	struct hints *all;
+	unsigned uses;
+	uint64_t left; /* when its last user left: a count */
 	struct stat exe;
 	struct hint_file *files;
 	size_t file_count;
@@ -76,6 +78,7 @@ struct hints {
 	struct hint_program *kin; /* what is kept of others, named by their interpreters */
 	struct kept_window window;
 	size_t made; /* bytes of templates */
+	uint64_t leavings;
 };
 
 /* ---- hint_list.c ---- */

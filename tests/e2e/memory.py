@@ -8,6 +8,7 @@ from e2e import *
 
 PER_BYTE = 8
 PER_SPACE = 2048 # kB
+FEW, MANY, KB_A_PROGRAM = 400, 800, 20
 # The file that holds code, and table 2 before it, from there on (SHARED_AT in layout.h).
 CODE_FILE = re.compile(r"^\S+ \S+ 001d0000 .*memfd:btrec.*\n(?:\w+:.*\n)*?Rss: +(\d+) kB", re.M)
 LARGE = """
@@ -60,6 +61,16 @@ def histories():
     check(most[2] - most[0] > 4 * limit << 10, "no limit was reached: %s kB" % most)
     # Beside them stands the room of each process that its branches come through, one of its 2 MB, and 8 MB for all the rest.
     check(most[1] - most[0] < limit + processes + 8 << 10, "%s kB" % most)
+
+
+@case("a script that runs hundreds of programs once, each another: what is known of them does not stay")
+def many_programs():
+    if has_sanitizer():
+        raise Skip("a sanitizer's memory would be counted")
+    script = "for i in $(seq %d); do cp /bin/true t && ./t && rm t || exit 1; done; echo waits; read x || :"
+    few, many = (memory(["sh", "-c", script % n], ["--history", "1000"])[0] for n in (FEW, MANY))
+    print("     %d programs: %d kB; %d: %d kB" % (FEW, few, MANY, many))
+    check(many - few < (MANY - FEW) * KB_A_PROGRAM, "%d kB for %d programs more" % (many - few, MANY - FEW))
 
 
 add("with history", "--history", "1000")
