@@ -22,7 +22,7 @@ named() {
 folders="lib format hardware import collector collector/doctor collector/engine collector/pmu decoder tui tests bench"
 while read -r folder; do
 	[[ " $folders include examples " == *" $folder "* || $folder == tests/* ]] || fail "nobody looks at $folder/README.md"
-done < <(printf '%s\n' */*.[ch] */*/*.[ch] | xargs -n1 dirname | sort -u)
+done < <(printf '%s\n' */*.[ch] */*/*.[ch] | xargs -n1 dirname | grep -Ev '^(_?build|_inst|autom4te)' | sort -u)
 for folder in $folders; do
 	if [ ! -f "$folder/README.md" ]; then
 		fail "$folder/README.md is missing"

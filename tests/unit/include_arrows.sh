@@ -29,5 +29,5 @@ for folder in lib format hardware import collector decoder tui; do
 done
 while read -r folder; do
 	[[ " include tests bench examples " == *" $folder "* || -n $(allowed "$folder") ]] || fail "the table lacks $folder"
-done < <(printf '%s\n' */*.[ch] */*/*.[ch] | cut -d/ -f1 | sort -u)
+done < <(printf '%s\n' */*.[ch] */*/*.[ch] | cut -d/ -f1 | grep -Ev '^(_?build|_inst|autom4te)' | sort -u)
 finish

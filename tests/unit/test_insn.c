@@ -55,7 +55,7 @@ static const struct row rows[] = {
 	{"verr ax", B(0x0f, 0x00, 0xe0), BT_INSN_PLAIN, 0, 0},
 	{"xgetbv", B(0x0f, 0x01, 0xd0), BT_INSN_PLAIN, 0, 0},
 	{"vmcall", B(0x0f, 0x01, 0xc1), BT_INSN_PLAIN, 0, 0},
-	{"xbegin: an abort is no ordinary branch", B(0xc7, 0xf8, 0x10, 0, 0, 0), BT_INSN_PLAIN, 0, 0x10},
+	{"xbegin: an abort is no ordinary branch", B(0xc7, 0xf8, 0x10, 0, 0, 0), BT_INSN_PLAIN, BT_TRAIT_BEGINS, 0x10},
 	{"xend", B(0x0f, 0x01, 0xd5), BT_INSN_PLAIN, 0, 0},
 	{"jrcxz", B(0xe3, 0x10), BT_INSN_JRCXZ, 0, 0x10},
 	{"jecxz", B(0x67, 0xe3, 0xf0), BT_INSN_JRCXZ, 0, -0x10},
