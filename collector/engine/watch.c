@@ -328,11 +328,11 @@ static bool look_at_call(struct task *task, struct engine_space *es, struct open
 	case WATCH_CALL_FORKS:
 		/* The child would have protections of one moment and a list of another, and code of one and a cache of another. */
 		et->calls_alone |= es->parallel && engine_space_is_busy(es, task);
-		if (!es->shared || et->suspends)
-			return false;
-		et->suspends = true;
-		es->watch.suspended++;
-		return true;
+		if (es->shared && !et->suspends) {
+			et->suspends = true;
+			es->watch.suspended++;
+		}
+		return et->suspends; /* once more, when it has waited until nobody runs: nothing has been given back yet */
 	case WATCH_CALL_PLAIN:
 		return false;
 	}

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "parallel.inc"
@@ -238,6 +239,63 @@ static long one_call(void)
 	return join(&w, 1);
 }
 
+/* One runs code, one has the kernel write the same code over it, one forks: the child writes to it and runs it. */
+enum {
+	COPIED = 8, /* pages */
+	FORKS = 150,
+};
+static int file_of_code;
+static atomic_long forked;
+
+static void *run_copied(void *arg)
+{
+	struct worker *w = arg;
+
+	for (long i = 0; !atomic_load(&forked); i++) {
+		unsigned char *at = common + i % COPIED * PAGE;
+
+		if (w->number)
+			w->wrong += pread(file_of_code, at, 8, 0) != 8;
+		w->wrong += call(at, 3) != 4;
+	}
+	return NULL;
+}
+
+static long write_copied(void)
+{
+	long wrong = 0;
+
+	for (int i = 0; i < COPIED; i++) {
+		common[i * PAGE + 3] = 5;
+		wrong += call(common + i * PAGE, 3) != 8;
+	}
+	return wrong;
+}
+
+static long forks(void)
+{
+	struct worker w[2] = {{0}};
+	long wrong = 0;
+
+	common = pages(COPIED, RWX);
+	for (int i = 0; i < COPIED; i++)
+		encode(common + i * PAGE, 1);
+	file_of_code = (int)syscall(SYS_memfd_create, "code", 0);
+	if (file_of_code < 0 || write(file_of_code, common, 8) != 8)
+		exit(3);
+	start(w, 2, run_copied);
+	for (int i = 0; i < FORKS; i++) {
+		pid_t child = fork();
+		int status = 1;
+
+		if (!child)
+			_exit((int)write_copied());
+		wrong += waitpid(child, &status, 0) != child || status;
+	}
+	atomic_store(&forked, 1);
+	return wrong + join(w, 2);
+}
+
 /* ---- The addresses at which the engine keeps its own are taken away, or taken ---- */
 
 #define REGION ((char *)0x550000000000)
@@ -300,7 +358,7 @@ static long mapped_over(void) { return region(map_over_region, 1); }
 
 static const struct row rows[] = {
 	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings},
-	{"one-call", one_call}, {"rewritten", rewritten}, {"rewritten-elsewhere", rewritten_elsewhere},
+	{"one-call", one_call}, {"rewritten", rewritten}, {"rewritten-elsewhere", rewritten_elsewhere}, {"forks", forks},
 	{"unmapped", unmapped}, {"mapped-over", mapped_over},
 };
 
