@@ -28,7 +28,7 @@ enum backend_company {
 	COMPANY_ANY,
 	COMPANY_TURNS, /* while no other of its unit runs user code */
 	COMPANY_NONE,  /* the same, and those that run are to be stopped for it now */
-	COMPANY_LATER, /* in none, until another has left its call */
+	COMPANY_LATER, /* in none, until another has made its copy of the address space */
 };
 
 struct backend;
@@ -64,6 +64,10 @@ struct backend_ops {
 	/* The stopped task (maybe mid_run) has to wait while others of its unit run: what they may ask the kernel for, and the backend keeps, is
 	 * the kernel's again. It may be in a group stop, whose siginfo is to stay: PTRACE_LISTEN looks at it. May be NULL: keeps nothing. */
 	void (*rest)(struct backend *b, struct task *task);
+
+	/* The task's call has made another one, and what that has copied is known; the call may go on for as long as that one likes (CLONE_VFORK). May
+	 * be NULL. */
+	void (*forked)(struct task *task);
 
 	/* The task is at PTRACE_EVENT_EXEC: enters the system call that led from the old program to the new one into the
 	 * history. task->regs are those of the new program, task->process->space is still the old space. */

@@ -265,10 +265,15 @@ void recorder_on_new_task(struct recorder *r, struct task *task, const struct wa
 		else if (child->first_stop_seen)
 			start_new(r, child);
 	}
-	if (task->start_pending)
+	if (task->start_pending) {
 		recorder_interrupt_again(task);
-	else
-		recorder_make_ready(r, task);
+		return;
+	}
+	if (task->in_syscall && r->backend.ops->forked)
+		r->backend.ops->forked(task);
+	recorder_make_ready(r, task);
+	if (task->in_syscall) /* others may have waited for that */
+		recorder_give_up_turn(r, task);
 }
 
 /* Who has called the execve that the event tells of: the kernel says it as long as the task is there. Killed since, another thread of the

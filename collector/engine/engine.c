@@ -583,6 +583,7 @@ const struct backend_ops engine_ops = {
 	.company = engine_company,
 	.leave = engine_leave,
 	.rest = engine_rest,
+	.forked = watch_forked,
 	.execed = engine_execed,
 	.exiting = engine_exiting,
 	.arrive = engine_arrive,

@@ -405,6 +405,16 @@ void watch_after_call(struct task *task)
 		look_again(task, es);
 }
 
+void watch_forked(struct task *task)
+{
+	struct engine_space *es = space_of(task);
+	struct engine_task *et = task->backend;
+
+	if (es)
+		es->watch.suspended -= et->suspends;
+	et->suspends = false;
+}
+
 void watch_forget_task(struct task *task)
 {
 	struct engine_space *es = space_of(task);

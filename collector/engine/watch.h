@@ -50,6 +50,9 @@ int watch_before_signal(const struct backend *b, struct task *task, enum bt_sign
 /* The task is at the exit of a system call: code whose bytes that has changed without a fault is forgotten. */
 void watch_after_call(struct task *task);
 
+/* What its call has copied of the address space is known. */
+void watch_forked(struct task *task);
+
 /* The task will not come to that exit. */
 void watch_forget_task(struct task *task);
 

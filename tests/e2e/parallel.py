@@ -14,7 +14,7 @@ CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
 KEEP = ["--snap-exit", "always", "--history", "50000"]
 CODE = "same-page for-others mapped two-mappings one-call unmapped mapped-over rewritten rewritten-elsewhere forks".split()
-QUIET = "handed-over whole traded came-and-went many outnumbered descriptors children signalled faulted left-running execed alone".split() + CODE
+QUIET = "handed-over whole traded came-and-went many outnumbered descriptors children asking-child signalled faulted left-running execed alone".split() + CODE
 CRASHES = ["crashes", "crash-at-once"]
 ENDLESS = ["goes-on"]
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -315,6 +316,39 @@ static long make_children(void)
 	return wrong;
 }
 
+/* The child of a task that waits for its end asks another thread, which answers. */
+static int question[2], answer[2];
+
+static void *answer_all(void *arg)
+{
+	char c;
+
+	while (read(question[0], &c, 1) == 1)
+		if (write(answer[1], &c, 1) != 1)
+			exit(3);
+	return arg;
+}
+
+static long copied_and_waited_for(void)
+{
+	struct worker w = {0};
+	long wrong = 0;
+	char c = 1;
+
+	if (pipe(question) || pipe(answer))
+		exit(3);
+	start(&w, 1, answer_all);
+	for (int i = 0; i < FEW; i++) {
+		pid_t pid = (pid_t)syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+
+		if (!pid)
+			_exit(write(question[1], &c, 1) != 1 || read(answer[0], &c, 1) != 1);
+		wrong += status_of(pid) != 0;
+	}
+	close(question[1]);
+	return wrong + join(&w, 1);
+}
+
 static long children(void)
 {
 	struct worker w[2] = {{0}};
@@ -554,7 +588,7 @@ static long crash_at_once(void)
 
 static const struct row rows[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
-	{"outnumbered", outnumbered}, {"descriptors", descriptors}, {"children", children}, {"left-running", left_running}, {"execed", execed},
+	{"outnumbered", outnumbered}, {"descriptors", descriptors}, {"children", children}, {"asking-child", copied_and_waited_for}, {"left-running", left_running}, {"execed", execed},
 	{"goes-on", goes_on}, {"alone", alone}, {"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes},
 	{"crash-at-once", crash_at_once},
 };
