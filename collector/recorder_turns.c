@@ -94,6 +94,16 @@ static struct task *first_to_run(const struct recorder *r, const struct unit *u,
 	return task;
 }
 
+/* Of those that wait one that was stopped in the midst of what it ran in (SIGSTOP), else the task: who is to be alone comes behind it. */
+static struct task *in_the_midst(const struct unit *u, struct task *task)
+{
+	struct task *other = u->ready_first;
+
+	while (other && !other->mid_run)
+		other = other->ready_next;
+	return other ? other : task;
+}
+
 /* What is not replayed: nobody waits for anybody, but where the backend has to change what others are running in. */
 static void schedule_all(struct recorder *r, struct unit *u)
 {
@@ -107,6 +117,8 @@ static void schedule_all(struct recorder *r, struct unit *u)
 	while ((task = first_to_run(r, u, &company)) && !r->frozen && !task->process->leaving) {
 		if (company != COMPANY_ANY && look_at_running(r, u, company == COMPANY_NONE))
 			return;
+		if (company == COMPANY_NONE)
+			task = in_the_midst(u, task);
 		if (task->pending_signal && task->pending_action == BT_ACTION_CORE)
 			u->dumps = task;
 		ready_remove(task->unit, task);

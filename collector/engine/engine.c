@@ -204,11 +204,9 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 	post_held(task);
 	if (es && es->parallel && !es->refused)
 		engine_space_join(es, task);
-	if (et->calls_alone) {
-		et->calls_alone = false;
-		if (watch_before_call(b, task))
-			return -BT_E_GONE;
-	}
+	if (et->calls_alone && watch_before_call(b, task, true))
+		return -BT_E_GONE;
+	et->calls_alone = false;
 	if (signo && watch_before_signal(b, task, action))
 		return -BT_E_GONE;
 	if (et->signal_first && !signo) {
@@ -525,7 +523,7 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	}
 	if (stop == BACKEND_SYSCALL_ENTER) {
 		calls_entered(task);
-		if (watch_before_call(b, task))
+		if (watch_before_call(b, task, false))
 			return BACKEND_GONE;
 	}
 	if (stop == BACKEND_SYSCALL_EXIT) {

@@ -294,6 +294,7 @@ struct opening {
 	const struct backend *b;
 	struct task *task;
 	struct engine_space *es;
+	bool at_last; /* it is not called again */
 	enum watch_result rc;
 };
 
@@ -303,7 +304,7 @@ static void open_range(void *arg, uint64_t start, uint64_t end)
 	struct engine_task *et = o->task->backend;
 
 	/* Whoever runs there may see what the kernel writes, and what the program makes known by the same call. */
-	if (o->es->parallel && watched_protected(&o->es->watch, start, end) && engine_space_is_busy(o->es, o->task))
+	if (!o->at_last && o->es->parallel && watched_protected(&o->es->watch, start, end) && engine_space_is_busy(o->es, o->task))
 		et->calls_alone = true;
 	else if (o->rc == WATCH_DONE)
 		o->rc = watch_open(o->b, o->task, o->es, start, end, true);
@@ -339,11 +340,11 @@ static bool look_at_call(struct task *task, struct engine_space *es, struct open
 	return false;
 }
 
-int watch_before_call(const struct backend *b, struct task *task)
+int watch_before_call(const struct backend *b, struct task *task, bool at_last)
 {
 	struct engine_space *es = space_of(task);
 	struct engine_task *et = task->backend;
-	struct opening o = {b, task, es, WATCH_DONE};
+	struct opening o = {b, task, es, at_last, WATCH_DONE};
 
 	if (!es)
 		return 0;

@@ -40,8 +40,9 @@ bool watch_is_fault(const struct engine_space *es, const siginfo_t *info);
 enum watch_result watch_open(const struct backend *b, struct task *task, struct engine_space *es, uint64_t start, uint64_t end, bool at_entry);
 
 /* The task is at the entry of a system call: what the kernel may write, or is to change, is given back; or, where others run in the cache
- * and would meet that, it sets et->calls_alone and is to be called again when none does. Returns 0 or -BT_E_GONE. */
-int watch_before_call(const struct backend *b, struct task *task);
+ * and would meet that, it sets et->calls_alone and is to be called again, at_last, when none does but who has been stopped there (SIGSTOP): that
+ * one leaves the cache soon after it goes on. Returns 0 or -BT_E_GONE. */
+int watch_before_call(const struct backend *b, struct task *task, bool at_last);
 
 /* A signal is about to be delivered, from a stop for it: its frame can be written, a core file shows the program's protections.
  * Returns as above. */

@@ -13,7 +13,7 @@ from e2e import *
 CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
 KEEP = ["--snap-exit", "always", "--history", "50000"]
-CODE = "same-page for-others mapped two-mappings one-call unmapped mapped-over rewritten rewritten-elsewhere forks".split()
+CODE = "same-page for-others mapped two-mappings one-call unmapped mapped-over rewritten rewritten-elsewhere forks stopped".split()
 QUIET = "handed-over whole traded came-and-went many outnumbered descriptors children asking-child signalled faulted left-running execed alone".split() + CODE
 CRASHES = ["crashes", "crash-at-once"]
 ENDLESS = ["goes-on"]

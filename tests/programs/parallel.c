@@ -588,7 +588,8 @@ static long crash_at_once(void)
 
 static const struct row rows[] = {
 	{"handed-over", handed_over}, {"whole", whole}, {"traded", traded}, {"came-and-went", came_and_went}, {"many", many},
-	{"outnumbered", outnumbered}, {"descriptors", descriptors}, {"children", children}, {"asking-child", copied_and_waited_for}, {"left-running", left_running}, {"execed", execed},
+	{"outnumbered", outnumbered}, {"descriptors", descriptors}, {"children", children}, {"asking-child", copied_and_waited_for},
+	{"left-running", left_running}, {"execed", execed},
 	{"goes-on", goes_on}, {"alone", alone}, {"signalled", signalled}, {"faulted", faulted}, {"crashes", crashes},
 	{"crash-at-once", crash_at_once},
 };

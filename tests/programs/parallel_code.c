@@ -2,6 +2,7 @@
 /* parallel_code NAME: threads that run side by side while code changes under them, or what the engine has in their memory goes. Prints how much
  * was wrong. tests/e2e/parallel.py */
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -245,13 +246,23 @@ enum {
 	FORKS = 150,
 };
 static int file_of_code;
-static atomic_long forked;
+static atomic_long done;
+
+static void copied_code(void)
+{
+	common = pages(COPIED, RWX);
+	for (int i = 0; i < COPIED; i++)
+		encode(common + i * PAGE, 1);
+	file_of_code = (int)syscall(SYS_memfd_create, "code", 0);
+	if (file_of_code < 0 || write(file_of_code, common, 8) != 8)
+		exit(3);
+}
 
 static void *run_copied(void *arg)
 {
 	struct worker *w = arg;
 
-	for (long i = 0; !atomic_load(&forked); i++) {
+	for (long i = 0; !atomic_load(&done); i++) {
 		unsigned char *at = common + i % COPIED * PAGE;
 
 		if (w->number)
@@ -277,12 +288,7 @@ static long forks(void)
 	struct worker w[2] = {{0}};
 	long wrong = 0;
 
-	common = pages(COPIED, RWX);
-	for (int i = 0; i < COPIED; i++)
-		encode(common + i * PAGE, 1);
-	file_of_code = (int)syscall(SYS_memfd_create, "code", 0);
-	if (file_of_code < 0 || write(file_of_code, common, 8) != 8)
-		exit(3);
+	copied_code();
 	start(w, 2, run_copied);
 	for (int i = 0; i < FORKS; i++) {
 		pid_t child = fork();
@@ -292,16 +298,65 @@ static long forks(void)
 			_exit((int)write_copied());
 		wrong += waitpid(child, &status, 0) != child || status;
 	}
-	atomic_store(&forked, 1);
+	atomic_store(&done, 1);
 	return wrong + join(w, 2);
+}
+
+/* Two run code, one has the kernel write the same over it, while the process is stopped and goes on, again and again. */
+static void *run_stopped(void *arg)
+{
+	struct worker *w = arg;
+
+	for (long i = 0; !atomic_load(&done); i++) {
+		unsigned char *at = common + i % COPIED * PAGE;
+
+		if (!w->number)
+			w->wrong += pread(file_of_code, at, 8, 0) != 8;
+		w->wrong += call(at, 3) != 4;
+	}
+	return NULL;
+}
+
+static long be_stopped(void)
+{
+	struct worker w[THREADS - 1] = {{0}};
+	sigset_t end;
+	int signo;
+
+	sigemptyset(&end);
+	sigaddset(&end, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	start(w, THREADS - 1, run_stopped);
+	sigwait(&end, &signo);
+	atomic_store(&done, 1);
+	return join(w, THREADS - 1);
+}
+
+static long stopped(void)
+{
+	int status;
+	pid_t child;
+
+	copied_code();
+	child = fork();
+	if (!child)
+		_exit(be_stopped() != 0);
+	usleep(100000);
+	for (int i = 0; i < TIMES; i++) {
+		kill(child, SIGSTOP);
+		if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
+			exit(3);
+		kill(child, SIGCONT);
+		usleep(2000);
+	}
+	kill(child, SIGUSR1);
+	return waitpid(child, &status, 0) != child || status;
 }
 
 /* ---- The addresses at which the engine keeps its own are taken away, or taken ---- */
 
 #define REGION ((char *)0x550000000000)
 #define REGION_SIZE ((size_t)68 << 20)
-
-static atomic_long done;
 
 static long compute(long n)
 {
@@ -358,7 +413,7 @@ static long mapped_over(void) { return region(map_over_region, 1); }
 
 static const struct row rows[] = {
 	{"same-page", same_page}, {"for-others", for_others}, {"mapped", mapped}, {"two-mappings", two_mappings},
-	{"one-call", one_call}, {"rewritten", rewritten}, {"rewritten-elsewhere", rewritten_elsewhere}, {"forks", forks},
+	{"one-call", one_call}, {"rewritten", rewritten}, {"rewritten-elsewhere", rewritten_elsewhere}, {"forks", forks}, {"stopped", stopped},
 	{"unmapped", unmapped}, {"mapped-over", mapped_over},
 };
 
