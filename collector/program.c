@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -51,11 +52,17 @@ bool program_privileges_survive(void)
 struct credentials {
 	uid_t euid;
 	gid_t egid;
+	bool fixed; /* no file adds to them: PR_SET_NO_NEW_PRIVS */
 };
+
+static struct credentials own_credentials(void)
+{
+	return (struct credentials){geteuid(), getegid(), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) > 0};
+}
 
 static struct credentials credentials_of(pid_t pid)
 {
-	struct credentials c = {geteuid(), getegid()};
+	struct credentials c = {geteuid(), getegid(), false};
 	unsigned real, effective;
 	char line[128];
 
@@ -63,6 +70,8 @@ static struct credentials credentials_of(pid_t pid)
 		c.euid = effective;
 	if (status_line(pid, "Gid:", line, sizeof line) && sscanf(line, "%u %u", &real, &effective) == 2)
 		c.egid = effective;
+	if (status_line(pid, "NoNewPrivs:", line, sizeof line))
+		c.fixed = atoi(line);
 	return c;
 }
 
@@ -72,7 +81,7 @@ static const char *privilege_gained(const char *path, struct credentials c)
 	struct statvfs fs;
 	struct stat st;
 
-	if (stat(path, &st) || statvfs(path, &fs) || fs.f_flag & ST_NOSUID)
+	if (c.fixed || stat(path, &st) || statvfs(path, &fs) || fs.f_flag & ST_NOSUID)
 		return NULL;
 	if (st.st_mode & S_ISUID && st.st_uid != c.euid)
 		return "set-uid";
@@ -132,7 +141,7 @@ static int check(const char *path, int depth, struct bt_error *err)
 		return not_recordable(err, path, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
 	if (access(path, X_OK))
 		return not_recordable(err, path, "not executable");
-	privilege = program_privileges_survive() ? NULL : privilege_gained(path, (struct credentials){geteuid(), getegid()});
+	privilege = program_privileges_survive() ? NULL : privilege_gained(path, own_credentials());
 	if (privilege)
 		return bt_fail(err, BT_E_NOT_RECORDABLE, 0,
 			       "%s: is %s and would run without its privileges under a tracer: record it as root, or a copy of it without the bit",

@@ -506,6 +506,23 @@ def file_capabilities():
     check("capabilit" in result.err.decode(), result.err.decode())
 
 
+@case("a set-uid program that nothing would give privileges (no_new_privs), not as root: recorded")
+def set_uid_without_effect():
+    need_root()
+    if not shutil.which("setpriv"):
+        raise Skip("no setpriv(1)")
+    program = shutil.copy(world(), fresh("setuid"))
+    os.chmod(program, 0o4755)
+    for argv in ([program, "status", "3"], ["sh", "-c", '"$@"; exit $?', "sh", program, "status", "3"]):
+        folder = fresh_dir("nobody", 0o777)
+        tool, trace = shutil.copy(BTREC, os.path.join(folder, "btrec")), os.path.join(folder, "trace")
+        result = execute(["setpriv", "--no-new-privs", tool, "run", "-o", trace, "--", *argv], user=NOBODY, group=NOBODY, extra_groups=[],
+                         cwd=folder)
+        equal(result.status, 3, "status (%s)" % result.err.decode())
+        said = execute([BTREC, "dump", trace]).out
+        check(b"\nDETACH " not in said, "let go of: %s" % said)
+
+
 @case("an ordinary user records")
 def ordinary_user():
     folder, result = as_nobody([], [world(), "crash"])
