@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -619,6 +620,7 @@ static int record(struct run *run)
 		trace_writer_discard(w, run->trace);
 		return fail_before_start(run, &err);
 	}
+	umask(077); /* the program has its own: whatever that is, we can use what we make from here on */
 	front_program_born();
 	drop_descriptors(run, 2);
 	if (place_cache(run->cache))

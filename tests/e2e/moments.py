@@ -247,6 +247,26 @@ def snap_uninterruptible():
     equal(kinds(trace).count("request"), 1, "snapshots")
 
 
+@case("btrec snap: an ordinary user whose umask takes everything away")
+def snap_umask():
+    need_root()
+    other, home = 65533, fresh_dir("home", 0o777) # nobody's own directory for sockets may be there
+    tool, trace = shutil.copy(BTREC, home), os.path.join(home, "trace")
+    as_other = dict(user=other, group=other, extra_groups=[], cwd=home)
+    places = ["/run/user/%d/btrec" % other, "/tmp/btrec-%d" % other]
+    check(not any(map(os.path.exists, places)), "one of %s is there already" % places)
+    recorder = start([tool, "run", "-q", "-o", trace, "--", *moments("wait")], stdout=subprocess.PIPE, umask=0o777, **as_other)
+    try:
+        equal(recorder.stdout.readline(), b"ready\n", "the program's line")
+        result = execute([tool, "snap", str(recorder.pid)], **as_other)
+        equal((result.status, result.out), (0, b"kept 1 snapshot\n"), "snap (%r)" % result.err)
+    finally:
+        os.kill(recorder.pid, signal.SIGTERM)
+        recorder.communicate(timeout=30)
+        for place in filter(os.path.isdir, places):
+            os.rmdir(place)
+
+
 @case("btrec snap: what is not recorded is told")
 def snap_refused():
     for pid, why in ((os.getpid(), "not recorded"), (4194000, "no process"), (4294967297, "no process")):
