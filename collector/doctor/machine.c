@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -72,21 +73,37 @@ static const char *environment_here(void *state, const char *name)
 	return getenv(name);
 }
 
+/* The directory that path is in; false where there is none. */
+static bool go_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!strcmp(path, ".") || !strcmp(path, "/"))
+		return false;
+	if (slash)
+		slash[slash == path] = '\0';
+	else
+		strcpy(path, ".");
+	return true;
+}
+
 static int directory_here(void *state, struct machine_directory *out)
 {
 	char there[MACHINE_PATH_MAX];
 	struct statfs fs;
-	int rc;
+	struct stat st;
 
 	(void)state;
 	if (trace_place(out->path, NULL))
 		return -ENOENT;
 	snprintf(there, sizeof there, "%s", out->path);
-	/* What is not there yet is made when the first trace is. */
-	while ((rc = statfs(there, &fs)) && errno == ENOENT && strrchr(there, '/') && there[1])
-		strrchr(there, '/')[strrchr(there, '/') == there] = '\0';
-	if (rc)
+	/* What is not there yet is made when the first trace is; not what a link names that leads nowhere. */
+	while (lstat(there, &st) && errno == ENOENT && go_up(there))
+		;
+	if (stat(there, &st) || statfs(there, &fs))
 		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
 	out->type = (uint64_t)fs.f_type;
 	out->room = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 	out->writable = !access(there, W_OK | X_OK);

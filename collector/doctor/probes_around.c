@@ -38,7 +38,10 @@ void probe_directory(struct doctor *d, struct verdict *v)
 	int rc = d->machine.ops->directory(d->machine.state, &dir);
 
 	if (rc) {
-		verdict_set(v, DOCTOR_NO, "no place for traces: HOME is not set, or %.100s cannot be looked at", *dir.path ? dir.path : "it");
+		if (*dir.path)
+			verdict_set(v, DOCTOR_NO, "%.150s cannot be used: %s", dir.path, strerror(-rc));
+		else
+			verdict_set(v, DOCTOR_NO, "no place for traces: HOME is not set");
 		verdict_change(v, "export BTREC_TRACE_DIR=/var/tmp/btrec (or btrec run -o DIR)");
 		return;
 	}
