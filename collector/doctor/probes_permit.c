@@ -42,6 +42,11 @@ void probe_ptrace(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_YES, "what we start can be traced");
 		return;
 	}
+	if (rc == -EAGAIN || rc == -ENOMEM) {
+		verdict_set(v, DOCTOR_NO, "unknown: no process can be started: %s (a limit of processes, or of memory)", strerror(-rc));
+		verdict_change(v, "ulimit -u unlimited; more processes or memory for the container or service");
+		return;
+	}
 	if (machine_field(&d->machine, "/proc/self/status", "TracerPid", text, sizeof text))
 		sscanf(text, "%lld", &tracer);
 	if (yama->answer == DOCTOR_NO) {

@@ -226,6 +226,27 @@ def little_room():
     check("RLIMIT_AS, 50 MiB" in rows["engine"][1] and "ulimit" in changes["engine"], rows["engine"][1])
 
 
+@case("where no process can be started it is not ptrace that is blamed")
+def no_process():
+    need_root()
+    home = fresh_dir("home", 0o777)
+    result = execute([shutil.copy(BTREC, home), "doctor"], cwd=home, setup=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)),
+                     env=dict(os.environ, HOME=home, BTREC_TRACE_DIR=home), user=65533, group=65533, extra_groups=[])
+    equal(result.status, UNABLE, "status")
+    rows, changes = rows_of_text(result.out.decode())
+    check("no process can be started" in rows["ptrace"][1] and "ulimit -u" in changes["ptrace"], rows["ptrace"][1])
+    check("refused" not in rows["engine"][1], rows["engine"][1])
+
+
+@case("what cannot be printed is told once")
+def full_output():
+    if not os.path.exists("/dev/full"):
+        raise Skip("no /dev/full")
+    for option in ([], ["--json"]):
+        result = execute(["sh", "-c", 'exec "$@" >/dev/full', "sh", BTREC, "doctor", *option], cwd=TMP)
+        equal((result.status, result.err), (74, b"btrec: cannot write to standard output: No space left on device\n"), "status and line")
+
+
 @case("without privileges: what is lacking is named")
 def unprivileged():
     need_root()
@@ -251,6 +272,16 @@ def places():
     nowhere = dict(os.environ, BTREC_TRACE_DIR="/dev/null/btrec")
     row = rows_of_json(json.loads(doctor("--json", env=nowhere).out))["traces"]
     equal(row["answer"], "no", row["why"])
+    folder = fresh_dir("places")
+    os.symlink("/nowhere/at/all", os.path.join(folder, "dangling"))
+    shutil.copy("/bin/true", os.path.join(folder, "file"))
+    # What the doctor says of it is what btrec run does.
+    for place, wanted in (("new", True), ("new/below/", True), (".", True), (folder + "/one", True), ("dangling", False), ("dangling/below", False), ("file", False),
+                          (folder + "/file", False), ("file/below", False)):
+        there = dict(os.environ, BTREC_TRACE_DIR=place)
+        row = rows_of_json(json.loads(execute([BTREC, "doctor", "--json"], cwd=folder, env=there).out))["traces"]
+        equal(row["answer"] != "no", wanted, "%s: %s" % (place, row["why"]))
+        equal(execute([BTREC, "run", "-q", "true"], cwd=folder, env=there).status, 0 if wanted else 125, "status of btrec run: " + place)
     odd = dict(os.environ, BTREC_TRACE_DIR=TMP + "/\x1b[2J\xff")
     result = doctor(env=odd)
     check(b"\x1b" not in result.out and b"\\x1b[2J" in result.out, short(result.out))
