@@ -124,11 +124,26 @@ int front_forwarded(struct front_group *group, pid_t program, pid_t *to)
 	return 0;
 }
 
+/* Where we are the first process of a PID namespace (a container), whose parent has ended is our child: nobody else waits for it. */
+static void reap_orphans(pid_t recorder)
+{
+	siginfo_t info = {0};
+
+	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid && info.si_pid != recorder) {
+		waitpid(info.si_pid, NULL, WNOHANG);
+		info.si_pid = 0;
+	}
+}
+
 static void pass_on(int fd, pid_t recorder)
 {
 	struct signalfd_siginfo info;
 
 	while (read(fd, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo == SIGCHLD) {
+			reap_orphans(recorder);
+			continue;
+		}
 		union sigval value = {.sival_int = (int)info.ssi_signo};
 		bool stop = value.sival_int == SIGTSTP || value.sival_int == SIGTTIN || value.sival_int == SIGTTOU;
 
@@ -219,12 +234,16 @@ static void stop_like(int signo, pid_t recorder)
 
 int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 {
-	sigset_t set = forwarded_set(), own;
+	sigset_t set = forwarded_set(), own, children;
 	int fd;
 
 	sigemptyset(&own);
 	sigaddset(&own, forward_request()); /* the shield is the recorder's; whoever sends us this one means to end us */
 	sigprocmask(SIG_UNBLOCK, &own, NULL);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &children, NULL);
+	sigaddset(&set, SIGCHLD);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
 		struct pollfd fds[2] = {{.fd = pipe, .events = POLLIN}, {.fd = fd, .events = POLLIN}};

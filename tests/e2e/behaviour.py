@@ -574,6 +574,29 @@ def other_proc():
         equal(result.status, 125, "status (%s)" % result.err.decode())
 
 
+@case("as the first process of a PID namespace (a container): who loses its parent does not stay a zombie")
+def first_process():
+    need_namespaces()
+    # Three that a child leaves behind, one after another, and who is a zombie then.
+    program = """import os, time
+for _ in range(3):
+    if not os.fork():
+        os.fork() or time.sleep(0.05)
+        os._exit(0)
+    os.wait()
+def zombies():
+    return [p for p in os.listdir("/proc") if p.isdigit() and " (python" in open("/proc/%s/stat" % p).read() and ") Z " in open("/proc/%s/stat" % p).read()]
+end = time.monotonic() + 10
+time.sleep(0.3)
+while zombies() and time.monotonic() < end:
+    time.sleep(0.05)
+print(zombies())
+os._exit(4)
+"""
+    result = execute(["unshare", "-fp", "--mount-proc", BTREC, "run", "-q", "-o", fresh("trace"), "--", sys.executable, "-S", "-c", program], cwd=TMP)
+    equal((result.status, result.out), (4, b"[]\n"), "status and zombies (%s)" % result.err.decode())
+
+
 # Losses -------------------------------------------------------------------------------------------------------------
 
 @case("a full disk: the program goes on, the trace says where it stopped")
