@@ -112,7 +112,7 @@ bool doctor_kernel_from(const struct doctor *d, int major, int minor)
 	char release[128];
 	int x = 0, y = 0;
 
-	if (d->machine.ops->read(d->machine.state, "/proc/sys/kernel/osrelease", release, sizeof release) <= 0 ||
+	if (d->machine.ops->read(d->machine.state, MACHINE_RELEASE, release, sizeof release) <= 0 ||
 	    sscanf(release, "%d.%d", &x, &y) != 2)
 		return false;
 	return x > major || (x == major && y >= minor);

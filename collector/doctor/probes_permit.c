@@ -8,6 +8,7 @@
 
 enum {
 	RING_KB = 512, /* what a buffer of branches needs at least to be of use */
+	UNREADABLE = -100,
 };
 
 static bool is_refusal(int rc)
@@ -144,13 +145,17 @@ void probe_capabilities(struct doctor *d, struct verdict *v)
 
 void probe_perf(struct doctor *d, struct verdict *v)
 {
-	long long paranoid = machine_number(&d->machine, "/proc/sys/kernel/perf_event_paranoid", -100);
+	long long paranoid = machine_number(&d->machine, "/proc/sys/kernel/perf_event_paranoid", UNREADABLE);
 	int rc = doctor_try(d, TRY_PERF);
+	char setting[80] = "kernel.perf_event_paranoid cannot be read";
+
+	if (paranoid != UNREADABLE)
+		snprintf(setting, sizeof setting, "kernel.perf_event_paranoid is %lld", paranoid);
 
 	if (rc >= 0) {
-		verdict_set(v, DOCTOR_YES, "of our own processes, in ring 3 (kernel.perf_event_paranoid is %lld)", paranoid);
+		verdict_set(v, DOCTOR_YES, "of our own processes, in ring 3 (%s)", setting);
 	} else if (rc == -EACCES) {
-		verdict_set(v, DOCTOR_NO, "kernel.perf_event_paranoid is %lld: none without CAP_PERFMON", paranoid);
+		verdict_set(v, DOCTOR_NO, "%s: none without CAP_PERFMON", setting);
 		verdict_change(v, "sudo sysctl kernel.perf_event_paranoid=2");
 	} else if (doctor_is_filtered(d) && is_refusal(rc)) {
 		verdict_set(v, DOCTOR_NO, "perf_event_open is refused by a seccomp filter, as containers set one");
@@ -187,7 +192,7 @@ void probe_bpf(struct doctor *d, struct verdict *v)
 
 void probe_memlock(struct doctor *d, struct verdict *v)
 {
-	long long shared = machine_number(&d->machine, "/proc/sys/kernel/perf_event_mlock_kb", 0);
+	long long shared = machine_number(&d->machine, "/proc/sys/kernel/perf_event_mlock_kb", UNREADABLE);
 	uint64_t soft = 0, hard = 0;
 	char own[64] = "no limit";
 
@@ -197,6 +202,10 @@ void probe_memlock(struct doctor *d, struct verdict *v)
 	}
 	if (!doctor_limit(d, "Max locked memory", &soft, &hard)) {
 		verdict_set(v, DOCTOR_FACT, "unknown: no /proc/self/limits");
+		return;
+	}
+	if (shared == UNREADABLE) {
+		verdict_set(v, DOCTOR_FACT, "unknown: kernel.perf_event_mlock_kb cannot be read");
 		return;
 	}
 	/* The soft limit counts (perf_mmap in kernel/events/core.c). */

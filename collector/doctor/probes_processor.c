@@ -64,7 +64,7 @@ void probe_kernel(struct doctor *d, struct verdict *v)
 	};
 	char release[128] = "unknown", lacks[160] = "";
 
-	if (d->machine.ops->read(d->machine.state, "/proc/sys/kernel/osrelease", release, sizeof release) > 0)
+	if (d->machine.ops->read(d->machine.state, MACHINE_RELEASE, release, sizeof release) > 0)
 		release[strcspn(release, "\n")] = '\0';
 	if (!doctor_kernel_from(d, 5, 3)) {
 		verdict_set(v, DOCTOR_NO, "Linux %.40s: recording needs 5.3", release);

@@ -226,6 +226,30 @@ def little_room():
     check("RLIMIT_AS, 50 MiB" in rows["engine"][1] and "ulimit" in changes["engine"], rows["engine"][1])
 
 
+@case("a /proc with processes only, as services have it (ProcSubset=pid)")
+def processes_only():
+    need_namespaces()
+    trace = fresh("trace")
+
+    def there(*argv, **kw):
+        result = execute(["unshare", "-m", "sh", "-c", 'mount -t proc -o subset=pid proc /proc && exec "$@"', "sh", *argv], cwd=TMP, **kw)
+        if result.err.startswith(b"mount:"):
+            raise Skip("no such /proc can be mounted here")
+        return result
+
+    result = there(BTREC, "doctor", "--json")
+    equal(result.status, 0, "status")
+    found, usual = json.loads(result.out), json.loads(doctor("--json").out)
+    validate(found)
+    equal(found["run"], usual["run"], "what btrec run uses")
+    for name in ("engine", "step", "ptrace", "kernel"):
+        equal(rows_of_json(found)[name], rows_of_json(usual)[name], name)
+    check(not re.search(r"paranoid is -|unknown: recording", result.out.decode()), result.out)
+    equal(there(BTREC, "run", "-q", "-o", trace, "--", "true").status, 0, "status of btrec run")
+    said = execute([BTREC, "info", trace]).out.decode()
+    check('chosen: "%s"' % usual["run"]["reason"] in said, said)
+
+
 @case("where no process can be started it is not ptrace that is blamed")
 def no_process():
     need_root()
