@@ -303,16 +303,29 @@ static unsigned owner_of(int pid)
 	return stat(path, &st) ? geteuid() : st.st_uid;
 }
 
+/* Whether that user listens there. Where the directory of the sockets was not there yet anybody may have made it. */
+static bool is_listener(int fd, unsigned uid)
+{
+	struct ucred peer = {0};
+	socklen_t len = sizeof peer;
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && peer.uid == uid)
+		return true;
+	errno = ECONNREFUSED;
+	return false;
+}
+
 /* The recorder below a front process of `btrec run`: its child with a control socket. */
 static int connect_to(int recorder)
 {
+	unsigned owner = owner_of(recorder);
 	struct sockaddr_un a;
 	char path[108];
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	place_control_socket(path, owner_of(recorder), recorder);
+	place_control_socket(path, owner, recorder);
 	a = address_of(path);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a)) {
+	if (fd >= 0 && (connect(fd, (struct sockaddr *)&a, sizeof a) || !is_listener(fd, owner))) {
 		int cause = errno;
 
 		close(fd);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Which moments a trace keeps, and where it begins: --from, --snap-exit, btrec snap, btrec.h, rate limits; the commands that tell.
+import socket
+
 from e2e import *
 
 SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
@@ -265,6 +267,40 @@ def snap_umask():
         recorder.communicate(timeout=30)
         for place in filter(os.path.isdir, places):
             os.rmdir(place)
+
+
+@case("btrec snap: another user who has taken the place of the sockets is not believed")
+def snap_impostor():
+    need_root()
+    user, impostor, home = 65532, 65533, fresh_dir("home", 0o777)
+    tool, place = shutil.copy(BTREC, home), "/tmp/btrec-%d" % user
+    as_user = dict(user=user, group=user, extra_groups=[], cwd=home)
+    if os.path.exists("/run/user/%d" % user) or os.path.exists(place):
+        raise Skip("user %d is there" % user)
+    os.mkdir(place)
+    os.chown(place, impostor, impostor)
+    os.chmod(place, 0o777)
+    recorder = start([tool, "run", "-q", "-o", os.path.join(home, "trace"), "--", *moments("wait")], stdout=subprocess.PIPE, **as_user)
+    try:
+        equal(recorder.stdout.readline(), b"ready\n", "the program's line")
+        with socket.socket(socket.AF_UNIX) as listener:
+            os.seteuid(impostor)
+            try:
+                listener.bind("%s/%d" % (place, only_child(recorder.pid)))
+                os.chmod(listener.getsockname(), 0o777)
+                listener.listen()
+            finally:
+                os.seteuid(0)
+            asked = start([tool, "snap", str(recorder.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **as_user)
+            try:
+                out, err = asked.communicate(timeout=20) # nobody answers
+            except subprocess.TimeoutExpired:
+                raise Failure("it waits for whoever listens there")
+        equal((asked.returncode, out), (69, b""), "snap (%r)" % err)
+    finally:
+        os.kill(recorder.pid, signal.SIGTERM)
+        recorder.communicate(timeout=30)
+        shutil.rmtree(place)
 
 
 @case("btrec snap: what is not recorded is told")
