@@ -42,7 +42,7 @@ void probe_directory(struct doctor *d, struct verdict *v)
 			verdict_set(v, DOCTOR_NO, "%.150s cannot be used: %s", dir.path, strerror(-rc));
 		else
 			verdict_set(v, DOCTOR_NO, "no place for traces: HOME is not set");
-		verdict_change(v, "export BTREC_TRACE_DIR=/var/tmp/btrec (or btrec run -o DIR)");
+		verdict_change(v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
 		return;
 	}
 	for (size_t i = 0; i < sizeof file_systems / sizeof file_systems[0]; i++)
@@ -57,7 +57,7 @@ void probe_directory(struct doctor *d, struct verdict *v)
 	else if (fs && fs->trouble)
 		verdict_set(v, DOCTOR_PARTLY, "%.100s, %s: %s", dir.path, fs->name, fs->trouble);
 	if (v->answer != DOCTOR_YES)
-		verdict_change(v, "export BTREC_TRACE_DIR=/var/tmp/btrec (or btrec run -o DIR)");
+		verdict_change(v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
 }
 
 void probe_core(struct doctor *d, struct verdict *v)
