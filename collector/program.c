@@ -19,6 +19,7 @@
 
 enum {
 	SCRIPT_DEPTH = 5, /* interpreters of interpreters, as the kernel follows them (fs/exec.c) */
+	SCRIPT_HEAD = 256, /* bytes of a script that it reads (BINPRM_BUF_SIZE) */
 };
 
 /* The first line of /proc/PID/status that begins with key, from behind it. */
@@ -129,7 +130,7 @@ static bool is_text(const uint8_t *head, size_t len)
 
 static int check(const char *path, int depth, struct bt_error *err)
 {
-	uint8_t head[256] = {0};
+	uint8_t head[SCRIPT_HEAD + 1] = {0};
 	const char *privilege;
 	struct stat st;
 	ssize_t n;
@@ -155,8 +156,13 @@ static int check(const char *path, int depth, struct bt_error *err)
 		return check_elf(path, head, (size_t)n, err);
 	if (n >= 2 && head[0] == '#' && head[1] == '!') {
 		char *interpreter = (char *)head + 2 + strspn((char *)head + 2, " \t");
+		size_t len = strcspn(interpreter, " \t\n");
 
-		interpreter[strcspn(interpreter, " \t\n")] = '\0';
+		if (!len)
+			return not_recordable(err, path, "its #! names no interpreter");
+		if (interpreter + len == (char *)head + SCRIPT_HEAD)
+			return not_recordable(err, path, "the name of its interpreter is too long for the kernel");
+		interpreter[len] = '\0';
 		if (depth == SCRIPT_DEPTH)
 			return not_recordable(err, path, "too many interpreters");
 		return check_interpreter(path, interpreter, depth, err);

@@ -349,7 +349,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 
 		if (code == BT_E_EXISTS)
 			return bt_fail(err, code, 0, "%s exists already: give -o another name, or remove it", dir);
-		return bt_fail(err, code, errno, "cannot make the trace directory %s", dir);
+		return bt_fail(err, code, errno, "cannot make the trace directory %s", *dir ? dir : "''");
 	}
 	w = calloc(1, sizeof *w);
 	if (!w) {

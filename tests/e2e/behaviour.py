@@ -370,6 +370,19 @@ def no_interpreter():
     refused(127, re.escape("%s: its interpreter %s: its interpreter /no/such: No such" % (outer, path)), [outer])
 
 
+@case("a script whose interpreter the kernel cannot read: 126, with the reason; the longest that it can is executed")
+def odd_interpreters():
+    for text in ("#!\nexit 3\n", "#! \t\nexit 3\n", "#!"):
+        path = executable(text)
+        equal(refused(126, "", [path]).err.decode(), "btrec: %s: its #! names no interpreter\n" % path, "line")
+    for length in (253, 254): # of the 256 bytes that it reads
+        path = executable("#!%s\n" % "/bin/sh".rjust(length, "/") + "exit 3\n")
+        if length == 253:
+            equal(record([path]).status, native([path]).status, "status")
+        else:
+            refused(126, re.escape(path + ": the name of its interpreter is too long"), [path])
+
+
 @case("a script without #!: 126, with what runs it")
 def no_shebang():
     path = executable("echo here\n")
@@ -381,6 +394,8 @@ def no_shebang():
 @case("an empty name is seen as one")
 def empty_name():
     refused(127, "''", [""])
+    result = execute([BTREC, "run", "-o", "", "--", world(), "status", "3"], cwd=TMP)
+    equal((result.status, result.err), (125, b"btrec: cannot make the trace directory '': No such file or directory\n"), "an empty -o")
     for argv, status in (([BTVIEW, ""], 66), ([BTREC, "info", ""], 66), ([BTREC, ""], 2)):
         result = execute(argv, cwd=TMP)
         equal(result.status, status, "status of %s" % argv)
