@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/btrec_commands.h"
@@ -50,6 +51,13 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", set_help},
 };
 
+static bool is_taken(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st);
+}
+
 /* Where the trace will be. directory: where a new name was looked for. */
 static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX], char directory[BT_PATH_MAX],
 			struct bt_error *err)
@@ -59,14 +67,14 @@ static int choose_trace(const struct arguments *a, const char *file, char trace[
 
 	if (a->output) {
 		snprintf(trace, BT_PATH_MAX, "%s", a->output);
-		return access(trace, F_OK) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already: give -o another name, or remove it", trace);
+		return !is_taken(trace) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already: give -o another name, or remove it", trace);
 	}
 	rc = trace_place(directory, err);
 	if (!rc)
 		rc = place_prepare(directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
 		place_candidate(trace, directory, name, n);
-		if (access(trace, F_OK))
+		if (!is_taken(trace))
 			return 0;
 	}
 	return rc ? rc : bt_fail(err, BT_E_EXISTS, 0, "%s: no name is left for a trace of %s", directory, name);
@@ -93,33 +101,42 @@ static int name_file(const char *file, int rc, struct bt_error *err)
 	return bt_fail_at(err, cause.code, cause.offset, "%s: %s", strcmp(file, "-") ? file : "standard input", cause.text);
 }
 
-static int import_to(const char *file, const char *trace, bool quiet, struct bt_error *err)
+static int import_as(const struct capture *c, const char *file, const char *trace, bool quiet, struct bt_error *err)
 {
 	struct importer *im;
-	struct capture c;
 	uint64_t samples, branches;
-	int rc = capture_open(&c, file, err);
+	int rc = importer_new(&im, trace, err);
 
 	if (rc)
 		return rc;
-	rc = importer_new(&im, trace, err);
-	if (rc) {
-		capture_close(&c);
-		return rc;
-	}
-	fill_header(im, &c);
-	rc = name_file(file, capture_import(im, c.bytes, err), err);
+	fill_header(im, c);
+	rc = name_file(file, capture_import(im, c->bytes, err), err);
 	samples = importer_samples(im);
 	branches = importer_branches(im);
 	if (rc)
 		importer_discard(im);
 	else
 		rc = importer_close(im, err);
-	capture_close(&c);
 	if (!rc && !quiet && samples)
 		say("imported %" PRIu64 " samples with %" PRIu64 " branches; trace: %s", samples, branches, trace);
 	else if (!rc && !quiet)
 		say("imported; trace: %s", trace);
+	return rc;
+}
+
+/* A name that was free when it was chosen may be another's by now: then the next one. */
+static int import_file(const struct arguments *a, const char *file, char trace[BT_PATH_MAX], char directory[BT_PATH_MAX], struct bt_error *err)
+{
+	struct capture c;
+	int rc = choose_trace(a, file, trace, directory, err);
+
+	if (!rc)
+		rc = capture_open(&c, file, err);
+	if (rc)
+		return rc;
+	while ((rc = import_as(&c, file, trace, a->quiet, err)) == -BT_E_EXISTS && !a->output && !(rc = choose_trace(a, file, trace, directory, err)))
+		;
+	capture_close(&c);
 	return rc;
 }
 
@@ -144,9 +161,7 @@ int btrec_import(int argc, char **argv)
 		bt_fail(&err, BT_E_MISUSE, 0, "import: one FILE, or - for standard input");
 		return btrec_complain(&err);
 	}
-	rc = choose_trace(&a, argv[at], trace, directory, &err);
-	if (!rc)
-		rc = import_to(argv[at], trace, a.quiet, &err);
+	rc = import_file(&a, argv[at], trace, directory, &err);
 	if (rc)
 		return btrec_complain(&err);
 	if (!a.output)

@@ -4,6 +4,8 @@
 # the text of perf script, core files. What comes out of the trace is what went in.
 import random
 import shutil
+import subprocess
+import time
 
 from e2e import *
 import perf_made as perf
@@ -344,6 +346,22 @@ def places():
     check(listed.out.count(b"\n") == 1 and b"  unknown " in listed.out and b"exit" not in listed.out, "list, of an end that is not known: %s" % listed.out)
     equal(result.status, 0, "status without -o")
     equal(os.readlink(os.path.join(home, "latest")), os.path.basename(path) + "-0", "latest")
+
+
+@case("a name that another takes while the capture is read: the next one")
+def taken_name():
+    event = perf.Event(*EVENT, ids=[1])
+    home = fresh_dir("home")
+    there = dict(os.environ, BTREC_TRACE_DIR=os.path.join(home, "traces"))
+    importer = start([BTREC, "import", "-q", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=there)
+    wait_until(lambda: os.path.isdir(there["BTREC_TRACE_DIR"]), "the directory of traces")
+    time.sleep(0.3)
+    os.mkdir(os.path.join(there["BTREC_TRACE_DIR"], "stdin-0"))
+    os.symlink("/nowhere", os.path.join(there["BTREC_TRACE_DIR"], "stdin-1"))
+    _, said = importer.communicate(perf.pipe_mode([event], event.sample(time=1)), timeout=30)
+    equal((importer.returncode, said), (0, b""), "status and line")
+    equal(os.readlink(os.path.join(there["BTREC_TRACE_DIR"], "latest")), "stdin-2", "latest")
+    equal(execute([BTREC, "info"], env=there).status, 0, "status of info")
 
 
 @case("a capture that comes through a pipe, and finds no room: it is the copy that is named")
