@@ -404,6 +404,8 @@ int control_request_snapshot(int pid, int *due, struct bt_error *err)
 	fd = find_recorder(tracer);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return bt_fail(err, BT_E_PERMISSION, 0, "process %d is recorded by another user", pid);
+	if (fd < 0 && is_btrec(tracer))
+		return bt_fail(err, BT_E_GONE, 0, "process %d: its btrec cannot be asked, it has no control socket (a note in its trace says why)", pid);
 	if (fd < 0)
 		return bt_fail(err, BT_E_GONE, 0, "process %d is not recorded by btrec", pid);
 	snprintf(request, sizeof request, "snap %d\n", wanted);

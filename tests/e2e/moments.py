@@ -297,6 +297,7 @@ def snap_impostor():
             except subprocess.TimeoutExpired:
                 raise Failure("it waits for whoever listens there")
         equal((asked.returncode, out), (69, b""), "snap (%r)" % err)
+        check(b"no control socket" in err and b"not recorded" not in err, err)
     finally:
         os.kill(recorder.pid, signal.SIGTERM)
         recorder.communicate(timeout=30)
