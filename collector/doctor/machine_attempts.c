@@ -78,10 +78,13 @@ static int try_proc(void)
 	return atoi(self) == getpid() ? 0 : -EXDEV;
 }
 
-/* In a child with our memory: a copy would be most of what this costs. It makes no other call, for errno is ours, too. */
-static int wait_for_end(void *arg)
+/* In a child with our memory: a copy would be most of what this costs. It makes no call that could fail, for errno is ours, too. Where a filter
+ * ends its parent it ends with that. */
+static int wait_for_end(void *parent)
 {
-	(void)arg;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != (pid_t)(intptr_t)parent)
+		_exit(0);
 	while (pause() < 0)
 		;
 	return 0;
@@ -89,8 +92,8 @@ static int wait_for_end(void *arg)
 
 static int try_ptrace(void)
 {
-	uint64_t stack[1024];
-	pid_t pid = clone(wait_for_end, stack + sizeof stack / sizeof stack[0], CLONE_VM | SIGCHLD, NULL);
+	static uint64_t stack[1024]; /* it may be used a moment longer than we are there */
+	pid_t pid = clone(wait_for_end, stack + sizeof stack / sizeof stack[0], CLONE_VM | SIGCHLD, (void *)(intptr_t)getpid());
 	int rc;
 
 	if (pid < 0)

@@ -16,7 +16,7 @@ BTREC_SIMULATED = find_tool("BTREC_SIMULATED_TOOL", "tests/simulated/btrec_simul
 EXPECTED = os.path.join(HERE, "doctor")
 SCHEMA = "doctor.schema.json"
 UNABLE = 69
-SYS_PERF_EVENT_OPEN, SYS_MEMFD_CREATE = 298, 319
+SYS_PTRACE, SYS_PERF_EVENT_OPEN, SYS_MEMFD_CREATE = 101, 298, 319
 
 
 def validate(found):
@@ -207,6 +207,31 @@ def killing_filter():
     result = execute([outer, "--kill", str(SYS_MEMFD_CREATE), BTREC, "doctor"], cwd=TMP)
     rows, _ = rows_of_text(result.out.decode())
     equal((result.status, rows["engine"][0]), (0, "partly"), "without memory files: " + rows["engine"][1])
+
+
+@case("a filter that kills whoever calls ptrace: nothing records, and no process stays behind")
+def killing_ptrace():
+    outer, tool = build("no_ptrace.c", *STATIC), shutil.copy(BTREC, fresh("btrec"))
+    result = execute([outer, "--kill", str(SYS_PTRACE), tool, "doctor"], cwd=TMP)
+    if result.status == 77:
+        raise Skip("no seccomp filters here")
+    equal(result.status, UNABLE, "status: " + short(result.err))
+
+    def left():
+        commands = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as file:
+                    commands[int(pid)] = file.read().split(b"\0")[0]
+            except OSError:
+                pass
+        return [pid for pid, command in commands.items() if command == tool.encode()]
+
+    try:
+        wait_until(lambda: not left(), "the end of what it started")
+    finally:
+        for pid in left():
+            os.kill(pid, signal.SIGKILL)
 
 
 @case("little address space: the engine may not fit")
