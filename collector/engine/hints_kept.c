@@ -294,11 +294,19 @@ static bool is_in_first(const struct hint_program *p, size_t i)
 	       !memcmp(p->head + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
 }
 
+/* Whether the hint's file will be known again. A file of ours that somebody has given the right sum may number files as it likes. */
+static bool is_of_known_file(const struct hint_program *p, size_t i)
+{
+	size_t file = p->list.hints[i].file;
+
+	return file < p->file_count && p->files[file].id.len;
+}
+
 /* Those of files that will be known again. more: that the first file has not got. */
 static bool keep_list(const struct hint_program *p, bool more, struct hint_list *kept)
 {
 	for (size_t i = 0; i < p->list.count; i++)
-		if (p->files[p->list.hints[i].file].id.len && !(more && is_in_first(p, i)) &&
+		if (is_of_known_file(p, i) && !(more && is_in_first(p, i)) &&
 		    !hint_list_enter(kept, &p->list.hints[i], &p->list.templates[i]))
 			return false;
 	return kept->count;
