@@ -18,6 +18,7 @@
 enum {
 	BIND_TRIES = 5,
 	SNAP_PATIENCE_NS = 2000000000, /* how long a client waits for processes that do not stop */
+	ANSWER_PATIENCE_S = 10, /* how long for any answer */
 };
 
 static void directory_of(char dir[108], const char *socket_path)
@@ -391,9 +392,11 @@ static int find_recorder(int pid)
 int control_request_snapshot(int pid, int *due, struct bt_error *err)
 {
 	int tracer = tracer_of(pid), wanted = pid, fd, n;
+	const struct timeval patience = {.tv_sec = ANSWER_PATIENCE_S};
 	char request[32], answer[128] = "";
 	size_t got = 0;
 	ssize_t k;
+	bool in_time;
 
 	if (tracer < 0)
 		return bt_fail(err, BT_E_GONE, 0, "no process %d", pid);
@@ -413,9 +416,13 @@ int control_request_snapshot(int pid, int *due, struct bt_error *err)
 		close(fd);
 		return bt_fail(err, BT_E_IO, errno, "cannot talk to the recorder of process %d", pid);
 	}
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	while (got < sizeof answer - 1 && (k = read(fd, answer + got, sizeof answer - 1 - got)) > 0)
 		got += (size_t)k;
+	in_time = got || k == 0;
 	close(fd);
+	if (!in_time)
+		return bt_fail(err, BT_E_IO, 0, "process %d: its btrec has not answered in %d s: it is stopped, or has too much to do", pid, ANSWER_PATIENCE_S);
 	answer[strcspn(answer, "\n")] = '\0';
 	*due = 0;
 	if (sscanf(answer, "ok %d %d", &n, due) >= 1)

@@ -304,6 +304,23 @@ def snap_impostor():
         shutil.rmtree(place)
 
 
+@case("btrec snap: a recorder that is stopped is not waited for without end")
+def snap_of_stopped():
+    process = start([BTREC, "run", "-o", fresh("trace"), "--", "sh", "-c", "echo runs; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=TMP)
+    check(process.stdout.readline(), "the program said nothing")
+    recorder = recorder_of(process)
+    wait_until(lambda: execute([BTREC, "snap", str(process.pid)], cwd=TMP).status == 0, "a recorder that answers")
+    os.kill(recorder, signal.SIGSTOP)
+    try:
+        asked = execute([BTREC, "snap", str(process.pid)], cwd=TMP, timeout=60)
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    equal((asked.status, asked.err.count(b"\n")), (74, 1), "end: %r" % asked.err)
+    check(b"has not answered" in asked.err, "%r" % asked.err)
+    process.stdin.close()
+    equal(process.wait(TIMEOUT), 1, "end of the program") # read finds nothing
+
+
 @case("btrec snap: what is not recorded is told")
 def snap_refused():
     for pid, why in ((os.getpid(), "not recorded"), (4194000, "no process"), (4294967297, "no process")):
