@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "collector/task.h"
 #include "collector/tracee.h"
@@ -55,18 +54,12 @@ static const struct form *form_of(const struct bt_regs *regs)
 	return NULL;
 }
 
-/* In nanoseconds, UINT64_MAX: none, or nobody can tell (pidfd_getfd(2), Linux 5.6). Of the descriptor that the process has under this number. */
+/* In nanoseconds, UINT64_MAX: none, or nobody can tell. Of the descriptor that the process has under this number. */
 static uint64_t timeout_of_socket(const struct task *task, int there, int option)
 {
-	int pid = (int)syscall(SYS_pidfd_open, task->process->pid, 0), here = (int)syscall(SYS_pidfd_getfd, pid, there, 0);
 	struct timeval t = {0};
-	socklen_t size = sizeof t;
-	bool known = !getsockopt(here, SOL_SOCKET, option, &t, &size) && (t.tv_sec || t.tv_usec);
+	bool known = tracee_socket_option(task->process->pid, there, option, &t, sizeof t) && (t.tv_sec || t.tv_usec);
 
-	if (here >= 0)
-		close(here);
-	if (pid >= 0)
-		close(pid);
 	return known ? (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US : UINT64_MAX;
 }
 

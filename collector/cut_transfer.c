@@ -43,7 +43,16 @@ static bool is_endless(const struct task *task)
 	return describe(task, &st) && S_ISCHR(st.stx_mode) && st.stx_rdev_major == MEM_MAJOR;
 }
 
-static bool waits_for_all(const struct task *task) { return (task->regs.r10 & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL; }
+/* Of a stream; messages are received one by one. */
+static bool waits_for_all(const struct task *task)
+{
+	int type = SOCK_STREAM;
+
+	if ((task->regs.r10 & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL)
+		return false;
+	tracee_socket_option(task->process->pid, (int)task->regs.rdi, SO_TYPE, &type, sizeof type);
+	return type == SOCK_STREAM;
+}
 
 /* The registers of what is moved and how much. */
 static const struct form {

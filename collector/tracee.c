@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -504,6 +505,19 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 	int64_t result = (int64_t)regs->rax;
 
 	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
+}
+
+bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0), here = (int)syscall(SYS_pidfd_getfd, process, there, 0);
+	socklen_t len = (socklen_t)size;
+	bool known = !getsockopt(here, SOL_SOCKET, option, value, &len);
+
+	if (here >= 0)
+		close(here);
+	if (process >= 0)
+		close(process);
+	return known;
 }
 
 void tracee_restart(struct bt_regs *regs) { regs->rax = (uint64_t)-ERESTART_NO_HANDLER; }

@@ -117,6 +117,10 @@ bool tracee_wants_restart(const struct bt_regs *regs);
 /* The registers are those behind a system call that gave EINTR: the kernel will make it again if no handler is entered. */
 void tracee_restart(struct bt_regs *regs);
 
+/* What getsockopt(2) gives at SOL_SOCKET for the process's descriptor. False, and *value is as it was, where that is no socket, or nobody can tell
+ * (pidfd_getfd(2), Linux 5.6). */
+bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size);
+
 /* Executes one system call in the task, which is stopped outside of any system call, in user mode; its registers are put back.
  * The syscall instruction is written over the code at rip for that time. Other stops that come meanwhile, but those
  * of SIGSTOP and SIGCONT, are not expected: use only where no signal can interfere (right after exec, blocked). Returns the call's result. */

@@ -85,7 +85,7 @@ for name_ in PENDING:
     add_pending(name_)
 
 
-CUT = "pipe-ignored socket-ignored pipe-handled pipe-both socket-both registers receive-ignored receive-both random-bytes file-to-pipe".split()
+CUT = "pipe-ignored socket-ignored pipe-handled pipe-both socket-both registers receive-ignored receive-both receive-messages random-bytes file-to-pipe".split()
 
 
 def cut_transfers():

@@ -168,6 +168,33 @@ static void receive(const int *signals)
 }
 
 static void receive_ignored(void) { receive((const int[]){SIGWINCH, SIGURG, 0}); }
+/* Messages are received one by one, whatever waits for all of a stream, while signals never cease. */
+static void receive_messages(void)
+{
+	enum { MESSAGES = 3000, LENGTH = 100 };
+	pid_t parent = getpid(), sender, disturber;
+	int fd[2], wrong = 0;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fd))
+		exit(3);
+	disturber = fork();
+	while (!disturber)
+		kill(parent, SIGWINCH);
+	sender = fork();
+	if (!sender) {
+		for (int i = 0; i < MESSAGES; i++)
+			if (send(fd[1], bytes + i, LENGTH, 0) != LENGTH)
+				_exit(4);
+		_exit(0);
+	}
+	for (int i = 0; i < MESSAGES; i++)
+		wrong += recv(fd[0], came, 10 * LENGTH, MSG_WAITALL) != LENGTH || memcmp(came, bytes + i, LENGTH);
+	printf("%d wrong\n", wrong);
+	kill(disturber, SIGKILL);
+	waitpid(disturber, NULL, 0);
+	say_child(sender);
+}
+
 static void receive_both(void) { receive((const int[]){SIGWINCH, SIGUSR1, 0}); }
 
 /* It takes about as long as the signals need to come. */
@@ -214,7 +241,7 @@ static const struct {
 	void (*run)(void);
 } table[] = {
 	{"pipe-ignored", pipe_ignored}, {"socket-ignored", socket_ignored}, {"pipe-handled", pipe_handled}, {"pipe-both", pipe_both},
-	{"socket-both", socket_both}, {"registers", registers}, {"receive-ignored", receive_ignored}, {"receive-both", receive_both},
+	{"socket-both", socket_both}, {"registers", registers}, {"receive-ignored", receive_ignored}, {"receive-both", receive_both}, {"receive-messages", receive_messages},
 	{"random-bytes", random_bytes}, {"file-to-pipe", file_to_pipe},
 };
 
