@@ -25,11 +25,15 @@ def add(what, source, operations, mode, options):
     @case("%s, operation by operation, as natively: %s" % (what, mode))
     def run():
         program = build(source)
+        ended = 0
         for seed in range(FIRST, FIRST + SEEDS):
             argv = [program, str(seed), operations]
             expected, recorded = native(argv), record(argv, ["--backend", "engine", *options])
-            check(expected.out.endswith(b"\n") and expected.status == 0, "natively seed %d does not end well" % seed)
+            # A seed may end itself: a signal that is pending twice whose handler is reset by the first.
+            check(expected.out.endswith(b"\n") and expected.status in range(-64, 1), "natively seed %d gives %s" % (seed, expected.status))
+            ended += expected.status == 0
             check((recorded.status, recorded.out) == (expected.status, expected.out), "seed %d: %s" % (seed, first_difference(recorded, expected)))
+        check(ended * 4 >= SEEDS * 3, "natively only %d of %d seeds come to their end" % (ended, SEEDS))
 
 
 def as_program(line):
