@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/callstack.h"
 #include "decoder/fault_private.h"
 #include "decoder/signals.h"
 #include "decoder/text.h"
@@ -15,13 +14,10 @@ enum {
 	BUS_ADRALN = 1,
 	BUS_ADRERR = 2,
 	ADDRESS_UNKNOWN = 0,
-	STACK_REACH = 1 << 20, /* an overflowing access is at most this far below the stack: the kernel's stack guard gap */
-	STACK_LIMIT_MAX = 1 << 30,
-	RECURSION_MIN = 4, /* entries of one function that are worth telling */
 	NEIGHBOUR_MAX = 1 << 16, /* a mapping this close is worth telling */
 };
 
-static const char *verb_of(const struct disasm_memory *m)
+const char *fault_access_verb(const struct disasm_memory *m)
 {
 	switch (m->access) {
 	case DISASM_WRITE:
@@ -66,8 +62,7 @@ static void say_map_name(struct fault_context *c, const struct model_map *map)
 	fault_say(c, "%.200s", *map->path ? text_basename(map->path) : "anonymous memory");
 }
 
-/* The mapping that ends closest below addr, and the one that begins closest above. */
-static void neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below, const struct model_map **above)
+void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below, const struct model_map **above)
 {
 	const struct model_map **maps = NULL;
 	size_t n = model_maps(c->m, c->f->space, c->f->epoch, &maps);
@@ -86,7 +81,7 @@ static void say_unmapped(struct fault_context *c, uint64_t addr)
 {
 	const struct model_map *below, *above;
 
-	neighbours(c, addr, &below, &above);
+	fault_neighbours(c, addr, &below, &above);
 	fault_say(c, ", where nothing is mapped");
 	if (below && addr - below->end < NEIGHBOUR_MAX) {
 		fault_say(c, ", %" PRIu64 " bytes past the end of ", addr - below->end);
@@ -157,91 +152,6 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m)
 	say_index(c, m);
 	if (m->displacement)
 		fault_say(c, ", at offset %" PRId64, m->displacement);
-}
-
-static int compare_addresses(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* The address that occurs most, and how often. Sorts them. */
-static size_t most_frequent(uint64_t *addrs, size_t n, uint64_t *which)
-{
-	size_t best = 0;
-
-	qsort(addrs, n, sizeof *addrs, compare_addresses);
-	for (size_t i = 0, same; i < n; i += same) {
-		for (same = 1; i + same < n && addrs[i + same] == addrs[i];)
-			same++;
-		if (same > best) {
-			best = same;
-			*which = addrs[i];
-		}
-	}
-	return best;
-}
-
-/* The function that stands most often in the open calls. */
-static void say_recursion(struct fault_context *c)
-{
-	struct callstack calls;
-	uint64_t *entries, which = 0;
-	size_t times = 0;
-
-	if (!c->h)
-		return;
-	callstack_build(&calls, c->h, c->s, c->end);
-	entries = calloc(calls.count + 1, sizeof *entries);
-	for (size_t i = 0; entries && i < calls.count; i++)
-		entries[i] = calls.calls[i].to;
-	if (entries && calls.count)
-		times = most_frequent(entries, calls.count, &which);
-	if (times > RECURSION_MIN) {
-		fault_say_place(c, "; ", which, false);
-		fault_say(c, " was entered %zu times without returning", times);
-	}
-	free(entries);
-	callstack_release(&calls);
-}
-
-/* The stack that would have to grow to addr: the mapping right above, with what guards it. */
-static const struct model_map *stack_above(const struct fault_context *c, uint64_t addr)
-{
-	const struct model_map *below, *above, *here = fault_map(c, addr);
-
-	if (here && here->prot)
-		return NULL;
-	neighbours(c, here ? here->end - 1 : addr, &below, &above);
-	if (!above || (above->prot & 3) != 3)
-		return NULL;
-	/* The [stack] that was recorded may be smaller than it has become. */
-	if (above->start - addr > (strcmp(above->path, "[stack]") ? STACK_REACH : STACK_LIMIT_MAX))
-		return NULL;
-	return above;
-}
-
-static bool is_stack_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
-{
-	const struct model_map *stack;
-	uint64_t rsp = c->regs->rsp;
-	bool by_stack = m && m->base != DISASM_NO_REG &&
-			(!strcmp(bt_reg_info[m->base].name, "rsp") || !strcmp(bt_reg_info[m->base].name, "rbp"));
-
-	if (rsp > addr + STACK_REACH || addr > rsp + STACK_REACH || (!by_stack && rsp - addr + 4096 > 8192))
-		return false;
-	stack = stack_above(c, addr);
-	return stack && rsp < stack->end;
-}
-
-static void explain_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
-{
-	const struct model_map *stack = stack_above(c, addr);
-
-	fault_say(c, "stack overflow: %s 0x%" PRIx64 ", below the end of the stack (rsp = 0x%" PRIx64 ", %" PRIu64 " KiB deep)", verb_of(m),
-		  addr, c->regs->rsp, (stack->end - c->regs->rsp) >> 10);
-	say_recursion(c);
 }
 
 /* A call, jump or return to an address where no code is. */
@@ -356,7 +266,7 @@ static void explain_protection(struct fault_context *c)
 
 	m = non_canonical_operand(c, &addr);
 	if (m) {
-		fault_say(c, "%s 0x%" PRIx64, verb_of(m), addr);
+		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
 		say_if_text(c, addr);
 		say_through(c, m);
 		fault_say(c, ", a non-canonical address");
@@ -366,7 +276,7 @@ static void explain_protection(struct fault_context *c)
 		return;
 	m = misaligned_operand(c, &addr);
 	if (m) {
-		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to the %u bytes that \"%s\" needs", verb_of(m), addr, m->size,
+		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to the %u bytes that \"%s\" needs", fault_access_verb(m), addr, m->size,
 			  c->f->insn_text);
 		return;
 	}
@@ -382,7 +292,7 @@ static void explain_bus(struct fault_context *c, uint64_t addr, const struct dis
 {
 	const struct model_map *map = fault_map(c, addr);
 
-	fault_say(c, "%s 0x%" PRIx64, m ? verb_of(m) : "access to", addr);
+	fault_say(c, "%s 0x%" PRIx64, m ? fault_access_verb(m) : "access to", addr);
 	if (c->signal->code == BUS_ADRALN) {
 		fault_say(c, ", which is not aligned");
 	} else if (map && *map->path == '/' && c->signal->code == BUS_ADRERR) {
@@ -433,10 +343,8 @@ void fault_explain_access(struct fault_context *c)
 		explain_bus(c, addr, m);
 	} else if (!m) {
 		explain_unknown(c, addr);
-	} else if (is_stack_overflow(c, addr, m)) {
-		explain_overflow(c, addr, m);
-	} else {
-		fault_say(c, "%s 0x%" PRIx64, verb_of(m), addr);
+	} else if (!fault_explain_overflow(c, addr, m)) {
+		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
 		say_through(c, m);
 		say_why(c, addr, m->access);
 	}

@@ -40,6 +40,9 @@ const struct history_entry *fault_arrival(const struct fault_context *c);
 
 const struct model_map *fault_map(const struct fault_context *c, uint64_t addr);
 
+/* The mapping that ends closest below addr, and the one that begins closest above; NULL: none. */
+void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below, const struct model_map **above);
+
 /* Reads n <= 8 bytes of memory as a number. */
 bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64_t *value);
 
@@ -54,5 +57,11 @@ bool fault_first_register(const char *text, struct register_part *part, size_t *
 
 /* SIGSEGV, and SIGBUS for what a mapped file does not hold. */
 void fault_explain_access(struct fault_context *c);
+
+/* "write to", as the operand is accessed. */
+const char *fault_access_verb(const struct disasm_memory *m);
+
+/* Where the access of operand m to addr, which failed, lies below a stack that is used up: says so. */
+bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m);
 
 #endif

@@ -20,6 +20,7 @@ enum {
 };
 
 #define STACK UINT64_C(0x7ffe00000000)
+#define THREADS_STACK UINT64_C(0x7f0000000000)
 #define WILD UINT64_C(0x123456789000)
 #define NON_CANONICAL UINT64_C(0x8000000000001234)
 #define NO_BRANCH BT_BRANCH_JCC /* no case arrives by one */
@@ -31,6 +32,7 @@ struct fault_case {
 	size_t code_len;
 	struct bt_regs regs; /* rip 0: TEXT */
 	uint32_t signo, signal_code, sender;
+	uint32_t tid; /* 0: PID */
 	uint64_t addr;
 	uint64_t on_stack; /* what lies at rsp */
 	int arrived_by;	   /* kind of the branch from TEXT to rip, or NO_BRANCH */
@@ -85,6 +87,27 @@ static const struct fault_case cases[] = {
 	{"stack overflow by a frame", CODE("\x48\x89\x44\x24\x08"), .regs.rsp = STACK - 0x2000, .signo = 11, .signal_code = 1,
 	 .addr = STACK - 0x2000 + 8,
 	 .text = "stack overflow: write to 0x7ffdffffe008, below the end of the stack (rsp = 0x7ffdffffe000, 140 KiB deep)"},
+	{"stack overflow above the stack pointer", CODE("\x88\x84\x24\0\0\0\1"), .regs.rsp = STACK - 0x2000000, .signo = 11, .signal_code = 1,
+	 .addr = STACK - 0x1000000,
+	 .text = "stack overflow: write to 0x7ffdff000000, below the end of the stack (rsp = 0x7ffdfe000000, 32900 KiB deep)"},
+	{"stack overflow by another register", CODE("\x88\x03"), .regs.rsp = STACK - 0x2000000, .regs.rbx = STACK - 0x1000000, .signo = 11,
+	 .signal_code = 1, .addr = STACK - 0x1000000,
+	 .text = "stack overflow: write to 0x7ffdff000000, below the end of the stack (rsp = 0x7ffdfe000000, 32900 KiB deep)"},
+	{"stack overflow of a thread", CODE("\x88\x04\x24"), .regs.rsp = THREADS_STACK - 0x2000000, .regs.fs_base = THREADS_STACK + 0x20000,
+	 .tid = PID + 1, .signo = 11, .signal_code = 1, .addr = THREADS_STACK - 0x2000000,
+	 .text = "stack overflow: write to 0x7efffe000000, below the end of the stack (rsp = 0x7efffe000000, 32896 KiB deep)"},
+	{"the same, of the first thread", CODE("\x88\x04\x24"), .regs.rsp = THREADS_STACK - 0x2000000, .regs.fs_base = THREADS_STACK + 0x20000,
+	 .signo = 11, .signal_code = 1, .addr = THREADS_STACK - 0x2000000,
+	 .text = "write to 0x7efffe000000 through rsp = 0x7efffe000000, where nothing is mapped"},
+	{"below a frame that fits", CODE("\x88\x84\x24\0\0\xe0\xff"), .regs.rsp = STACK + 8, .signo = 11, .signal_code = 1,
+	 .addr = STACK + 8 - 0x200000,
+	 .text = "write to 0x7ffdffe00008 through rsp = 0x7ffe00000008, at offset -2097152, where nothing is mapped"},
+	{"below the stack, by another register", CODE("\x88\x03"), .regs.rsp = STACK + 8, .regs.rbx = STACK - 0x2000, .signo = 11, .signal_code = 1,
+	 .addr = STACK - 0x2000,
+	 .text = "write to 0x7ffdffffe000 through rbx = 0x7ffdffffe000, where nothing is mapped, 8192 bytes before [stack]"},
+	{"below the stack, with the stack pointer elsewhere", CODE("\x88\x03"), .regs.rsp = HEAP + 0x800, .regs.rbx = STACK - 8, .signo = 11,
+	 .signal_code = 1, .addr = STACK - 8,
+	 .text = "write to 0x7ffdfffffff8 through rbx = 0x7ffdfffffff8, where nothing is mapped, 8 bytes before [stack]"},
 	{"beyond the file", CODE("\x8b\x03"), .regs.rbx = DATA_FILE + 0x1010, .signo = 7, .signal_code = 2, .addr = DATA_FILE + 0x1010,
 	 .text = "read from 0x701010, byte 8208 of data: beyond the end of the file"},
 	{"division by zero", CODE("\xf7\xf3"), .signo = 8, .signal_code = 1, .addr = TEXT,
@@ -124,6 +147,7 @@ static void add_maps(struct maker *k)
 	add_map(k, RODATA, 0x1000, R, 0x3000, "/nonexistent/app");
 	add_map(k, HEAP, 0x1000, R | W, 0, "[heap]");
 	add_map(k, DATA_FILE, 0x2000, R | W, DATA_OFFSET, "/nonexistent/data");
+	add_map(k, THREADS_STACK, 0x21000, R | W, 0, "");
 	add_map(k, STACK, 0x21000, R | W, 0, "[stack]");
 }
 
@@ -139,7 +163,7 @@ static struct model *make(struct maker *k, const struct fault_case *c)
 		regs.rsp = STACK + 0x20000;
 	maker_init(k);
 	maker_add(k, 0, SPACE, space, .space = 1);
-	maker_add(k, 0, TASK, task, .task = 1, .unit = 1, .space = 1, .pid = PID, .tid = PID);
+	maker_add(k, 0, TASK, task, .task = 1, .unit = 1, .space = 1, .pid = PID, .tid = c->tid ? c->tid : PID);
 	add_maps(k);
 	maker_code(k, 1, 1, TEXT, 0, c->code, c->code_len);
 	if (c->arrived_by != NO_BRANCH)

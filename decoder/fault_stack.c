@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks that are used up: a frame that does not fit, or calls without end. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/callstack.h"
+#include "decoder/fault_private.h"
+
+enum {
+	STACK_REACH = 1 << 20, /* as far below its stack pointer a program may write, and below a mapping that may be a stack: the kernel's guard gap */
+	STACK_LIMIT_MAX = 1 << 30, /* so far below what is surely one: a frame of any size */
+	PAGE = 4096,
+	RECURSION_MIN = 4, /* entries of one function that are worth telling */
+};
+
+struct stack {
+	uint64_t start, end;
+};
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The address that occurs most, and how often. Sorts them. */
+static size_t most_frequent(uint64_t *addrs, size_t n, uint64_t *which)
+{
+	size_t best = 0;
+
+	qsort(addrs, n, sizeof *addrs, compare_addresses);
+	for (size_t i = 0, same; i < n; i += same) {
+		for (same = 1; i + same < n && addrs[i + same] == addrs[i];)
+			same++;
+		if (same > best) {
+			best = same;
+			*which = addrs[i];
+		}
+	}
+	return best;
+}
+
+/* The function that stands most often in the open calls. */
+static void say_recursion(struct fault_context *c)
+{
+	struct callstack calls;
+	uint64_t *entries, which = 0;
+	size_t times = 0;
+
+	if (!c->h)
+		return;
+	callstack_build(&calls, c->h, c->s, c->end);
+	entries = calloc(calls.count + 1, sizeof *entries);
+	for (size_t i = 0; entries && i < calls.count; i++)
+		entries[i] = calls.calls[i].to;
+	if (entries && calls.count)
+		times = most_frequent(entries, calls.count, &which);
+	if (times > RECURSION_MIN) {
+		fault_say_place(c, "; ", which, false);
+		fault_say(c, " was entered %zu times without returning", times);
+	}
+	free(entries);
+	callstack_release(&calls);
+}
+
+/* glibc and musl keep a thread's control block at the end of its stack; not that of the first thread. */
+static bool find_threads_stack(const struct fault_context *c, struct stack *stack)
+{
+	const struct model_task *task = model_task(c->m, c->thread->task);
+	const struct model_map *map;
+
+	if (!task || task->tid == task->pid)
+		return false;
+	map = fault_map(c, c->regs->fs_base);
+	if (!map || (map->prot & 3) != 3)
+		return false;
+	*stack = (struct stack){map->start, c->regs->fs_base};
+	return true;
+}
+
+/* The stack that would have to grow to addr: the mapping right above, with what guards it, or the thread's. */
+static bool find_stack_above(const struct fault_context *c, uint64_t addr, struct stack *stack)
+{
+	const struct model_map *below, *above, *here = fault_map(c, addr);
+
+	if (here && here->prot)
+		return false;
+	fault_neighbours(c, here ? here->end - 1 : addr, &below, &above);
+	if (above && (above->prot & 3) == 3) {
+		*stack = (struct stack){above->start, above->end};
+		/* The [stack] that was recorded may be smaller than it has become. */
+		if (stack->start - addr <= (strcmp(above->path, "[stack]") ? STACK_REACH : STACK_LIMIT_MAX))
+			return true;
+	}
+	return find_threads_stack(c, stack) && addr < stack->start && stack->start - addr <= STACK_LIMIT_MAX;
+}
+
+/* The stack pointer lies in the stack, or below it where no memory is. */
+static bool is_on(const struct fault_context *c, const struct stack *stack)
+{
+	uint64_t rsp = c->regs->rsp;
+	const struct model_map *map = fault_map(c, rsp);
+
+	return rsp < stack->end && (rsp >= stack->start || !map || !map->prot);
+}
+
+bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
+{
+	uint64_t rsp = c->regs->rsp;
+	bool by_stack = m->base != DISASM_NO_REG && (!strcmp(bt_reg_info[m->base].name, "rsp") || !strcmp(bt_reg_info[m->base].name, "rbp"));
+	struct stack stack;
+
+	if (rsp > addr + (by_stack ? STACK_REACH : PAGE) || !find_stack_above(c, addr, &stack) || !is_on(c, &stack))
+		return false;
+	fault_say(c, "stack overflow: %s 0x%" PRIx64 ", below the end of the stack (rsp = 0x%" PRIx64 ", %" PRIu64 " KiB deep)",
+		  fault_access_verb(m), addr, rsp, (stack.end - rsp) >> 10);
+	say_recursion(c);
+	return true;
+}
