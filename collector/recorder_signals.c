@@ -6,6 +6,11 @@
 #include "collector/signal_frame.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
+#include "lib/abort_message.h"
+
+enum {
+	MESSAGE_MAX = 1024,
+};
 
 static enum bt_signal_action default_action(int signo)
 {
@@ -89,6 +94,24 @@ bool recorder_signal_waits(const struct task *task, bool *any)
 	return false;
 }
 
+static size_t read_of_task(void *arg, uint64_t addr, void *to, size_t n)
+{
+	const struct task *task = arg;
+
+	return tracee_read(task->tid, addr, to, n);
+}
+
+/* What the task's libc has left to be said of its end. */
+static void find_message(struct task *task, char text[MESSAGE_MAX])
+{
+	const struct mapping_list *all = &task->process->space->mappings;
+
+	*text = '\0';
+	for (size_t i = 0; i < all->count && !*text; i++)
+		if (!all->maps[i].offset && bt_is_libc(all->maps[i].path))
+			bt_abort_message(read_of_task, task, all->maps[i].start, text, MESSAGE_MAX);
+}
+
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
 {
 	bool sync = tracee_is_synchronous(info), fatal;
@@ -106,12 +129,17 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		.sync = sync,
 		.action = (uint8_t)action,
 	};
+	char message[MESSAGE_MAX];
 
 	fatal = is_deadly(action);
 	task_prune_frames(task);
 	recorder_serve_snapshot(r, task);
 	if (task->native) /* its system calls were not seen */
 		address_space_refresh(task->process->space, r->writer, task->tid);
+	if (info->si_signo == SIGABRT) {
+		find_message(task, message);
+		rec.message = bt_str(message);
+	}
 	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
 	if (fatal) {
 		recorder_look_at_files_of(r, task);

@@ -25,7 +25,6 @@ enum {
 	USER32_CS = 0x23, /* the kernel's asm/segment.h */
 	SYS_NR_MAX = 4096,
 	INT3 = 0xcc,
-	ABORT_FRAMES = 24, /* between the raise and the function that is to blame */
 };
 
 void fault_say(struct fault_context *c, const char *fmt, ...)
@@ -238,71 +237,6 @@ static bool is_sent(const struct bt_record_signal *g)
 	return (int32_t)g->code <= 0;
 }
 
-/* What is on the stack when a program ends itself, most telling first. */
-static const struct {
-	const char *function, *text;
-} abort_reasons[] = {
-	{"__assert_fail", "an assertion failed"},
-	{"__assert_fail_base", "an assertion failed"},
-	{"__assert_perror_fail", "an assertion failed"},
-	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack"},
-	{"__fortify_fail", "buffer overflow detected by a checking library function"},
-	{"__chk_fail", "buffer overflow detected by a checking library function"},
-	{"__cxa_pure_virtual", "a pure virtual function was called"},
-	{"__cxa_throw", "an exception was thrown that nobody catches"},
-	{"__cxa_rethrow", "an exception was thrown again that nobody catches"},
-	{"std::terminate", "std::terminate was called"},
-	{"malloc_printerr", "the heap is corrupt: malloc found its own data overwritten"},
-	{"__libc_fatal", "libc found an error it cannot go on from"},
-	{"abort", "abort was called"},
-};
-
-static bool names(const char *function, const char *wanted)
-{
-	static const char alias[] = "__GI_"; /* libc's internal names of its own functions */
-	size_t n = strlen(wanted);
-
-	if (!strncmp(function, alias, sizeof alias - 1))
-		function += sizeof alias - 1;
-	return !strncmp(function, wanted, n) && (!function[n] || function[n] == '(' || function[n] == '@' || function[n] == '.');
-}
-
-/* The program's own place is of more interest than the end in libc. */
-static void blame(struct fault_context *c, const struct stack_frame *frame)
-{
-	struct fault *f = c->f;
-
-	fault_say_place(c, ", at ", frame->pc, frame->is_return);
-	f->where = frame->pc;
-	f->where_is_return = frame->is_return;
-	f->has_insn = false;
-	f->value_count = 0;
-}
-
-/* The caller of the function that is the reason. */
-static void say_abort_reason(struct fault_context *c)
-{
-	struct stack_frame frames[ABORT_FRAMES];
-	struct location locs[ABORT_FRAMES];
-	bool complete;
-	size_t n = symbols_unwind(c->s, c->snap, c->thread, frames, ABORT_FRAMES, &complete);
-
-	for (size_t i = 0; i < n; i++)
-		symbols_lookup(c->s, c->f->space, c->f->epoch, frames[i].pc, frames[i].is_return, &locs[i]);
-	for (size_t r = 0; r < sizeof abort_reasons / sizeof *abort_reasons; r++)
-		for (size_t i = 0; i < n; i++) {
-			if (!names(locs[i].function, abort_reasons[r].function))
-				continue;
-			fault_say(c, ": %s", abort_reasons[r].text);
-			/* an alias may have called it */
-			while (i + 1 < n && names(locs[i + 1].function, abort_reasons[r].function))
-				i++;
-			if (i + 1 < n)
-				blame(c, &frames[i + 1]);
-			return;
-		}
-}
-
 /* Of the others the field holds something else: of a POSIX timer its number. */
 static bool has_sender(const struct bt_record_signal *g)
 {
@@ -344,8 +278,8 @@ static void explain_sent(struct fault_context *c)
 	}
 	if (task && g->sender == task->pid) {
 		fault_say(c, "%s, raised by the program itself%s", name, g->signo == SIG_ABRT ? " with abort" : "");
-		if (g->signo == SIG_ABRT && c->thread)
-			say_abort_reason(c);
+		if (g->signo == SIG_ABRT)
+			fault_explain_abort(c);
 		return;
 	}
 	if (!g->sender) {
@@ -531,6 +465,7 @@ void fault_explain(struct fault *f, const struct model *m, struct symbols *s, co
 		explain_signal(&c);
 	else
 		explain_other(&c);
+	fault_find_caller(&c);
 }
 
 int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,

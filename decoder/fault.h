@@ -10,6 +10,7 @@
 
 enum {
 	FAULT_TEXT_MAX = 1000,
+	FAULT_MESSAGE_MAX = 1000,
 	FAULT_VALUES_MAX = 8,
 };
 
@@ -30,10 +31,14 @@ struct fault {
 	char insn_text[DISASM_TEXT_MAX];
 	uint64_t where; /* the place in the program to look at: of insn, or of the call of abort */
 	bool where_is_return;
+	bool has_caller; /* where lies in libc or another library of the language's; it was called from here */
+	uint64_t caller;
+	bool caller_is_return;
 	bool pc_is_wild; /* no code can be at pc; where is the branch that went there */
 	struct fault_value values[FAULT_VALUES_MAX];
 	size_t value_count;
 	char text[FAULT_TEXT_MAX]; /* one line; names in it are from outside: escape it for a terminal */
+	char message[FAULT_MESSAGE_MAX]; /* what libc says of why it ended the program, "": nothing; from outside, too */
 };
 
 /* Explains a moment. thread: whose registers, NULL: none kept. h, end: the branches before it (h may be NULL). */

@@ -123,15 +123,15 @@ static void say_index(struct fault_context *c, const struct disasm_memory *m)
 }
 
 /* What the registers say of the address: "through rbx, a null structure pointer, at offset 16". */
-static void say_through(struct fault_context *c, const struct disasm_memory *m)
+static void say_through(struct fault_context *c, const struct disasm_memory *m, uint64_t addr)
 {
 	uint64_t value;
 
 	if (m->segment != DISASM_NO_REG)
 		fault_say(c, " through %s = 0x%" PRIx64, bt_reg_info[m->segment].name, bt_regs_get(c->regs, m->segment));
 	if (m->base == DISASM_NO_REG || !strcmp(bt_reg_info[m->base].name, "rip")) {
-		if (m->segment == DISASM_NO_REG && m->index == DISASM_NO_REG && c->signal->addr < NEAR_NULL)
-			fault_say(c, c->signal->addr ? ", close to null" : ", a null pointer");
+		if (m->segment == DISASM_NO_REG && m->index == DISASM_NO_REG && addr < NEAR_NULL)
+			fault_say(c, addr ? ", close to null" : ", a null pointer");
 		say_index(c, m);
 		return;
 	}
@@ -268,7 +268,7 @@ static void explain_protection(struct fault_context *c)
 	if (m) {
 		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
 		say_if_text(c, addr);
-		say_through(c, m);
+		say_through(c, m, addr);
 		fault_say(c, ", a non-canonical address");
 		return;
 	}
@@ -345,7 +345,7 @@ void fault_explain_access(struct fault_context *c)
 		explain_unknown(c, addr);
 	} else if (!fault_explain_overflow(c, addr, m)) {
 		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
-		say_through(c, m);
+		say_through(c, m, addr);
 		say_why(c, addr, m->access);
 	}
 }

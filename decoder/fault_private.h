@@ -58,6 +58,12 @@ bool fault_first_register(const char *text, struct register_part *part, size_t *
 /* SIGSEGV, and SIGBUS for what a mapped file does not hold. */
 void fault_explain_access(struct fault_context *c);
 
+/* The program raised SIGABRT: says why, and makes the place of the program that it came from the one to be looked at. */
+void fault_explain_abort(struct fault_context *c);
+
+/* Where the place to be looked at is the runtime's: the program's place that called it. */
+void fault_find_caller(struct fault_context *c);
+
 /* "write to", as the operand is accessed. */
 const char *fault_access_verb(const struct disasm_memory *m);
 

@@ -183,10 +183,13 @@ static json_t *json_fault(struct json_report *r, const struct model_snapshot *sn
 	task = model_task(r->m, snap->rec->task);
 	if (fault_explain_snapshot(&f, r->m, r->s, snap, NULL))
 		return NULL;
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "signal", json_signal(snap->signal->signo), "code",
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "signal", json_signal(snap->signal->signo), "code",
 		      signal_code_name(snap->signal->signo, snap->signal->code, code), "address", json_hex(snap->signal->addr), "pc",
 		      json_hex(f.pc), "ticks", json_ticks(snap->rec->point.tick), "task", (json_int_t)snap->rec->task, "pid",
-		      (json_int_t)(task ? task->pid : 0), "tid", (json_int_t)(task ? task->tid : 0), "text", json_text(f.text));
+		      (json_int_t)(task ? task->pid : 0), "tid", (json_int_t)(task ? task->tid : 0), "text", json_text(f.text), "message",
+		      *f.message ? json_text(f.message) : json_null(), "where",
+		      json_location(r, f.space, f.epoch, f.where, f.where_is_return), "caller",
+		      f.has_caller ? json_location(r, f.space, f.epoch, f.caller, f.caller_is_return) : json_null());
 }
 
 static json_t *json_processes(const struct json_report *r)

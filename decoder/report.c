@@ -169,13 +169,12 @@ static void put_insn(struct report *r, const struct fault *f)
 	}
 }
 
-static void put_where(struct report *r, const struct fault *f)
+static void put_place(struct report *r, const struct fault *f, uint64_t addr, bool is_return)
 {
 	struct location loc;
 	char source[400];
 
-	report_heading(r, f->where == f->pc ? "Where" : "Where it came from");
-	symbols_lookup(r->s, f->space, f->epoch, f->where, f->where_is_return, &loc);
+	symbols_lookup(r->s, f->space, f->epoch, addr, is_return, &loc);
 	text_printf(&r->t, "  ");
 	text_frame(&r->t, &loc, 2, true);
 	text_printf(&r->t, "\n");
@@ -184,8 +183,18 @@ static void put_where(struct report *r, const struct fault *f)
 		text_outside(&r->t, source);
 		text_printf(&r->t, "\n");
 	}
+}
+
+static void put_where(struct report *r, const struct fault *f)
+{
+	report_heading(r, f->where == f->pc ? "Where" : "Where it came from");
+	put_place(r, f, f->where, f->where_is_return);
 	if (!f->where_is_return)
 		put_insn(r, f);
+	if (!f->has_caller)
+		return;
+	report_heading(r, "Called from");
+	put_place(r, f, f->caller, f->caller_is_return);
 }
 
 static void put_registers(struct report *r, const struct bt_record_thread *thread)
@@ -236,6 +245,11 @@ static int put_moment(struct report *r, struct bt_error *err)
 	text_printf(&r->t, "  ");
 	text_outside(&r->t, f.text);
 	text_printf(&r->t, "\n");
+	if (*f.message) {
+		text_printf(&r->t, "  libc says: ");
+		text_outside(&r->t, f.message);
+		text_printf(&r->t, "\n");
+	}
 	put_where(r, &f);
 	if (r->focus.thread)
 		put_registers(r, r->focus.thread);

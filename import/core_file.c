@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "import/code_file.h"
+#include "lib/abort_message.h"
 #include "lib/build_id.h"
 
 enum {
@@ -34,6 +35,8 @@ enum {
 	RED_ZONE = 128,
 	NEAR_BEFORE = 64,
 	NEAR_AFTER = 192,
+	MESSAGE_MAX = 1024,
+	SIG_ABRT = 6,
 };
 
 struct core_thread {
@@ -433,11 +436,54 @@ static struct bt_point point_of(const struct core_thread *t)
 	return (struct bt_point){.tick = UINT64_MAX, .rip = t->regs.rip, .rcx = t->regs.rcx};
 }
 
+struct libc_memory {
+	const struct core *c;
+	struct code_file file; /* what of it was not dumped */
+	struct slice path;
+};
+
+static size_t read_libc(void *arg, uint64_t addr, void *to, size_t n)
+{
+	const struct libc_memory *m = arg;
+	const struct core_segment *s = segment_at(m->c, addr);
+	struct slice bytes = memory_at(m->c, addr, n);
+
+	if (!bytes.len && s && s->path.len == m->path.len && !memcmp(s->path.at, m->path.at, m->path.len))
+		bytes = code_file_at(&m->file, s->offset_in_file + (addr - s->start), n < s->end - addr ? n : s->end - addr);
+	if (bytes.len > n)
+		bytes.len = n;
+	if (bytes.len)
+		memcpy(to, bytes.at, bytes.len);
+	return bytes.len;
+}
+
+static void find_message(const struct core *c, char text[MESSAGE_MAX])
+{
+	char path[MESSAGE_MAX];
+
+	*text = '\0';
+	for (size_t i = 0; i < c->segment_count && !*text; i++) {
+		const struct core_segment *s = &c->segments[i];
+		struct libc_memory m = {.c = c, .path = s->path};
+
+		if (s->offset_in_file || s->path.len >= sizeof path || !s->path.len)
+			continue;
+		memcpy(path, s->path.at, s->path.len);
+		path[s->path.len] = '\0';
+		if (!bt_is_libc(path))
+			continue;
+		code_file_open(&m.file, s->path, s->build_id);
+		bt_abort_message(read_libc, &m, s->start, text, MESSAGE_MAX);
+		code_file_close(&m.file);
+	}
+}
+
 /* Returns the seq of the signal's event; 0 when there was none (a core of a running process). */
 static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thread *t)
 {
 	struct slice info = c->siginfo;
 	struct bt_record_signal body = {.task = task, .point = point_of(t), .signo = slice_u32(&info), .action = BT_ACTION_CORE};
+	char message[MESSAGE_MAX];
 
 	slice_take(&info, 4);
 	body.code = slice_u32(&info);
@@ -454,6 +500,10 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 		body = (struct bt_record_signal){.task = task, .point = point_of(t), .signo = t->signal, .action = BT_ACTION_CORE};
 	if (!body.signo)
 		return 0;
+	if (body.signo == SIG_ABRT) {
+		find_message(c, message);
+		body.message = bt_str(message);
+	}
 	body.seq = next_seq(c);
 	put(c, BT_RECORD_SIGNAL, &body);
 	importer_ended(c->im, BT_EXIT_SIGNAL, body.signo);

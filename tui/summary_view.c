@@ -167,9 +167,19 @@ static void add_fault(struct viewer *v, struct lines *l)
 		lines_add(l, &row, &target);
 	}
 	add_text(v, l, "what", STYLE_FAULT, f.text, &target);
+	if (*f.message)
+		add_text(v, l, "libc says", STYLE_FAULT, f.message, &target);
 	begin(v, &row, "where");
-	label_code(v, &row, f.space, f.epoch, f.where, false, 0);
+	label_code(v, &row, f.space, f.epoch, f.where, f.where_is_return, 0);
 	lines_add(l, &row, &target);
+	if (f.has_caller) {
+		struct target caller = target;
+
+		caller.place.addr = f.caller;
+		begin(v, &row, "called from");
+		label_code(v, &row, f.space, f.epoch, f.caller, f.caller_is_return, 0);
+		lines_add(l, &row, &caller);
+	}
 	if (!f.has_insn)
 		return;
 	begin(v, &row, "instruction");

@@ -48,10 +48,14 @@ FAULTS = {
         words=["write", "null"], calls=["smashed_return", "smash_and_store"], stack=["smash_and_store", "never_entered"])),
     "stack-overflow": ("SIGSEGV", "SEGV_MAPERR", ANY, "descend", dict(
         mark=None, words=["stack overflow"], calls=["descend", "descend", "descend"], stack=["descend", "descend", "descend"])),
+    "large-frame": ("SIGSEGV", ANY, ANY, "use_large_frame", dict(
+        mark=None, words=["stack overflow: (write|update)"], stack=["use_large_frame", "run_large_frame"])),
+    "library-read": ("SIGSEGV", "SEGV_MAPERR", 0, ANY, dict(
+        mark=None, words=["read from 0x0"], stack=["library_read", "main"])),
     "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
-        mark=None, words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
+        mark=None, where="call_abort", words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
     "assert": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
-        mark=None, words=["abort"], calls=["fail_assert", "__assert_fail"], stack=["abort", "fail_assert", "main"])),
+        mark=None, where="fail_assert", words=["abort.*: an assertion failed, at fail_assert"], calls=["fail_assert", "__assert_fail"], stack=["abort", "fail_assert", "main"])),
     "divide-by-zero": ("SIGFPE", "FPE_INTDIV", ANY, "divide", dict(
         words=["division by zero"], stack=["divide", "main"])),
     "divide-overflow": ("SIGFPE", "FPE_INTDIV", ANY, "divide_overflow", dict(
@@ -94,7 +98,8 @@ FAULTS = {
     "string-fault": ("SIGSEGV", "SEGV_MAPERR", ANY, "string_fault", dict(
         words=["write"], stack=["string_fault", "main"])),
     "double-free": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
-        mark=None, words=["abort"], stack=["raise", "abort", "double_free", "main"])),
+        mark=None, where="double_free", words=["abort.*: the heap is corrupt.*, at double_free"],
+        stack=["raise", "abort", "double_free", "main"])),
     "close-range-all": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "close_range_all", dict(
         words=["write"], stack=["close_range_all", "main"])),
     "seccomp-trap": ("SIGSYS", "SYS_SECCOMP", ANY, ANY, dict(
@@ -169,6 +174,8 @@ def check_fault(found, words, expected, source):
     check(contains_in_order(calls, more.get("calls", [])), "the branches enter %s, expected %s" % (calls[-30:], more.get("calls")))
     for kind in more.get("kinds", []):
         check(any(b["kind"] == kind for b in found["branches"]), "no branch of kind " + kind)
+    if "where" in more:
+        equal(fault["where"]["function"], more["where"], "place to look at")
     if "last" in more:
         equal(found["branches"][-1]["kind"], more["last"], "kind of the last branch")
         equal(found["branches"][-1]["to"]["addr"], fault["pc"], "target of the last branch")
@@ -287,6 +294,26 @@ def dynamic():
 def dynamic_abort():
     alone, recorded = same_as_native([build("faults.c", "-fPIE", "-pie"), "abort"])
     check_fault(report(recorded.trace, "-n", "2000"), text(recorded.trace), FAULTS["abort"], "faults.c")
+
+
+@case("a crash in a library: the program's place, and what libc says of why it ended it")
+def in_library():
+    program = build("faults.c", "-fPIE", "-pie")
+    for name, function, says in (("assert", "fail_assert", "faults: .*faults.c:[0-9]+: fail_assert: Assertion `zero == 1' failed."),
+                                 ("double-free", "double_free", "free\\(\\): double free detected in .*"), ("abort", "call_abort", None)):
+        recorded = record([program, name])
+        fault, said = report(recorded.trace)["fault"], text(recorded.trace)
+        equal((fault["where"]["function"], fault["caller"]), (function, None), name)
+        check(re.fullmatch(says, fault["message"]) if says else fault["message"] is None, "%s: the message is %r" % (name, fault["message"]))
+        check("\n  libc says: %s\n" % fault["message"] in said if says else "libc says" not in said, said)
+        check_line(fault["where"], "faults.c", name)
+    recorded = record([program, "library-read"])
+    fault, said = report(recorded.trace)["fault"], text(recorded.trace)
+    check("libc.so" in fault["where"]["module"], "where: %s" % fault["where"])
+    equal(fault["caller"]["function"], "library_read", "caller")
+    check_line(fault["caller"], "faults.c", "library-read")
+    check(re.search(r"\nCalled from\n  library_read\+.*\n  \d+: .*@library-read", said), said)
+    equal(report(record([program, "null-read"]).trace)["fault"]["caller"], None, "caller of what is no library's")
 
 
 @case("stripped program")

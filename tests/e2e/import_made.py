@@ -432,6 +432,11 @@ def core():
     equal([f["function"] for f in data["threads"][0]["stack"]], [f["function"] for f in wanted["threads"][0]["stack"]], "stack")
     equal(data["branches"], [], "branches")
     equal(data["exit"], wanted["exit"], "exit")
+    path, _ = core_of(build("faults.c", "-fPIE", "-pie"), "double-free")
+    trace = fresh("trace")
+    equal(execute([BTREC, "import", "-q", "-o", trace, path]).status, 0, "status of import")
+    fault = report(trace)["fault"]
+    equal((fault["where"]["function"], fault["message"][:22]), ("double_free", "free(): double free de"), "where libc ended it, and why")
 
 
 @case("a core file with its number of segments elsewhere")

@@ -90,7 +90,8 @@ static void add_events(struct buf *out)
 	struct bt_record_exec exec = {.seq = 3, .task = 1, .space = 1, .path = bt_str("/bin/app"), .argv = slice_of("app\0", 4), .tid = 10};
 	struct bt_record_map map = {.seq = 4, .space = 1, .epoch = 1, .start = 0x400000, .end = 0x402000, .prot = 5, .path = bt_str("/bin/app")};
 	struct bt_record_code code = {.seq = 5, .space = 1, .epoch = 1, .addr = 0x401000, .object = 1};
-	struct bt_record_signal sig = {.seq = 6, .task = 1, .point = point, .signo = 11, .code = 1, .addr = 0x10, .sync = 1, .action = BT_ACTION_CORE};
+	struct bt_record_signal sig = {.seq = 6, .task = 1, .point = point, .signo = 11, .code = 1, .addr = 0x10, .sync = 1, .action = BT_ACTION_CORE,
+					.message = bt_str("free(): invalid pointer")};
 	struct bt_record_snapshot snap = {.seq = 7, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .point = point, .space = 1,
 					  .epoch = 1, .position = 8, .event = 6};
 	struct bt_record_thread thread = {.seq = 8, .snapshot = 1, .task = 1, .point = point, .position = 8, .epoch = 1, .regs = regs};

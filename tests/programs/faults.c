@@ -6,6 +6,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -380,6 +381,36 @@ static void double_free(void)
 	free(p); /* @double-free */ /* NOLINT */
 }
 
+__attribute__((noinline)) static void library_read(void)
+{
+	size_t (*volatile length)(const char *) = strlen;
+
+	sink = (long)length((const char *)(uintptr_t)zero); /* @library-read */
+}
+
+enum { LARGE = 64 << 20 }; /* no stack of a thread is as large */
+
+__attribute__((noinline)) static void use_large_frame(void)
+{
+	volatile char bytes[LARGE];
+
+	bytes[LARGE / 2 + zero] = 1; /* @large-frame */
+}
+
+static void *run_large_frame(void *arg)
+{
+	use_large_frame();
+	return arg;
+}
+
+static void large_frame(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, run_large_frame, NULL))
+		pthread_join(thread, NULL);
+}
+
 static void close_range_all(void)
 {
 	syscall(SYS_close_range, 0, ~0u, 0);
@@ -465,6 +496,8 @@ static const struct {
 	{"torn-after-syscall", torn_after_syscall},
 	{"string-fault", string_fault},
 	{"double-free", double_free},
+	{"library-read", library_read},
+	{"large-frame", large_frame},
 	{"close-range-all", close_range_all},
 	{"seccomp-trap", seccomp_trap},
 	{"seccomp-kill", seccomp_kill},

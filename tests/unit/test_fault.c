@@ -33,6 +33,7 @@ struct fault_case {
 	struct bt_regs regs; /* rip 0: TEXT */
 	uint32_t signo, signal_code, sender;
 	uint32_t tid; /* 0: PID */
+	const char *message; /* of libc, NULL: none */
 	uint64_t addr;
 	uint64_t on_stack; /* what lies at rsp */
 	int arrived_by;	   /* kind of the branch from TEXT to rip, or NO_BRANCH */
@@ -64,6 +65,8 @@ static const struct fault_case cases[] = {
 	 .text = "read from 0x8000000000001234 through rbx = 0x8000000000001234, a non-canonical address"},
 	{"text for a pointer", CODE("\x48\x8b\x03"), .regs.rbx = 0x4847464544434241, .signo = 11, .signal_code = KERNEL,
 	 .text = "read from 0x4847464544434241 (the text \"ABCDEFGH\") through rbx = 0x4847464544434241, a non-canonical address"},
+	{"text for an address", CODE("\x48\xa1""AAAAAAAA"), .signo = 11, .signal_code = KERNEL,
+	 .text = "read from 0x4141414141414141 (the text \"AAAAAAAA\"), a non-canonical address"},
 	{"call to null", CODE("\xff\xd3"), .regs.rip = 0, .arrived_by = BT_BRANCH_ICALL, .signo = 11, .signal_code = 1,
 	 .text = "call to 0x0, a null function pointer, at app+0x1000 by \"call rbx\""},
 	{"call to unmapped", CODE("\xff\xd3"), .regs.rip = WILD, .arrived_by = BT_BRANCH_ICALL, .regs.rbx = WILD, .signo = 11, .signal_code = 1,
@@ -125,6 +128,8 @@ static const struct fault_case cases[] = {
 	{"seccomp", CODE("\x90"), .regs.rax = 110, .signo = 31, .signal_code = 1, .text = "getppid refused by a seccomp filter"},
 	{"from outside", CODE("\x90"), .signo = 11, .signal_code = 0, .sender = 77, .text = "SIGSEGV, sent by process 77 (user 0)"},
 	{"by itself", CODE("\x90"), .signo = 3, .signal_code = (uint32_t)-6, .sender = PID, .text = "SIGQUIT, raised by the program itself"},
+	{"by itself, with what libc says", CODE("\x90"), .signo = 6, .signal_code = (uint32_t)-6, .sender = PID, .message = "free(): invalid pointer",
+	 .text = "SIGABRT, raised by the program itself with abort"},
 	{"timer whose number is ours", CODE("\x90"), .signo = 14, .signal_code = (uint32_t)-2, .sender = PID,
 	 .text = "SIGALRM, sent by a timer: alarm timer ran out"},
 	{"first timer", CODE("\x90"), .signo = 26, .signal_code = (uint32_t)-2, .text = "SIGVTALRM, sent by a timer: virtual timer ran out"},
@@ -170,7 +175,7 @@ static struct model *make(struct maker *k, const struct fault_case *c)
 		maker_branches(k, (struct bt_record_branches){.task = 1, .space = 1, .epoch = 1}, &last, 1);
 	signal = k->seq;
 	maker_add(k, 1, SIGNAL, signal, .task = 1, .signo = c->signo, .code = c->signal_code, .addr = c->addr, .sender = c->sender,
-		  .action = BT_ACTION_CORE);
+		  .message = bt_str(c->message ? c->message : ""), .action = BT_ACTION_CORE);
 	maker_add(k, 1, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .space = 1, .epoch = 1, .event = signal,
 		  .position = 1);
 	maker_add(k, 1, THREAD, thread, .snapshot = 1, .task = 1, .epoch = 1, .position = 1, .regs = regs);
@@ -194,6 +199,7 @@ static void every_fault_is_told_in_words(void **state)
 		assert_int_equal(fault_explain_snapshot(&f, m, s, model_final_snapshot(m), &err), 0);
 		if (strcmp(f.text, c->text))
 			fail_msg("%s:\n  says     %s\n  expected %s", c->name, f.text, c->text);
+		assert_string_equal(f.message, c->message ? c->message : "");
 		symbols_close(s);
 		model_free(m);
 		maker_release(&k);

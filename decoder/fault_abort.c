@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Which place of the program is to be looked at where the moment's own is its language's runtime: why it ended itself, by the functions on the
+ * stack, and where it called the library that faulted or waits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "decoder/callstack.h"
+#include "decoder/fault_private.h"
+#include "decoder/text.h"
+#include "lib/abort_message.h"
+
+enum {
+	FRAMES_MAX = 32, /* between the moment and the program's own place */
+};
+
+/* What is on the stack when a program ends itself, most telling first. */
+static const struct abort_reason {
+	const char *function, *text;
+	bool is_libc; /* which has left a message then */
+} abort_reasons[] = {
+	{"__assert_fail", "an assertion failed", true},
+	{"__assert_fail_base", "an assertion failed", true},
+	{"__assert_perror_fail", "an assertion failed", true},
+	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack", true},
+	{"__fortify_fail", "buffer overflow detected by a checking library function", true},
+	{"__chk_fail", "buffer overflow detected by a checking library function", true},
+	{"__cxa_pure_virtual", "a pure virtual function was called", false},
+	{"__cxa_throw", "an exception was thrown that nobody catches", false},
+	{"__cxa_rethrow", "an exception was thrown again that nobody catches", false},
+	{"std::terminate", "std::terminate was called", false},
+	{"malloc_printerr", "the heap is corrupt: malloc found its data overwritten, or memory freed twice", true},
+	{"__libc_fatal", "libc found an error it cannot go on from", true},
+	{"abort", "abort was called", false},
+};
+
+/* Beginnings of the names of files. */
+static const char *const runtime_modules[] = {"libc.so", "libc-2.", "ld-linux", "ld-2.", "libc.musl-", "ld-musl-", "libpthread",
+					      "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so"};
+
+/* Of programs that have their runtime in themselves: between it and the program's own place; some have names with __ or __libc_ before. */
+static const char *const runtime_functions[] = {"_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "malloc_consolidate", "malloc", "free",
+						"cfree", "calloc", "realloc", "memalign", "operator new", "operator delete"};
+
+struct place_on_stack {
+	uint64_t addr;
+	bool is_return;
+	struct location loc;
+};
+
+static bool names(const char *function, const char *wanted)
+{
+	static const char alias[] = "__GI_"; /* libc's internal names of its own functions */
+	size_t n = strlen(wanted);
+
+	if (!strncmp(function, alias, sizeof alias - 1))
+		function += sizeof alias - 1;
+	return !strncmp(function, wanted, n) && (!function[n] || strchr("(@.[", function[n]));
+}
+
+static bool is_in_runtime(const struct location *loc)
+{
+	const char *file = text_basename(loc->module);
+
+	for (size_t i = 0; i < sizeof runtime_modules / sizeof *runtime_modules; i++)
+		if (!strncmp(file, runtime_modules[i], strlen(runtime_modules[i])))
+			return true;
+	return false;
+}
+
+static bool is_in_libc(const struct location *loc) { return bt_is_libc(loc->module); }
+
+static bool is_of_runtime(const struct location *loc)
+{
+	const char *function = loc->function;
+
+	if (is_in_runtime(loc) || !strncmp(function, "std::", 5))
+		return true;
+	if (!strncmp(function, "__libc_", 7))
+		function += 7;
+	else if (!strncmp(function, "__", 2))
+		function += 2;
+	for (size_t i = 0; i < sizeof runtime_functions / sizeof *runtime_functions; i++)
+		if (names(function, runtime_functions[i]))
+			return true;
+	return false;
+}
+
+/* The places that called one another, innermost first. */
+static size_t stack_of(const struct fault_context *c, struct place_on_stack *places)
+{
+	struct stack_frame frames[FRAMES_MAX];
+	bool complete;
+	size_t n = c->thread ? symbols_unwind(c->s, c->snap, c->thread, frames, FRAMES_MAX, &complete) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		places[i] = (struct place_on_stack){.addr = frames[i].pc, .is_return = frames[i].is_return};
+		symbols_lookup(c->s, c->f->space, c->f->epoch, places[i].addr, places[i].is_return, &places[i].loc);
+	}
+	return n;
+}
+
+/* The program's own place is of more interest than the end in libc. */
+static void blame(struct fault_context *c, const struct place_on_stack *p)
+{
+	struct fault *f = c->f;
+
+	fault_say_place(c, ", at ", p->addr, p->is_return);
+	f->where = p->addr;
+	f->where_is_return = p->is_return;
+	f->has_insn = false;
+	f->value_count = 0;
+}
+
+static void take_message(struct fault_context *c)
+{
+	struct slice message = c->signal->message;
+
+	snprintf(c->f->message, sizeof c->f->message, "%.*s", (int)(message.len < FAULT_MESSAGE_MAX ? message.len : FAULT_MESSAGE_MAX),
+		 (const char *)message.at);
+}
+
+void fault_explain_abort(struct fault_context *c)
+{
+	struct place_on_stack places[FRAMES_MAX];
+	size_t n = stack_of(c, places), own;
+	const char *text;
+
+	if (n <= 1) /* nothing contradicts it */
+		take_message(c);
+
+	for (size_t r = 0; r < sizeof abort_reasons / sizeof *abort_reasons; r++)
+		for (size_t i = 0; i < n; i++) {
+			if (!names(places[i].loc.function, abort_reasons[r].function))
+				continue;
+			/* an alias may have called it */
+			while (i + 1 < n && names(places[i + 1].loc.function, abort_reasons[r].function))
+				i++;
+			text = abort_reasons[r].text;
+			/* An old message stays: of an abort that a handler has left. Without libc's symbols its own functions have no names. */
+			if (abort_reasons[r].is_libc) {
+				take_message(c);
+			} else if (i + 1 < n && is_in_libc(&places[i + 1].loc) && c->signal->message.len) {
+				take_message(c);
+				text = "libc found an error it cannot go on from";
+			}
+			fault_say(c, ": %s", text);
+			for (own = i + 1; own < n && is_of_runtime(&places[own].loc);)
+				own++;
+			if (own < n)
+				blame(c, &places[own]);
+			else if (i + 1 < n)
+				blame(c, &places[i + 1]);
+			return;
+		}
+}
+
+static void set_caller(struct fault *f, uint64_t addr, bool is_return)
+{
+	f->has_caller = true;
+	f->caller = addr;
+	f->caller_is_return = is_return;
+}
+
+/* Of a moment whose memory was not kept the branches still know the open calls. */
+static bool find_open_call(struct fault_context *c)
+{
+	struct callstack calls;
+	struct location loc;
+	bool found = false;
+
+	if (!c->h)
+		return false;
+	callstack_build(&calls, c->h, c->s, c->end);
+	for (size_t i = calls.count; i-- > 0 && !found;) {
+		if (calls.calls[i].is_handler)
+			break;
+		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].from, false, &loc);
+		found = *loc.module && !is_in_runtime(&loc);
+		if (found)
+			set_caller(c->f, calls.calls[i].from, false);
+	}
+	callstack_release(&calls);
+	return found;
+}
+
+void fault_find_caller(struct fault_context *c)
+{
+	struct place_on_stack places[FRAMES_MAX];
+	struct location loc;
+	size_t n;
+
+	symbols_lookup(c->s, c->f->space, c->f->epoch, c->f->where, c->f->where_is_return, &loc);
+	if (c->f->where_is_return || c->f->pc_is_wild || !is_in_runtime(&loc))
+		return;
+	n = stack_of(c, places);
+	for (size_t i = 1; i < n; i++)
+		if (!is_in_runtime(&places[i].loc)) {
+			set_caller(c->f, places[i].addr, places[i].is_return);
+			return;
+		}
+	find_open_call(c);
+}
