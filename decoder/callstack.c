@@ -2,9 +2,11 @@
 #include "decoder/callstack.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
+	NEAR = 4096,
 };
 
 static uint64_t behind(struct symbols *s, const struct history_entry *e)
@@ -30,17 +32,75 @@ static void push(struct callstack *c, size_t *cap, struct open_call call)
 	c->calls[c->count++] = call;
 }
 
-/* A return closes the newest call it can belong to, and with it those that longjmp or an exception left open above. */
-static void pop(struct callstack *c, uint64_t to)
+/* A return closes the newest call it can belong to, and with it those that were left open above. False when it belongs to none. */
+static bool pop(struct callstack *c, uint64_t to)
 {
 	for (size_t i = c->count; i-- > 0;)
 		if (c->calls[i].ret == to) {
 			c->count = i;
-			return;
+			return true;
 		}
-	/* Nothing known is left of a stack that was left at an older level; an exception's landing is no such thing. */
-	if (!c->count)
-		c->unmatched++;
+	return false;
+}
+
+/* The length of a function's name without what marks the part of it that compilers put elsewhere, f.cold: landings of exceptions are there. */
+static size_t whole_name(const char *function)
+{
+	static const char *const marks[] = {".cold", " [clone .cold]"};
+	size_t n = strlen(function);
+
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		size_t mark = strlen(marks[i]);
+
+		if (n > mark && !strcmp(function + n - mark, marks[i]))
+			return n - mark;
+	}
+	return n;
+}
+
+static bool is_same_function(const struct location *a, const struct location *b)
+{
+	size_t n = whole_name(a->function);
+
+	return a->addr - a->offset == b->addr - b->offset ||
+	       (n == whole_name(b->function) && !strncmp(a->function, b->function, n) && !strcmp(a->module, b->module));
+}
+
+/* An exception or longjmp goes on in a function that is active already: the calls above are left. Where none of them has entered it, it was
+ * entered before all of them. */
+static void land(struct callstack *c, struct symbols *s, const struct history_entry *e)
+{
+	struct location landing, entered;
+
+	symbols_lookup(s, e->space, e->epoch, e->to, false, &landing);
+	if (!*landing.function)
+		return;
+	for (; c->count && !c->calls[c->count - 1].is_handler; c->count--) {
+		symbols_lookup(s, e->space, e->epoch, c->calls[c->count - 1].to, false, &entered);
+		if (is_same_function(&landing, &entered))
+			return;
+	}
+}
+
+/* Whether the branch is one that ends an unwinder's or longjmp's work, by the function it is in. */
+static bool leaves_frames(struct symbols *s, const struct history_entry *e)
+{
+	static const char *const functions[] = {"Unwind_", "longjmp", "siglongjmp"};
+	struct location loc;
+	const char *name;
+
+	symbols_lookup(s, e->space, e->epoch, e->from, false, &loc);
+	name = loc.function + strspn(loc.function, "_");
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (!strncmp(name, functions[i], strlen(functions[i])))
+			return !strchr(name, '@'); /* f@plt only leads to it */
+	return false;
+}
+
+/* Switches and interpreters make most jumps: these need not be looked up. */
+static bool is_far(const struct history_entry *e)
+{
+	return e->to - e->from + NEAR > 2 * NEAR;
 }
 
 /* A system call that goes on elsewhere is sigreturn: it ends the newest handler. */
@@ -81,7 +141,16 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 			push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .entry = i, .is_handler = true});
 			break;
 		case BT_BRANCH_RET:
-			pop(c, e->to);
+			if (pop(c, e->to))
+				break;
+			if (!c->count) /* nothing known is left of a stack that was left at an older level */
+				c->unmatched++;
+			else if (leaves_frames(s, e))
+				land(c, s, e);
+			break;
+		case BT_BRANCH_IJMP:
+			if (c->count && is_far(e) && leaves_frames(s, e))
+				land(c, s, e);
 			break;
 		case BT_BRANCH_SYSCALL:
 			if (e->to != e->from + SYSCALL_SIZE)

@@ -230,6 +230,22 @@ def smashed():
         check("disagree" not in said and "agrees with" in said, "of one that is whole: " + said)
 
 
+@case("frames that an exception or longjmp has left, of functions that are older than the history, contradict no stack")
+def left_frames():
+    program = build("left_frames.cc")
+    for how, stack in (("exception", ["crash", "outer", "main"]), ("longjmp", ["crash", "work", "outer", "main"]),
+                       ("exception-and-longjmp", ["crash", "work", "outer", "main"]), ("nothing", ["crash", "work", "outer", "main"])):
+        for history in "12000", "1000000":
+            recorded = record([program, how], ["--history", history])
+            thread = report(recorded.trace, "-n", "1")["threads"][0]
+            names = [frame["function"].partition("(")[0] for frame in thread["stack"]]
+            equal(names[:len(stack)], stack, "stack")
+            found = thread["by_history"]
+            check(found["verdict"] == "agrees" and found["checked"] >= 1, "%s, %s kept: %s" % (how, history, found))
+            if history == "1000000":
+                equal(found["checked"], found["callers"], "callers that the history knows")
+
+
 @case("seccomp kills the process")
 def seccomp_kill():
     alone, recorded = same_as_native([build("faults.c", *STATIC), "seccomp-kill"])
