@@ -1,23 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /* __cxa_demangle is part of the Itanium C++ ABI ("3.4 Demangler API"). It is linked from libsupc++.a, where its object
- * needs nothing but libc: no C++ runtime, and no package beyond the compiler's own. elfutils exports none. */
+ * needs nothing but libc: no C++ runtime, and no package beyond the compiler's own. elfutils exports none.
+ * Rust's names, of both its schemes, are libiberty's to read. */
 #include "decoder/demangle.h"
 
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 char *__cxa_demangle(const char *name, char *out, size_t *len, int *status);
 
 enum {
-	/* Names nest: the parser is recursive, and a symbol table is not to be trusted. */
-	MANGLED_MAX = 8192
+	/* Names nest: the parsers are recursive, and a symbol table is not to be trusted. */
+	MANGLED_MAX = 8192,
+	PLAIN_MAX = 1 << 16, /* parts of Rust's names may stand for others, which grows without end */
 };
+
+struct plain {
+	char *text;
+	size_t len;
+	jmp_buf too_long; /* the library cannot be told to stop */
+};
+
+static void append(const char *text, size_t len, void *arg)
+{
+	struct plain *p = arg;
+
+	if (len >= PLAIN_MAX - p->len)
+		longjmp(p->too_long, 1);
+	memcpy(p->text + p->len, text, len);
+	p->len += len;
+}
+
+static bool demangle_into(struct plain *p, const char *name)
+{
+	return !setjmp(p->too_long) && rust_demangle_callback(name, DMGL_NO_OPTS, append, p) && p->len;
+}
+
+static char *demangle_rust(const char *name)
+{
+	struct plain p = {.text = malloc(PLAIN_MAX)};
+	char *text = NULL;
+
+	if (p.text && demangle_into(&p, name)) {
+		p.text[p.len] = '\0';
+		text = realloc(p.text, p.len + 1);
+	}
+	if (!text)
+		free(p.text);
+	return text;
+}
 
 char *demangle(const char *name)
 {
+	bool rust = !strncmp(name, "_R", 2), either = !strncmp(name, "_ZN", 3);
+	char *plain = NULL;
 	int status = 0;
 
-	if (strncmp(name, "_Z", 2) || strnlen(name, MANGLED_MAX) == MANGLED_MAX)
+	if ((strncmp(name, "_Z", 2) && !rust) || strnlen(name, MANGLED_MAX) == MANGLED_MAX)
 		return NULL;
-	return __cxa_demangle(name, NULL, NULL, &status);
+	if (rust || either)
+		plain = demangle_rust(name);
+	return plain || rust ? plain : __cxa_demangle(name, NULL, NULL, &status);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* C++ names as a programmer wrote them. */
+/* Names of C++ and Rust as a programmer wrote them. */
 #ifndef BT_DEMANGLE_H
 #define BT_DEMANGLE_H
 

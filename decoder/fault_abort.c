@@ -27,6 +27,11 @@ static const struct abort_reason {
 	{"__cxa_pure_virtual", "a pure virtual function was called", false},
 	{"__cxa_throw", "an exception was thrown that nobody catches", false},
 	{"__cxa_rethrow", "an exception was thrown again that nobody catches", false},
+	{"rust_begin_unwind", "Rust code panicked", false},
+	{"__rustc::rust_begin_unwind", "Rust code panicked", false},
+	{"std::panicking::panic_with_hook", "Rust code panicked", false}, /* names of runtimes change */
+	{"std::sys::unix::stack_overflow::imp::signal_handler", "stack overflow, found by Rust's handler", false},
+	{"std::sys::pal::unix::stack_overflow::imp::signal_handler", "stack overflow, found by Rust's handler", false},
 	{"std::terminate", "std::terminate was called", false},
 	{"malloc_printerr", "the heap is corrupt: malloc found its data overwritten, or memory freed twice", true},
 	{"__libc_fatal", "libc found an error it cannot go on from", true},
@@ -38,8 +43,13 @@ static const char *const runtime_modules[] = {"libc.so", "libc-2.", "ld-linux", 
 					      "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so"};
 
 /* Of programs that have their runtime in themselves: between it and the program's own place; some have names with __ or __libc_ before. */
-static const char *const runtime_functions[] = {"_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "malloc_consolidate", "malloc", "free",
-						"cfree", "calloc", "realloc", "memalign", "operator new", "operator delete"};
+static const char *const runtime_functions[] = {"_start", "_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "malloc_consolidate",
+						"malloc", "free", "cfree", "calloc", "realloc", "memalign", "operator new", "operator delete",
+						"rust_panic", "rust_begin_unwind", "rust_eh_personality"};
+
+/* Beginnings of names: of C++ and Rust, of Go. */
+static const char *const runtime_scopes[] = {"std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__rustc::", "__gnu_cxx::",
+					     "__cxxabiv1::", "_Unwind_", "runtime."};
 
 struct place_on_stack {
 	uint64_t addr;
@@ -69,12 +79,23 @@ static bool is_in_runtime(const struct location *loc)
 
 static bool is_in_libc(const struct location *loc) { return bt_is_libc(loc->module); }
 
+/* What a Rust trait of the runtime's gives a type that is nobody's: <usize as core::slice::index::SliceIndex<[T]>>::index. */
+static bool is_of_builtin_type(const char *function)
+{
+	const char *trait = *function == '<' ? strstr(function, " as ") : NULL, *scope = trait ? strstr(function, "::") : NULL;
+
+	return trait && scope > trait && (!strncmp(trait + 4, "core::", 6) || !strncmp(trait + 4, "std::", 5) || !strncmp(trait + 4, "alloc::", 7));
+}
+
 static bool is_of_runtime(const struct location *loc)
 {
 	const char *function = loc->function;
 
-	if (is_in_runtime(loc) || !strncmp(function, "std::", 5))
+	if (is_in_runtime(loc) || is_of_builtin_type(function))
 		return true;
+	for (size_t i = 0; i < sizeof runtime_scopes / sizeof *runtime_scopes; i++)
+		if (!strncmp(function, runtime_scopes[i], strlen(runtime_scopes[i])))
+			return true;
 	if (!strncmp(function, "__libc_", 7))
 		function += 7;
 	else if (!strncmp(function, "__", 2))
@@ -175,7 +196,7 @@ static bool find_open_call(struct fault_context *c)
 		if (calls.calls[i].is_handler)
 			break;
 		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].from, false, &loc);
-		found = *loc.module && !is_in_runtime(&loc);
+		found = *loc.module && !is_of_runtime(&loc);
 		if (found)
 			set_caller(c->f, calls.calls[i].from, false);
 	}
@@ -190,11 +211,11 @@ void fault_find_caller(struct fault_context *c)
 	size_t n;
 
 	symbols_lookup(c->s, c->f->space, c->f->epoch, c->f->where, c->f->where_is_return, &loc);
-	if (c->f->where_is_return || c->f->pc_is_wild || !is_in_runtime(&loc))
+	if (c->f->where_is_return || c->f->pc_is_wild || !is_of_runtime(&loc))
 		return;
 	n = stack_of(c, places);
 	for (size_t i = 1; i < n; i++)
-		if (!is_in_runtime(&places[i].loc)) {
+		if (!is_of_runtime(&places[i].loc)) {
 			set_caller(c->f, places[i].addr, places[i].is_return);
 			return;
 		}

@@ -189,7 +189,7 @@ static void put_where(struct report *r, const struct fault *f)
 {
 	report_heading(r, f->where == f->pc ? "Where" : "Where it came from");
 	put_place(r, f, f->where, f->where_is_return);
-	if (!f->where_is_return)
+	if (f->has_insn || f->where == f->pc || f->pc_is_wild) /* not of a caller */
 		put_insn(r, f);
 	if (!f->has_caller)
 		return;

@@ -58,6 +58,7 @@ void text_brief_name(char *out, size_t cap, const char *name)
 	static const char anonymous[] = "(anonymous namespace)";
 	size_t n = 0, len = strlen(name), keep;
 	unsigned depth = 0;
+	bool in_self = *name == '<'; /* Rust's <type as trait>::function */
 
 	if (len <= NAME_SHORT) {
 		snprintf(out, cap, "%s", name);
@@ -76,13 +77,15 @@ void text_brief_name(char *out, size_t cap, const char *name)
 			n += keep;
 			continue;
 		}
-		if (c == '(' && !depth)
+		if (c == '(' && !depth && !in_self)
 			break;
 		if (c == '>' && depth)
 			depth--;
+		else if (c == '>')
+			in_self = false;
 		if (!depth)
 			out[n++] = c;
-		if (c == '<')
+		if (c == '<' && i)
 			depth++;
 	}
 	out[n] = 0;

@@ -25,7 +25,7 @@ configure_with() {
 
 expect "with everything there configure succeeds" configure_with
 cat "$work/out"
-grep -Ev 'pkg_cv_|Zydis|ipt|intel_pt|supc|prog_CXX|PKG_CONFIG' "$work/cache" >"$work/known"
+grep -Ev 'pkg_cv_|Zydis|ipt|intel_pt|supc|iberty|prog_CXX|PKG_CONFIG' "$work/cache" >"$work/known"
 
 # stops WHAT PACKAGE ARGUMENT...
 stops() {
@@ -58,6 +58,8 @@ stops libZydis libzydis-dev ac_cv_lib_Zydis_ZydisDecoderInit=no
 stops intel-pt.h libipt-dev ac_cv_header_intel_pt_h=no
 stops libipt libipt-dev ac_cv_lib_ipt_pt_insn_event=no
 stops libsupc++ g++ ac_cv_lib_supcpp___cxa_demangle=no
+stops libiberty/demangle.h libiberty-dev ac_cv_header_libiberty_demangle_h=no
+stops libiberty libiberty-dev ac_cv_lib_iberty_rust_demangle_callback=no
 stops pkg-config pkg-config PKG_CONFIG=/nonexistent
 named=$(sed -n 's/.*BTREC_NEEDS(\[[^]]*\], \[[^]]*\], \[\([a-z0-9-]*\)\]).*/\1/p' "$BTREC_SRCDIR/configure.ac" | wc -l)
 expect "every library that configure.ac asks for was tried" [ "$named" -eq 6 ]

@@ -332,6 +332,22 @@ def in_library():
     equal(report(record([program, "null-read"]).trace)["fault"]["caller"], None, "caller of what is no library's")
 
 
+@case("Rust: a panic that ends the program is told, at the program's own place")
+def rust():
+    if not shutil.which("rustc"):
+        raise Skip("rustc is not installed")
+    program = build("panics.rs", "-C", "panic=abort", "-g", compiler=["rustc"])
+    for how, line in ("index", "index"), ("unwrap", None), ("abort", "abort"), ("overflow", None):
+        recorded = record([program, how]) # what it says has its number in it
+        equal(recorded.status, -signal.SIGABRT, "end of " + how)
+        fault = report(recorded.trace, "-n", "1")["fault"]
+        check(fault["where"]["function"] in ("panics::look_up", "panics::main", "panics::descend"), "%s: where: %s" % (how, fault["where"]))
+        said = {"abort": "abort was called, at panics::main", "overflow": "stack overflow, found by Rust's handler, at panics::descend"}
+        check(said.get(how, "Rust code panicked, at panics::") in fault["text"], fault["text"])
+        if line:
+            check_line(fault["where"], "panics.rs", line)
+
+
 @case("stripped program")
 def stripped():
     program = build("faults.c", *STATIC, "-s", name="stripped")

@@ -254,7 +254,7 @@ def build(source, *flags, name=None, compiler=None):
         if compiler is None:
             compiler = CXX if source.endswith(".cc") else CC
         target = os.path.join(fresh_dir("bin"), name or os.path.splitext(source)[0])
-        base = [flag for flag in C_FLAGS if flag != "-std=gnu11" or source.endswith(".c")]
+        base = [flag for flag in C_FLAGS if flag != "-std=gnu11" or source.endswith(".c")] if not source.endswith(".rs") else []
         # Sources first, so that -l flags behind them work.
         argv = [*compiler, *base, os.path.join(PROGRAMS, source), "-o", target, *flags]
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -61,6 +61,8 @@ static void long_cxx_names_are_shortened(void **state)
 		{"(anonymous namespace)::helper(std::map<int, int> const&, int)", "(anonymous namespace)::helper"},
 		{"std::ostream& operator<<(std::ostream&, some::very::long::name)", "std::ostream& operator<<"},
 		{"holder<int, int, int>::operator()(std::string const&, int, int)", "holder<>::operator()"},
+		{"<std::collections::HashMap<K,V> as core::ops::Index<&Q>>::index", "<std::collections::HashMap<> as core::ops::Index<>>::index"},
+		{"<(usize, usize) as shop::Total<Vec<u8>>>::total::{closure#0}(x)", "<(usize, usize) as shop::Total<>>::total::{closure#0}"},
 		{"unbalanced<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<", "unbalanced<"},
 	};
 	char out[120];
