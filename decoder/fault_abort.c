@@ -42,9 +42,11 @@ static const struct abort_reason {
 static const char *const runtime_modules[] = {"libc.so", "libc-2.", "ld-linux", "ld-2.", "libc.musl-", "ld-musl-", "libpthread",
 					      "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so"};
 
-/* Of programs that have their runtime in themselves: between it and the program's own place; some have names with __ or __libc_ before. */
+/* Some have names with __ or __libc_ before. */
+static const char *const allocators[] = {"malloc", "free", "cfree", "calloc", "realloc", "memalign", "operator new", "operator delete"};
+
+/* Of programs that have their runtime in themselves: between it and the program's own place. */
 static const char *const runtime_functions[] = {"_start", "_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "malloc_consolidate",
-						"malloc", "free", "cfree", "calloc", "realloc", "memalign", "operator new", "operator delete",
 						"rust_panic", "rust_begin_unwind", "rust_eh_personality"};
 
 /* Beginnings of names: of C++ and Rust, of Go. */
@@ -65,6 +67,18 @@ static bool names(const char *function, const char *wanted)
 	if (!strncmp(function, alias, sizeof alias - 1))
 		function += sizeof alias - 1;
 	return !strncmp(function, wanted, n) && (!function[n] || strchr("(@.[", function[n]));
+}
+
+static bool is_one_of(const char *function, const char *const *all, size_t n)
+{
+	if (!strncmp(function, "__libc_", 7))
+		function += 7;
+	else if (!strncmp(function, "__", 2))
+		function += 2;
+	for (size_t i = 0; i < n; i++)
+		if (names(function, all[i]))
+			return true;
+	return false;
 }
 
 static bool is_in_runtime(const struct location *loc)
@@ -96,14 +110,8 @@ static bool is_of_runtime(const struct location *loc)
 	for (size_t i = 0; i < sizeof runtime_scopes / sizeof *runtime_scopes; i++)
 		if (!strncmp(function, runtime_scopes[i], strlen(runtime_scopes[i])))
 			return true;
-	if (!strncmp(function, "__libc_", 7))
-		function += 7;
-	else if (!strncmp(function, "__", 2))
-		function += 2;
-	for (size_t i = 0; i < sizeof runtime_functions / sizeof *runtime_functions; i++)
-		if (names(function, runtime_functions[i]))
-			return true;
-	return false;
+	return is_one_of(function, allocators, sizeof allocators / sizeof *allocators) ||
+	       is_one_of(function, runtime_functions, sizeof runtime_functions / sizeof *runtime_functions);
 }
 
 /* The places that called one another, innermost first. */
@@ -208,16 +216,21 @@ void fault_find_caller(struct fault_context *c)
 {
 	struct place_on_stack places[FRAMES_MAX];
 	struct location loc;
-	size_t n;
+	size_t n, own;
 
 	symbols_lookup(c->s, c->f->space, c->f->epoch, c->f->where, c->f->where_is_return, &loc);
 	if (c->f->where_is_return || c->f->pc_is_wild || !is_of_runtime(&loc))
 		return;
 	n = stack_of(c, places);
-	for (size_t i = 1; i < n; i++)
-		if (!is_of_runtime(&places[i].loc)) {
-			set_caller(c->f, places[i].addr, places[i].is_return);
-			return;
+	for (own = 1; own < n && is_of_runtime(&places[own].loc);)
+		own++;
+	if (own < n)
+		set_caller(c->f, places[own].addr, places[own].is_return);
+	else
+		find_open_call(c);
+	for (size_t i = 0; i < own && c->signal && c->signal->sync; i++)
+		if (is_one_of(places[i].loc.function, allocators, sizeof allocators / sizeof *allocators)) {
+			fault_say(c, ", in the allocator: its data was overwritten before, or it was given what is no block of its own");
+			break;
 		}
-	find_open_call(c);
 }

@@ -52,6 +52,8 @@ FAULTS = {
         mark=None, words=["stack overflow: (write|update)"], stack=["use_large_frame", "run_large_frame"])),
     "library-read": ("SIGSEGV", "SEGV_MAPERR", 0, ANY, dict(
         mark=None, words=["read from 0x0"], stack=["library_read", "main"])),
+    "free-wild": ("SIGSEGV", "SEGV_MAPERR", 0x123456788ff8, ANY, dict(
+        mark=None, words=["read from 0x123456788ff8 .*, in the allocator: its data was overwritten before, or it was given"], stack=["free_wild", "main"])),
     "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
         mark=None, where="call_abort", words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
     "assert": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(

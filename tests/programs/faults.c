@@ -388,6 +388,13 @@ __attribute__((noinline)) static void library_read(void)
 	sink = (long)length((const char *)(uintptr_t)zero); /* @library-read */
 }
 
+static void free_wild(void)
+{
+	char *volatile p = (char *)0x123456789000;
+
+	free(p); /* NOLINT */
+}
+
 enum { LARGE = 64 << 20 }; /* no stack of a thread is as large */
 
 __attribute__((noinline)) static void use_large_frame(void)
@@ -497,6 +504,7 @@ static const struct {
 	{"string-fault", string_fault},
 	{"double-free", double_free},
 	{"library-read", library_read},
+	{"free-wild", free_wild},
 	{"large-frame", large_frame},
 	{"close-range-all", close_range_all},
 	{"seccomp-trap", seccomp_trap},
