@@ -12,6 +12,7 @@
 #include "decoder/json_private.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
+#include "decoder/syscalls.h"
 #include "decoder/text.h"
 #include "decoder/verdict.h"
 #include "lib/escape.h"
@@ -261,6 +262,7 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	const struct history *h = is_focus ? &r->focus.history : &own;
 	struct callstack calls = {0};
 	struct stack_check check = {.verdict = STACK_UNKNOWN};
+	char call[SYSCALL_NAME_MAX];
 	json_t *j;
 
 	if (frames && (is_focus || !history_load(&own, r->m, thread->task, NULL))) {
@@ -269,8 +271,9 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	}
 	if (!complete)
 		n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
-	j = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0),
-		      "tid", (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick), "registers",
+	j = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0),
+		      "tid", (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick), "in_syscall",
+		      thread->in_syscall ? json_string(syscall_of(&thread->regs, call)) : json_null(), "registers",
 		      json_registers(&thread->regs), "stack", json_frames(r, thread, frames, n), "unwound", (json_int_t)unwound, "by_history",
 		      json_stack_check(r, thread, &calls, &check));
 	callstack_release(&calls);

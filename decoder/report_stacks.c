@@ -6,6 +6,7 @@
 
 #include "decoder/callstack.h"
 #include "decoder/report_private.h"
+#include "decoder/syscalls.h"
 
 enum {
 	FRAMES_MAX = 1 << 16,
@@ -139,11 +140,13 @@ static void put_thread(struct report *r, const struct bt_record_thread *thread, 
 	const struct model_task *task = model_task(r->m, thread->task);
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
 	struct history h = {0};
+	char call[IN_SYSCALL_MAX];
 	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
 
 	text_printf(&r->t, "\nStack of task %u", thread->task);
 	if (task)
-		text_printf(&r->t, " (thread %u of process %u%s)", task->tid, task->pid, thread->in_syscall ? ", in a system call" : "");
+		text_printf(&r->t, " (thread %u of process %u%s%s)", task->tid, task->pid, thread->in_syscall ? ", " : "",
+			    thread->in_syscall ? in_syscall(&thread->regs, call) : "");
 	text_printf(&r->t, "\n");
 	put_frames(r, thread, frames, count, 0);
 	if (is_focus)

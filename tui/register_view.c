@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "decoder/syscalls.h"
 #include "tui/label.h"
 
 /* Display order; the rest of regs.def (segments, orig_rax) says nothing about a program. */
@@ -75,6 +76,7 @@ static void add_thread(struct viewer *v, struct lines *l, const struct bt_record
 		.has_place = true,
 		.place = {.addr = t->regs.rip, .space = v->snap->rec->space, .epoch = t->epoch, .entry = NO_ENTRY},
 	};
+	char call[IN_SYSCALL_MAX];
 	struct row row;
 
 	row_init(&row, v->screen.utf8);
@@ -82,7 +84,7 @@ static void add_thread(struct viewer *v, struct lines *l, const struct bt_record
 	if (task)
 		row_put(&row, STYLE_HEADING, ", tid %" PRIu32, task->tid);
 	if (t->in_syscall)
-		row_put(&row, STYLE_SYSTEM, ", in a system call");
+		row_put(&row, STYLE_SYSTEM, ", %s", in_syscall(&t->regs, call));
 	if (old)
 		row_put(&row, STYLE_MARK, "  (* changed since its snapshot before)");
 	lines_add(l, &row, &target);

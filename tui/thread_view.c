@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "decoder/signals.h"
+#include "decoder/syscalls.h"
 #include "tui/label.h"
 
 enum {
@@ -89,6 +90,7 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 		.history = true, .task = rec->task, .position = rec->position, .group = i, .has_place = true,
 		.place = {.addr = rec->regs.rip, .space = v->snap->rec->space, .epoch = rec->epoch, .entry = NO_ENTRY},
 	};
+	char call[IN_SYSCALL_MAX];
 	struct row row;
 
 	row_init(&row, v->screen.utf8);
@@ -100,7 +102,7 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 	if (rec->point.tick != BT_TICKS_UNKNOWN)
 		row_put(&row, STYLE_DIM, ", tick %" PRIu64, rec->point.tick);
 	if (rec->in_syscall)
-		row_put(&row, STYLE_SYSTEM, ", in a system call");
+		row_put(&row, STYLE_SYSTEM, ", %s", in_syscall(&rec->regs, call));
 	lines_add(&t->lines, &row, &target);
 	if (t->open[i])
 		add_stack(v, &t->lines, &target);

@@ -237,6 +237,7 @@ static struct bt_record_thread other_thread(struct walk *k)
 	t.point = point_of(k);
 	t.position = k->position;
 	t.regs = regs_of(k, 0);
+	t.regs.orig_rax = 202; /* futex */
 	return t;
 }
 

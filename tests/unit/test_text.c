@@ -90,7 +90,7 @@ static void width_counts_characters(void **state)
 
 static void signals_and_calls_have_names(void **state)
 {
-	char name[SIGNAL_NAME_MAX], call[SYSCALL_NAME_MAX];
+	char name[SIGNAL_NAME_MAX], call[SYSCALL_NAME_MAX], text[IN_SYSCALL_MAX];
 	(void)state;
 
 	assert_string_equal(signal_name(11, name), "SIGSEGV");
@@ -104,6 +104,10 @@ static void signals_and_calls_have_names(void **state)
 	assert_string_equal(syscall_name(0, call), "read");
 	assert_string_equal(syscall_name(231, call), "exit_group");
 	assert_string_equal(syscall_name(100000, call), "system call 100000");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 202}, text), "in the system call futex");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 9999}, text), "in system call 9999");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 202, .cs = 0x23}, text), "in 32-bit system call 202");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = UINT64_MAX}, text), "in a system call");
 }
 
 int main(void)
