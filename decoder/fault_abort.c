@@ -91,8 +91,6 @@ static bool is_in_runtime(const struct location *loc)
 	return false;
 }
 
-static bool is_in_libc(const struct location *loc) { return bt_is_libc(loc->module); }
-
 /* What a Rust trait of the runtime's gives a type that is nobody's: <usize as core::slice::index::SliceIndex<[T]>>::index. */
 static bool is_of_builtin_type(const char *function)
 {
@@ -156,7 +154,6 @@ void fault_explain_abort(struct fault_context *c)
 
 	if (n <= 1) /* nothing contradicts it */
 		take_message(c);
-
 	for (size_t r = 0; r < sizeof abort_reasons / sizeof *abort_reasons; r++)
 		for (size_t i = 0; i < n; i++) {
 			if (!names(places[i].loc.function, abort_reasons[r].function))
@@ -168,7 +165,7 @@ void fault_explain_abort(struct fault_context *c)
 			/* An old message stays: of an abort that a handler has left. Without libc's symbols its own functions have no names. */
 			if (abort_reasons[r].is_libc) {
 				take_message(c);
-			} else if (i + 1 < n && is_in_libc(&places[i + 1].loc) && c->signal->message.len) {
+			} else if (i + 1 < n && bt_is_libc(places[i + 1].loc.module) && c->signal->message.len) {
 				take_message(c);
 				text = "libc found an error it cannot go on from";
 			}
@@ -191,25 +188,20 @@ static void set_caller(struct fault *f, uint64_t addr, bool is_return)
 }
 
 /* Of a moment whose memory was not kept the branches still know the open calls. */
-static bool find_open_call(struct fault_context *c)
+static void find_open_call(struct fault_context *c)
 {
 	struct callstack calls;
 	struct location loc;
-	bool found = false;
 
 	if (!c->h)
-		return false;
+		return;
 	callstack_build(&calls, c->h, c->s, c->end);
-	for (size_t i = calls.count; i-- > 0 && !found;) {
-		if (calls.calls[i].is_handler)
-			break;
+	for (size_t i = calls.count; i-- > 0 && !calls.calls[i].is_handler && !c->f->has_caller;) {
 		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].from, false, &loc);
-		found = *loc.module && !is_of_runtime(&loc);
-		if (found)
+		if (*loc.module && !is_of_runtime(&loc))
 			set_caller(c->f, calls.calls[i].from, false);
 	}
 	callstack_release(&calls);
-	return found;
 }
 
 void fault_find_caller(struct fault_context *c)
@@ -228,7 +220,7 @@ void fault_find_caller(struct fault_context *c)
 		set_caller(c->f, places[own].addr, places[own].is_return);
 	else
 		find_open_call(c);
-	for (size_t i = 0; i < own && c->signal && c->signal->sync; i++)
+	for (size_t i = 0; i < own && i < n && c->signal && c->signal->sync; i++)
 		if (is_one_of(places[i].loc.function, allocators, sizeof allocators / sizeof *allocators)) {
 			fault_say(c, ", in the allocator: its data was overwritten before, or it was given what is no block of its own");
 			break;
