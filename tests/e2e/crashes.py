@@ -320,18 +320,18 @@ def in_library():
     for name, function, says in (("assert", "fail_assert", "faults: .*faults.c:[0-9]+: fail_assert: Assertion `zero == 1' failed."),
                                  ("double-free", "double_free", "free\\(\\): double free detected in .*"), ("abort", "call_abort", None)):
         recorded = record([program, name])
-        fault, said = report(recorded.trace)["fault"], text(recorded.trace)
+        fault, said = report(recorded.trace, "-n", "1")["fault"], text(recorded.trace)
         equal((fault["where"]["function"], fault["caller"]), (function, None), name)
         check(re.fullmatch(says, fault["message"]) if says else fault["message"] is None, "%s: the message is %r" % (name, fault["message"]))
         check("\n  libc says: %s\n" % fault["message"] in said if says else "libc says" not in said, said)
         check_line(fault["where"], "faults.c", name)
     recorded = record([program, "library-read"])
-    fault, said = report(recorded.trace)["fault"], text(recorded.trace)
+    fault, said = report(recorded.trace, "-n", "1")["fault"], text(recorded.trace)
     check("libc.so" in fault["where"]["module"], "where: %s" % fault["where"])
     equal(fault["caller"]["function"], "library_read", "caller")
     check_line(fault["caller"], "faults.c", "library-read")
     check(re.search(r"\nCalled from\n  library_read\+.*\n  \d+: .*@library-read", said), said)
-    equal(report(record([program, "null-read"]).trace)["fault"]["caller"], None, "caller of what is no library's")
+    equal(report(record([program, "null-read"]).trace, "-n", "1")["fault"]["caller"], None, "caller of what is no library's")
 
 
 @case("Rust: a panic that ends the program is told, at the program's own place")
