@@ -7,15 +7,32 @@
 enum {
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
 	NEAR = 4096,
+	PLACES_KNOWN = 256,
 };
 
-static uint64_t behind(struct symbols *s, const struct history_entry *e)
-{
-	uint8_t bytes[BT_INSN_MAX];
-	size_t n = symbols_code(s, e->space, e->epoch, e->from, bytes, sizeof bytes);
-	struct bt_insn insn;
+/* What lies behind calls that were looked at last. */
+struct return_places {
+	struct {
+		uint64_t from, ret;
+		uint32_t space, epoch;
+	} known[PLACES_KNOWN];
+};
 
-	return bt_insn_decode(bytes, n, &insn) ? 0 : e->from + insn.len;
+static uint64_t behind(struct return_places *p, struct symbols *s, const struct history_entry *e)
+{
+	size_t i = e->from % PLACES_KNOWN;
+	uint8_t bytes[BT_INSN_MAX];
+	struct bt_insn insn;
+	size_t n;
+
+	if (p->known[i].from == e->from && p->known[i].space == e->space && p->known[i].epoch == e->epoch)
+		return p->known[i].ret;
+	n = symbols_code(s, e->space, e->epoch, e->from, bytes, sizeof bytes);
+	p->known[i].from = e->from;
+	p->known[i].space = e->space;
+	p->known[i].epoch = e->epoch;
+	p->known[i].ret = bt_insn_decode(bytes, n, &insn) ? 0 : e->from + insn.len;
+	return p->known[i].ret;
 }
 
 static void push(struct callstack *c, size_t *cap, struct open_call call)
@@ -126,6 +143,7 @@ static uint32_t space_behind(const struct history *h, size_t i)
 
 void callstack_build(struct callstack *c, const struct history *h, struct symbols *s, size_t n)
 {
+	struct return_places places = {0};
 	size_t cap = 0;
 
 	*c = (struct callstack){0};
@@ -135,7 +153,7 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 		switch (e->kind) {
 		case BT_BRANCH_CALL:
 		case BT_BRANCH_ICALL:
-			push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .ret = behind(s, e), .entry = i});
+			push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .ret = behind(&places, s, e), .entry = i});
 			break;
 		case BT_BRANCH_ASYNC:
 			push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .entry = i, .is_handler = true});

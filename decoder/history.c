@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/history.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
+	LARGE_PAGE = 2 << 20,
 	/* The newest entries that are read; older ones become a gap. About a gigabyte of memory. */
 	ENTRIES_MAX = 1 << 24,
 	/* Instructions between two branches; what is longer is no code that ever ran. */
@@ -176,7 +179,15 @@ struct fill {
 	const struct chunks *chunks; /* by index */
 	size_t next;
 	uint64_t newest; /* first of the newest chunk */
+	bool calls_only;
+	bool in_order; /* of the file, which is that of their numbers */
 };
+
+/* Of what is most of a history no call or return depends on. */
+static bool is_wanted(const struct fill *f, const struct history_entry *e)
+{
+	return !f->calls_only || (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP);
+}
 
 static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 {
@@ -201,7 +212,7 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 		advance(&s, f->m, &e);
 		e.tick = s.tick;
 		e.transfers = s.transfers;
-		if (i >= chunk->skip)
+		if (i >= chunk->skip && is_wanted(f, &e))
 			out[chunk->used++] = e;
 	}
 	chunk->count = i;
@@ -212,12 +223,41 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 	}
 }
 
+/* The number behind a chunk that was decoded. */
+static uint64_t end_of(const struct chunk *c)
+{
+	return c->first + (c->count > c->skip ? c->count : c->skip);
+}
+
+static bool is_in_order(const struct chunks *c)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (c->at[i].first < c->at[i - 1].first)
+			return false;
+	return true;
+}
+
+/* Right behind the one before, as join() would put it: nothing need be moved. */
+static void place(struct fill *f, struct chunk *chunk)
+{
+	const struct chunk *before = f->next ? chunk - 1 : NULL;
+	size_t at = before ? before->at + before->used : 0;
+
+	chunk->at = at + (chunk->first + chunk->skip > (before ? end_of(before) : 0));
+}
+
 static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches *r)
 {
 	struct fill *f = arg;
 
-	if (f->next < f->chunks->count && f->chunks->at[f->next].index == index)
-		decode_chunk(f, &f->chunks->at[f->next++], r->entries);
+	if (f->next < f->chunks->count && f->chunks->at[f->next].index == index) {
+		struct chunk *chunk = &f->chunks->at[f->next];
+
+		if (f->in_order)
+			place(f, chunk);
+		decode_chunk(f, chunk, r->entries);
+		f->next++;
+	}
 	return f->next < f->chunks->count;
 }
 
@@ -272,11 +312,12 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 				.transfers = chunk->before.transfers, .from = first - next, .to = reason,
 				.space = before->space, .epoch = before->epoch, .kind = BT_BRANCH_GAP};
 		}
-		memmove(h->entries + h->count, h->entries + chunk->at, chunk->used * sizeof *h->entries);
+		if (h->count != chunk->at)
+			memmove(h->entries + h->count, h->entries + chunk->at, chunk->used * sizeof *h->entries);
 		h->count += chunk->used;
 		/* A chunk that ends before it should is damage, whatever the checksums say. */
 		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
-		next = chunk->count > chunk->skip ? chunk->first + chunk->count : first;
+		next = end_of(chunk);
 		before = chunk->count > chunk->skip ? &chunk->after : before;
 	}
 	h->next = next;
@@ -371,11 +412,22 @@ static void drop_wrong_paths(struct history *h)
 	h->count = kept;
 }
 
-int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
+/* Room for n entries, which are zero: where there are millions, in large pages, if the kernel has some, at a hundredth of the faults. */
+static struct history_entry *room_for(size_t n)
+{
+	struct history_entry *room = calloc(n, sizeof *room);
+	uintptr_t start = ((uintptr_t)room + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE, end = (uintptr_t)(room + n) / LARGE_PAGE * LARGE_PAGE;
+
+	if (room && start < end)
+		madvise((void *)start, end - start, MADV_HUGEPAGE);
+	return room;
+}
+
+static int load(struct history *h, const struct model *m, uint32_t task, bool calls_only, struct bt_error *err)
 {
 	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
 	struct chunks chunks = {0};
-	struct fill f = {.h = h, .m = m, .chunks = &chunks};
+	struct fill f = {.h = h, .m = m, .chunks = &chunks, .calls_only = calls_only};
 	const struct model_task *t = model_task(m, task);
 
 	*h = (struct history){.task = task, .space = t ? t->space : 0};
@@ -383,7 +435,7 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 		for_chunks(&l, collect_chunk, &chunks);
 	trim(&chunks);
 	/* One more for a gap behind the newest chunk. */
-	h->entries = chunks.failed ? NULL : calloc(lay_out(&chunks) + 1, sizeof *h->entries);
+	h->entries = chunks.failed ? NULL : room_for(lay_out(&chunks) + 1);
 	if (!h->entries) {
 		free(chunks.at);
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u", task);
@@ -391,6 +443,7 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 	if (chunks.count) {
 		f.newest = chunks.at[chunks.count - 1].first;
 		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_index);
+		f.in_order = is_in_order(&chunks);
 		for_chunks(&l, fill_chunk, &f);
 		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_first);
 		join(h, &l, &chunks);
@@ -402,6 +455,16 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 	}
 	free(chunks.at);
 	return 0;
+}
+
+int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
+{
+	return load(h, m, task, false, err);
+}
+
+int history_load_calls(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
+{
+	return load(h, m, task, !is_taken_only(m), err); /* what of those is wrong or there twice, only all of them tell */
 }
 
 void history_release(struct history *h)

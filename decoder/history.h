@@ -29,6 +29,10 @@ struct history {
 /* Loads the whole history of a task. A task without branches gives an empty one. Chunks that are missing or damaged
  * become GAP entries; so does what a snapshot counted behind the last of them. Errors: BT_E_NO_MEMORY. */
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err) BT_MUST_USE;
+/* The same without conditional branches and direct jumps, where the source is one that tells all: as much as callstack_build() needs, for a
+ * tenth of the memory. */
+int history_load_calls(struct history *h, const struct model *m, uint32_t task, struct bt_error *err) BT_MUST_USE;
+
 void history_release(struct history *h);
 
 /* The number of entries that lie before a stream position (snapshot.position, thread.position). */

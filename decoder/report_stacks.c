@@ -151,7 +151,7 @@ static void put_thread(struct report *r, const struct bt_record_thread *thread, 
 	put_frames(r, thread, frames, count, 0);
 	if (is_focus)
 		put_check(r, thread, &r->focus.history, frames, count, complete);
-	else if (!history_load(&h, r->m, thread->task, NULL))
+	else if (!history_load_calls(&h, r->m, thread->task, NULL))
 		put_check(r, thread, &h, frames, count, complete);
 	history_release(&h);
 }

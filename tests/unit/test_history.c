@@ -174,6 +174,73 @@ static void chunks_are_put_in_order_and_overlaps_trimmed(void **state)
 	assert_int_equal(t->h.entries[26].transfers, 7);
 }
 
+/* Those of a file are mostly in order, and go where they belong at once; the same ones in any order give the same. */
+static void the_order_in_the_file_does_not_matter(void **state)
+{
+	static const struct {
+		uint64_t first;
+		size_t count;
+	} pieces[] = {{3, 5}, {8, 40}, {40, 20}, {41, 4}, {70, 30}, {101, 1}, {102, 50}};
+	enum {
+		PIECES = sizeof pieces / sizeof *pieces,
+		ORDERS = 20
+	};
+	struct made *t = *state;
+	struct history_entry *wanted = NULL;
+	size_t count = 0;
+
+	for (size_t order = 0; order < ORDERS; order++) {
+		t->k.header.ring = 5;
+		for (size_t i = 0; i < PIECES; i++) {
+			size_t at = (i * (order % (PIECES - 1) + 1) + order) % PIECES; /* 7 is prime: each once; first as they stand */
+
+			jumps(&t->k, pieces[at].first, pieces[at].count);
+		}
+		made_history(t, 1);
+		if (!order) {
+			count = t->h.count;
+			assert_int_equal(count, 1 + 57 + 1 + 30 + 1 + 51);
+			expect_gap(&t->h.entries[0], 0, 3, BT_GAP_OVERWRITTEN);
+			expect_gap(&t->h.entries[58], 60, 10, BT_GAP_OVERWRITTEN);
+			expect_gap(&t->h.entries[89], 100, 1, BT_GAP_OVERWRITTEN);
+			wanted = malloc(count * sizeof *wanted);
+			assert_non_null(wanted);
+			memcpy(wanted, t->h.entries, count * sizeof *wanted);
+		}
+		assert_int_equal(t->h.count, count);
+		assert_memory_equal(t->h.entries, wanted, count * sizeof *wanted);
+		made_clear(t);
+	}
+	free(wanted);
+}
+
+static void of_calls_alone_conditionals_and_direct_jumps_are_left_out(void **state)
+{
+	struct bt_branch b[] = {branch(BT_BRANCH_CALL, 1, 10), branch(BT_BRANCH_JCC, 11, 12), branch(BT_BRANCH_RET, 13, 2), branch(BT_BRANCH_JMP, 3, 4),
+				branch(BT_BRANCH_IJMP, 5, 6), branch(BT_BRANCH_ICALL, 7, 20)};
+	static const enum bt_branch_kind kept[] = {BT_BRANCH_GAP, BT_BRANCH_CALL, BT_BRANCH_RET, BT_BRANCH_IJMP, BT_BRANCH_ICALL};
+	static const uint64_t numbers[] = {0, 9, 11, 13, 14};
+	struct made *t = *state;
+	struct history calls;
+	struct bt_error err;
+
+	t->k.header.tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP;
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 9, .tick = 100, .space = 1}, b, 6);
+	made_history(t, 1);
+	assert_int_equal(history_load_calls(&calls, t->m, 1, &err), 0);
+	assert_int_equal(calls.count, sizeof kept / sizeof *kept);
+	for (size_t i = 0; i < calls.count; i++) {
+		const struct history_entry *all = &t->h.entries[history_index(&t->h, numbers[i])];
+
+		assert_int_equal(calls.entries[i].kind, kept[i]);
+		assert_memory_equal(&calls.entries[i], all, sizeof *all);
+	}
+	assert_int_equal(calls.entries[4].tick, 101);
+	assert_int_equal(calls.next, t->h.next);
+	assert_int_equal(history_index(&calls, 12), 3);
+	history_release(&calls);
+}
+
 static void holes_are_gaps(void **state)
 {
 	struct made *t = *state;
@@ -497,6 +564,8 @@ int main(void)
 		MADE_TEST(the_target_of_execve_lies_in_the_new_space),
 		MADE_TEST(before_a_gap_a_target_is_in_its_own_space),
 		MADE_TEST(chunks_are_put_in_order_and_overlaps_trimmed),
+		MADE_TEST(the_order_in_the_file_does_not_matter),
+		MADE_TEST(of_calls_alone_conditionals_and_direct_jumps_are_left_out),
 		MADE_TEST(holes_are_gaps),
 		MADE_TEST(what_was_still_in_the_ring_was_not_overwritten),
 		MADE_TEST(only_a_gap_of_the_limit_stands_for_what_is_missing_before_it),
