@@ -7,6 +7,7 @@
 #include "decoder/callstack.h"
 #include "decoder/report_private.h"
 #include "decoder/syscalls.h"
+#include "lib/grow.h"
 
 enum {
 	FRAMES_MAX = 1 << 16,
@@ -135,25 +136,155 @@ static void put_check(struct report *r, const struct bt_record_thread *thread, c
 	callstack_release(&calls);
 }
 
-static void put_thread(struct report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
+/* Without its heading. */
+static void put_stack(struct report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
 {
-	const struct model_task *task = model_task(r->m, thread->task);
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
 	struct history h = {0};
-	char call[IN_SYSCALL_MAX];
 	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
 
-	text_printf(&r->t, "\nStack of task %u", thread->task);
-	if (task)
-		text_printf(&r->t, " (thread %u of process %u%s%s)", task->tid, task->pid, thread->in_syscall ? ", " : "",
-			    thread->in_syscall ? in_syscall(&thread->regs, call) : "");
-	text_printf(&r->t, "\n");
 	put_frames(r, thread, frames, count, 0);
 	if (is_focus)
 		put_check(r, thread, &r->focus.history, frames, count, complete);
 	else if (!history_load_calls(&h, r->m, thread->task, NULL))
 		put_check(r, thread, &h, frames, count, complete);
 	history_release(&h);
+}
+
+/* Threads of which the same words are said: a pool of them waits in one place. */
+struct stack_group {
+	const struct bt_record_thread **threads;
+	size_t count, cap;
+	struct buf words; /* of put_stack() */
+};
+
+struct stack_groups {
+	struct stack_group *at;
+	size_t count, cap;
+};
+
+static bool is_of_group(const struct stack_group *g, const struct bt_record_thread *thread, struct slice words)
+{
+	const struct bt_record_thread *first = g->threads[0];
+	char ours[IN_SYSCALL_MAX], theirs[IN_SYSCALL_MAX];
+
+	return !first->in_syscall == !thread->in_syscall && g->words.len == words.len && !memcmp(g->words.data, words.at, words.len) &&
+	       (!first->in_syscall || !strcmp(in_syscall(&first->regs, ours), in_syscall(&thread->regs, theirs)));
+}
+
+/* The group that the thread joins; NULL without memory. */
+static struct stack_group *join(struct stack_groups *groups, const struct bt_record_thread *thread, struct slice words)
+{
+	struct stack_group *at, *g = NULL;
+	const struct bt_record_thread **threads;
+
+	for (size_t i = 0; i < groups->count && !g; i++)
+		if (is_of_group(&groups->at[i], thread, words))
+			g = &groups->at[i];
+	if (!g) {
+		at = array_grow(groups->at, groups->count, &groups->cap, sizeof *at);
+		if (!at)
+			return NULL;
+		groups->at = at;
+		g = &at[groups->count];
+		*g = (struct stack_group){.count = 0};
+		buf_put(&g->words, words.at, words.len);
+	}
+	threads = array_grow(g->threads, g->count, &g->cap, sizeof *threads);
+	if (!threads || g->words.failed) {
+		if (!g->count)
+			buf_release(&g->words);
+		return NULL;
+	}
+	g->threads = threads;
+	g->threads[g->count++] = thread;
+	groups->count += g->count == 1;
+	return g;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* "3, 5-9"; sorts them. */
+static void put_numbers(struct report *r, uint32_t *numbers, size_t n)
+{
+	qsort(numbers, n, sizeof *numbers, compare_numbers);
+	for (size_t i = 0, same; i < n; i += same) {
+		for (same = 1; i + same < n && numbers[i + same] == numbers[i] + same;)
+			same++;
+		text_printf(&r->t, "%s%u", i ? ", " : "", numbers[i]);
+		if (same > 1)
+			text_printf(&r->t, "%s%u", same == 2 ? ", " : "-", numbers[i + same - 1]);
+	}
+}
+
+static void put_heading(struct report *r, const struct bt_record_thread *const *threads, size_t n)
+{
+	uint32_t *numbers = calloc(n, sizeof *numbers), pid = 0;
+	char call[IN_SYSCALL_MAX];
+
+	if (!numbers) {
+		r->t.buf.failed = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = threads[i]->task;
+	text_printf(&r->t, "\nStack of ");
+	if (n == 1)
+		text_printf(&r->t, "task ");
+	else
+		text_printf(&r->t, "%zu tasks: ", n);
+	put_numbers(r, numbers, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct model_task *task = model_task(r->m, threads[i]->task);
+
+		numbers[i] = task ? task->tid : 0;
+		pid = task ? task->pid : 0;
+	}
+	if (pid) {
+		text_printf(&r->t, " (thread%s ", n == 1 ? "" : "s");
+		put_numbers(r, numbers, n);
+		text_printf(&r->t, " of process %u%s%s)", pid, threads[0]->in_syscall ? ", " : "",
+			    threads[0]->in_syscall ? in_syscall(&threads[0]->regs, call) : "");
+	}
+	text_printf(&r->t, "\n");
+	free(numbers);
+}
+
+static void put_thread(struct report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
+{
+	put_heading(r, &thread, 1);
+	put_stack(r, thread, frames);
+}
+
+/* Those beside the first, which is shown already: each by its words, which go to the end of the text and are taken back. */
+static void put_others(struct report *r, const struct model_snapshot *snap, struct stack_frame *frames)
+{
+	struct stack_groups groups = {0};
+	size_t end = r->t.buf.len;
+
+	for (size_t i = 0; i < snap->thread_count; i++) {
+		if (snap->threads[i] == r->focus.thread)
+			continue;
+		put_stack(r, snap->threads[i], frames);
+		if (r->t.buf.failed || !join(&groups, snap->threads[i], slice_of(r->t.buf.data + end, r->t.buf.len - end)))
+			r->t.buf.failed = true;
+		else
+			r->t.buf.len = end;
+	}
+	for (size_t i = 0; i < groups.count; i++) {
+		struct stack_group *g = &groups.at[i];
+
+		put_heading(r, g->threads, g->count);
+		buf_put(&r->t.buf, g->words.data, g->words.len);
+		buf_release(&g->words);
+		free(g->threads);
+	}
+	free(groups.at);
 }
 
 void report_stacks(struct report *r)
@@ -163,8 +294,7 @@ void report_stacks(struct report *r)
 
 	if (r->focus.thread && frames)
 		put_thread(r, r->focus.thread, frames);
-	for (size_t i = 0; frames && snap && !r->focus.asked && i < snap->thread_count; i++)
-		if (snap->threads[i] != r->focus.thread)
-			put_thread(r, snap->threads[i], frames);
+	if (frames && snap && !r->focus.asked)
+		put_others(r, snap, frames);
 	free(frames);
 }

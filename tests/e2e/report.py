@@ -365,6 +365,22 @@ def debuginfod():
     equal((frame["function"], len(missing)), (None, 1), "with a server that is down")
 
 
+@case("threads that wait in one place are told once, with all their numbers")
+def pool():
+    trace = record([build("pool.c", "-pthread")]).trace
+    said, threads = text(trace), report(trace)["threads"]
+    headings = re.findall(r"^Stack of (.*)$", said, re.M)
+    check(len(headings) == 3 and headings[0].startswith("task 1 (thread "), headings)
+    for heading, function, call, tasks in ((headings[1], "worker", "futex", "2, 4, 5, 7, 8"), (headings[2], "other", "read", "3, 6")):
+        numbers = re.fullmatch(r"(\d) tasks: %s \(threads ([\d, -]+) of process %d, in the system call %s\)" % (tasks, threads[0]["pid"], call), heading)
+        check(numbers and int(numbers[1]) == tasks.count(",") + 1, heading)
+        ends = [part.split("-") for part in numbers[2].split(", ")]
+        told = [tid for part in ends for tid in range(int(part[0]), int(part[-1]) + 1)]
+        mine = [t for t in threads[1:] if any(f["function"] == function for f in t["stack"])]
+        equal((told, {t["in_syscall"] for t in mine}), (sorted(t["tid"] for t in mine), {call}), "threads in " + function)
+    equal(len(re.findall(r" worker\+", said.partition("Last branches")[0])), 1, "how often their frame is shown")
+
+
 @case("a loop is folded with its count")
 def loop():
     source = os.path.join(TMP, "loop.s")
