@@ -129,7 +129,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		.sync = sync,
 		.action = (uint8_t)action,
 	};
-	char message[MESSAGE_MAX];
+	char message[MESSAGE_MAX], name[TRACEE_NAME];
 
 	fatal = is_deadly(action);
 	task_prune_frames(task);
@@ -139,6 +139,10 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	if (info->si_signo == SIGABRT) {
 		find_message(task, message);
 		rec.message = bt_str(message);
+	}
+	if (fatal && rec.sender && info->si_pid != task->process->pid) {
+		tracee_sender_name(task->tid, info->si_pid, name);
+		rec.sender_name = bt_str(name);
 	}
 	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
 	if (fatal) {

@@ -409,6 +409,17 @@ bool tracee_is_init(pid_t pid)
 	return last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
 }
 
+void tracee_sender_name(pid_t tid, pid_t sender, char name[TRACEE_NAME])
+{
+	char line[256];
+
+	*name = '\0';
+	if (!status_line(tid, "NSpid:", line) || strchr(line, '\t') != strrchr(line, '\t'))
+		return;
+	read_beginning(sender, "comm", name, TRACEE_NAME);
+	name[strcspn(name, "\n")] = '\0';
+}
+
 static bool is_lost(pid_t tid)
 {
 	siginfo_t info;

@@ -170,6 +170,10 @@ pid_t tracee_thread_group(pid_t tid);
 /* Whether a process is the first one of a PID namespace below ours. */
 bool tracee_is_init(pid_t pid);
 
+enum { TRACEE_NAME = 16 };
+/* What the process is called that the task has a signal from: "" where it is gone, or the task's numbers are those of another PID namespace. */
+void tracee_sender_name(pid_t tid, pid_t sender, char name[TRACEE_NAME]);
+
 /* Makes an rt_sigaction(signo, action) in the task, which is at the entry of another system call (regs: its registers
  * there), and brings it back to that entry. action: handler, flags, restorer, mask. Returns 0 or -BT_E_GONE. */
 int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4]);

@@ -469,7 +469,9 @@ def add_outside(signo, mode, function):
             return
         fault = found["fault"]
         equal((fault["signal"], fault["code"]), (signo.name, "SI_USER"), "signal and code")
-        check(re.search(r"(sent|from).*\b%d\b" % os.getpid(), fault["text"]), "the sender is not named: %r" % fault["text"])
+        with open("/proc/self/comm") as file:
+            sender = "sent by process %d (%s, user %d)" % (os.getpid(), file.read().strip(), os.getuid())
+        check(sender in fault["text"], "the sender is not named: %r" % fault["text"])
         stack = names_of(found["threads"][0]["stack"])
         check(contains_in_order(stack, [function, "main"]), "stack %s" % stack)
 

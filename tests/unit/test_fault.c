@@ -34,6 +34,7 @@ struct fault_case {
 	uint32_t signo, signal_code, sender;
 	uint32_t tid; /* 0: PID */
 	const char *message; /* of libc, NULL: none */
+	const char *sender_name;
 	uint64_t addr;
 	uint64_t on_stack; /* what lies at rsp */
 	int arrived_by;	   /* kind of the branch from TEXT to rip, or NO_BRANCH */
@@ -127,6 +128,8 @@ static const struct fault_case cases[] = {
 	{"int3", CODE("\xcc\x90"), .regs.rip = TEXT + 1, .signo = 5, .signal_code = KERNEL, .text = "breakpoint instruction int3 at app+0x1000"},
 	{"seccomp", CODE("\x90"), .regs.rax = 110, .signo = 31, .signal_code = 1, .text = "getppid refused by a seccomp filter"},
 	{"from outside", CODE("\x90"), .signo = 11, .signal_code = 0, .sender = 77, .text = "SIGSEGV, sent by process 77 (user 0)"},
+	{"from outside, by name", CODE("\x90"), .signo = 15, .signal_code = 0, .sender = 77, .sender_name = "supervisor",
+	 .text = "SIGTERM, sent by process 77 (supervisor, user 0)"},
 	{"by itself", CODE("\x90"), .signo = 3, .signal_code = (uint32_t)-6, .sender = PID, .text = "SIGQUIT, raised by the program itself"},
 	{"by itself, with what libc says", CODE("\x90"), .signo = 6, .signal_code = (uint32_t)-6, .sender = PID, .message = "free(): invalid pointer",
 	 .text = "SIGABRT, raised by the program itself with abort"},
@@ -175,7 +178,7 @@ static struct model *make(struct maker *k, const struct fault_case *c)
 		maker_branches(k, (struct bt_record_branches){.task = 1, .space = 1, .epoch = 1}, &last, 1);
 	signal = k->seq;
 	maker_add(k, 1, SIGNAL, signal, .task = 1, .signo = c->signo, .code = c->signal_code, .addr = c->addr, .sender = c->sender,
-		  .message = bt_str(c->message ? c->message : ""), .action = BT_ACTION_CORE);
+		  .message = bt_str(c->message ? c->message : ""), .sender_name = bt_str(c->sender_name ? c->sender_name : ""), .action = BT_ACTION_CORE);
 	maker_add(k, 1, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .space = 1, .epoch = 1, .event = signal,
 		  .position = 1);
 	maker_add(k, 1, THREAD, thread, .snapshot = 1, .task = 1, .epoch = 1, .position = 1, .regs = regs);
