@@ -427,10 +427,12 @@ static void link_latest(struct run *run, const struct recorder *r)
 	run->linked |= r->started;
 }
 
-static void forward(const struct recorder *r, pid_t to, int signo)
+static void forward(struct recorder *r, struct front_signal s, int signo)
 {
-	if (r->initial_pid && (signo != SIGCONT || r->stopped_by))
-		kill(to, signo);
+	if (!r->initial_pid || (signo == SIGCONT && !r->stopped_by))
+		return;
+	r->passed_on[signo] = s.from;
+	kill(s.to, signo);
 }
 
 /* Whoever left it switched on should not learn of it at the end. */
@@ -449,7 +451,7 @@ static void tell_stopped(struct run *run, const struct recorder *r)
 static void on_tick(void *arg, struct recorder *r)
 {
 	struct run *run = arg;
-	pid_t to;
+	struct front_signal s;
 	int signo;
 
 	if (!r->notify) /* the program has ended, and the front with it; a daemon of its may be left */
@@ -459,10 +461,10 @@ static void on_tick(void *arg, struct recorder *r)
 	recorder_watch_left(r);
 	if (r->initial_pid)
 		terminal_hand_on(run->front_pid, r->initial_pid); /* a shell's fg gives it to the front */
-	while ((signo = front_forwarded(&run->group, r->initial_pid, &to)))
-		forward(r, to, signo);
+	while ((signo = front_forwarded(&run->group, r->initial_pid, &s)))
+		forward(r, s, signo);
 	if (getppid() != run->front_pid) /* the front was killed: so would the program have been without us */
-		forward(r, r->initial_pid, SIGKILL);
+		forward(r, (struct front_signal){.to = r->initial_pid}, SIGKILL);
 	if (run->front_due && front_goes_on(run->front, run->front_pid))
 		run->front_due = false;
 	if (run->front_due)

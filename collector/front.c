@@ -90,7 +90,13 @@ bool front_asked_to_end(void)
 	return sigtimedwait(&set, NULL, &now) > 0;
 }
 
-int front_forwarded(struct front_group *group, pid_t program, pid_t *to)
+/* The front's request: a signal, whether its group was sent it, and by whom. */
+static union sigval request_for(int signo, bool by_terminal, pid_t from)
+{
+	return (union sigval){.sival_ptr = (void *)((uintptr_t)from << 32 | (uintptr_t)(signo | (by_terminal ? BY_TERMINAL : 0)))};
+}
+
+int front_forwarded(struct front_group *group, pid_t program, struct front_signal *s)
 {
 	pid_t its_group = getpgid(program);
 	bool shared = its_group == getpgrp();
@@ -109,7 +115,7 @@ int front_forwarded(struct front_group *group, pid_t program, pid_t *to)
 	sigemptyset(&request);
 	sigaddset(&request, forward_request());
 	while (sigtimedwait(&request, &info, &now) > 0) {
-		int asked = info.si_value.sival_int & ~BY_TERMINAL;
+		int asked = info.si_value.sival_int & (BY_TERMINAL - 1);
 		bool to_group = info.si_value.sival_int & BY_TERMINAL;
 
 		if (asked <= 0 || asked >= NSIG)
@@ -118,7 +124,8 @@ int front_forwarded(struct front_group *group, pid_t program, pid_t *to)
 		group->reached[asked] = false;
 		if (to_group && shared)
 			continue;
-		*to = to_group && its_group == program ? -program : program;
+		s->to = to_group && its_group == program ? -program : program;
+		s->from = (pid_t)((uintptr_t)info.si_value.sival_ptr >> 32);
 		return asked;
 	}
 	return 0;
@@ -144,12 +151,12 @@ static void pass_on(int fd, pid_t recorder)
 			reap_orphans(recorder);
 			continue;
 		}
-		union sigval value = {.sival_int = (int)info.ssi_signo};
-		bool stop = value.sival_int == SIGTSTP || value.sival_int == SIGTTIN || value.sival_int == SIGTTOU;
+		int signo = (int)info.ssi_signo;
+		bool stop = signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
+		bool sent = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
 
-		if (stop && info.ssi_code == SI_KERNEL)
-			value.sival_int |= BY_TERMINAL; /* SIGCONT wipes out the trace of it in the recorder */
-		sigqueue(recorder, forward_request(), value);
+		/* SIGCONT wipes out the trace of a stop in the recorder */
+		sigqueue(recorder, forward_request(), request_for(signo, stop && info.ssi_code == SI_KERNEL, sent ? (pid_t)info.ssi_pid : 0));
 	}
 }
 
@@ -220,7 +227,6 @@ static void stop_by(int signo)
  * the program has had: it may have been stopped again. */
 static void stop_like(int signo, pid_t recorder)
 {
-	union sigval value = {.sival_int = SIGCONT};
 	pid_t by = 0;
 
 	stop_by(signo);
@@ -229,7 +235,7 @@ static void stop_like(int signo, pid_t recorder)
 		(void)was_continued(&by);
 	}
 	if (by != recorder)
-		sigqueue(recorder, forward_request(), value);
+		sigqueue(recorder, forward_request(), request_for(SIGCONT, false, by));
 }
 
 int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)

@@ -55,9 +55,14 @@ struct front_group {
 /* In the recorder, when the front has left: whether a SIGTERM asks it to leave those that it still records alone. */
 bool front_asked_to_end(void);
 
-/* In the recorder, at each tick until it gives 0: a signal that the front was sent and that did not reach the program by itself, as
- * what is sent to a group does that they share. *to: the program's process, or its group if our whole group was sent it (kill(2)). A
- * SIGCONT is meant for a program that is stopped. */
-int front_forwarded(struct front_group *group, pid_t program, pid_t *to);
+/* A signal that the front was sent. */
+struct front_signal {
+	pid_t to;   /* the program's process, or its group if our whole group was sent it (kill(2)) */
+	pid_t from; /* who sent it, 0: no process */
+};
+
+/* In the recorder, at each tick until it gives 0: the number of a signal that the front was sent and that did not reach the program by itself, as
+ * what is sent to a group does that they share. A SIGCONT is meant for a program that is stopped. */
+int front_forwarded(struct front_group *group, pid_t program, struct front_signal *s);
 
 #endif

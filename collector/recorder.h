@@ -68,6 +68,7 @@ struct recorder {
 	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some are to be shortened */
 	bool history_bounded; /* some history was shortened for options.history_memory */
 	pid_t initial_pid;
+	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial process was sent last; 0: not known */
 	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose going on will; 0 */
 	bool initial_left; /* the initial process was let go: waited for, and no task */
 	struct recorder_outcome outcome;

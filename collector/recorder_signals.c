@@ -10,6 +10,7 @@
 
 enum {
 	MESSAGE_MAX = 1024,
+	SENDER_MAX = 80,
 };
 
 static enum bt_signal_action default_action(int signo)
@@ -112,6 +113,20 @@ static void find_message(struct task *task, char text[MESSAGE_MAX])
 			bt_abort_message(read_of_task, task, all->maps[i].start, text, MESSAGE_MAX);
 }
 
+/* What its sender is called; of a signal that was meant for the front, which passes it on, whose it was. */
+static void name_sender(const struct recorder *r, const struct task *task, const siginfo_t *info, char text[SENDER_MAX])
+{
+	pid_t from = info->si_pid == getpid() ? r->passed_on[info->si_signo] : 0;
+	char name[TRACEE_NAME];
+
+	tracee_sender_name(task->tid, info->si_pid, name);
+	snprintf(text, SENDER_MAX, "%s", name);
+	if (!from)
+		return;
+	tracee_sender_name(task->tid, from, name);
+	snprintf(text, SENDER_MAX, "btrec, passed on from process %d%s%s%s", (int)from, *name ? " (" : "", name, *name ? ")" : "");
+}
+
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
 {
 	bool sync = tracee_is_synchronous(info), fatal;
@@ -129,7 +144,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		.sync = sync,
 		.action = (uint8_t)action,
 	};
-	char message[MESSAGE_MAX], name[TRACEE_NAME];
+	char message[MESSAGE_MAX], sender[SENDER_MAX];
 
 	fatal = is_deadly(action);
 	task_prune_frames(task);
@@ -141,8 +156,8 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		rec.message = bt_str(message);
 	}
 	if (fatal && rec.sender && info->si_pid != task->process->pid) {
-		tracee_sender_name(task->tid, info->si_pid, name);
-		rec.sender_name = bt_str(name);
+		name_sender(r, task, info, sender);
+		rec.sender_name = bt_str(sender);
 	}
 	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
 	if (fatal) {

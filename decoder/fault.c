@@ -289,7 +289,7 @@ static void explain_sent(struct fault_context *c)
 	}
 	fault_say(c, "%s, sent by process %u (", name, g->sender);
 	if (g->sender_name.len)
-		fault_say(c, "%.*s, ", (int)(g->sender_name.len < 64 ? g->sender_name.len : 64), (const char *)g->sender_name.at);
+		fault_say(c, "%.*s, ", (int)(g->sender_name.len < 80 ? g->sender_name.len : 80), (const char *)g->sender_name.at);
 	fault_say(c, "user %u)", g->uid);
 	for (size_t i = 0; i < c->m->task_count; i++)
 		if (c->m->tasks[i].pid == g->sender) {

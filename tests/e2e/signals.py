@@ -98,6 +98,12 @@ def passed_on():
     os.kill(process.pid, signal.SIGTERM)
     equal(process.wait(30), -signal.SIGTERM, "end of btrec")
     equal(report(trace)["exit"]["signal"], "SIGTERM", "exit signal")
+    process, pid, trace = outside([])
+    os.kill(process.pid, signal.SIGABRT) # as a watchdog does
+    equal(process.wait(30), -signal.SIGABRT, "end of btrec")
+    with open("/proc/self/comm") as file:
+        whose = "(btrec, passed on from process %d (%s), user %d)" % (os.getpid(), file.read().strip(), os.getuid())
+    check(whose in report(trace)["fault"]["text"], "whose signal: " + report(trace)["fault"]["text"])
 
 
 COUNTS = """
