@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/text.h"
+
 enum {
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
 	NEAR = 4096,
@@ -38,13 +40,13 @@ static uint64_t behind(struct return_places *p, struct symbols *s, const struct 
 static void push(struct callstack *c, size_t *cap, struct open_call call)
 {
 	if (c->count == *cap) {
-		struct open_call *calls;
+		size_t larger = *cap ? *cap * 2 : 64;
+		struct open_call *calls = realloc(c->calls, larger * sizeof *calls);
 
-		*cap = *cap ? *cap * 2 : 64;
-		calls = realloc(c->calls, *cap * sizeof *calls);
 		if (!calls)
 			return;
 		c->calls = calls;
+		*cap = larger;
 	}
 	c->calls[c->count++] = call;
 }
@@ -83,26 +85,28 @@ static bool is_same_function(const struct location *a, const struct location *b)
 	       (n == whole_name(b->function) && !strncmp(a->function, b->function, n) && !strcmp(a->module, b->module));
 }
 
-/* An exception or longjmp goes on in a function that is active already: the calls above are left. Where none of them has entered it, it was
- * entered before all of them. */
+/* An exception or longjmp goes on in a function that is active already: the call that it has made is left, with those above. Where it has made
+ * none of them, it was made before all of them. */
 static void land(struct callstack *c, struct symbols *s, const struct history_entry *e)
 {
-	struct location landing, entered;
+	struct location landing, caller;
 
 	symbols_lookup(s, e->space, e->epoch, e->to, false, &landing);
 	if (!*landing.function)
 		return;
-	for (; c->count && !c->calls[c->count - 1].is_handler; c->count--) {
-		symbols_lookup(s, e->space, e->epoch, c->calls[c->count - 1].to, false, &entered);
-		if (is_same_function(&landing, &entered))
+	while (c->count) {
+		symbols_lookup(s, e->space, e->epoch, c->calls[--c->count].from, false, &caller);
+		if (is_same_function(&landing, &caller))
 			return;
 	}
 }
 
-/* Whether the branch is one that ends an unwinder's or longjmp's work, by the function it is in. */
+/* Whether the branch is one that ends an unwinder's or longjmp's work, by the function it is in: of GCC's and LLVM's, of C libraries. */
 static bool leaves_frames(struct symbols *s, const struct history_entry *e)
 {
-	static const char *const functions[] = {"Unwind_", "longjmp", "siglongjmp"};
+	static const char *const functions[] = {"Unwind_RaiseException", "Unwind_Resume", "Unwind_ForcedUnwind", "longjmp",
+						"siglongjmp", "libunwind_Registers", "unw_resume"};
+	static const char library[] = "libunwind.so"; /* its last steps have no name where it is stripped */
 	struct location loc;
 	const char *name;
 
@@ -111,7 +115,7 @@ static bool leaves_frames(struct symbols *s, const struct history_entry *e)
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
 		if (!strncmp(name, functions[i], strlen(functions[i])))
 			return !strchr(name, '@'); /* f@plt only leads to it */
-	return false;
+	return !*name && !strncmp(text_basename(loc.module), library, sizeof library - 1);
 }
 
 /* Switches and interpreters make most jumps: these need not be looked up. */

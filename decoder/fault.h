@@ -31,7 +31,7 @@ struct fault {
 	char insn_text[DISASM_TEXT_MAX];
 	uint64_t where; /* the place in the program to look at: of insn, or of the call of abort */
 	bool where_is_return;
-	bool has_caller; /* where lies in libc or another library of the language's; it was called from here */
+	bool has_caller; /* where lies in the language's runtime; it was called from here */
 	uint64_t caller;
 	bool caller_is_return;
 	bool pc_is_wild; /* no code can be at pc; where is the branch that went there */

@@ -11,6 +11,8 @@
 
 enum {
 	FRAMES_MAX = 32, /* between the moment and the program's own place */
+	SIG_BUS = 7,
+	SIG_SEGV = 11,
 };
 
 /* What is on the stack when a program ends itself, most telling first. */
@@ -22,18 +24,18 @@ static const struct abort_reason {
 	{"__assert_fail_base", "an assertion failed", true},
 	{"__assert_perror_fail", "an assertion failed", true},
 	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack", true},
-	{"__fortify_fail", "buffer overflow detected by a checking library function", true},
 	{"__chk_fail", "buffer overflow detected by a checking library function", true},
+	{"__fortify_fail", "a checking library function found an error", true},
 	{"__cxa_pure_virtual", "a pure virtual function was called", false},
-	{"__cxa_throw", "an exception was thrown that nobody catches", false},
-	{"__cxa_rethrow", "an exception was thrown again that nobody catches", false},
+	{"__cxa_throw", "an exception was thrown and not caught: no handler, noexcept, or another one on its way", false},
+	{"__cxa_rethrow", "an exception was thrown again and not caught: no handler, or noexcept", false},
 	{"rust_begin_unwind", "Rust code panicked", false},
 	{"__rustc::rust_begin_unwind", "Rust code panicked", false},
 	{"std::panicking::panic_with_hook", "Rust code panicked", false}, /* names of runtimes change */
 	{"std::sys::unix::stack_overflow::imp::signal_handler", "stack overflow, found by Rust's handler", false},
 	{"std::sys::pal::unix::stack_overflow::imp::signal_handler", "stack overflow, found by Rust's handler", false},
 	{"std::terminate", "std::terminate was called", false},
-	{"malloc_printerr", "the heap is corrupt: malloc found its data overwritten, or memory freed twice", true},
+	{"malloc_printerr", "malloc found its data overwritten, memory freed twice, or a pointer to no block of its own", true},
 	{"__libc_fatal", "libc found an error it cannot go on from", true},
 	{"abort", "abort was called", false},
 };
@@ -46,12 +48,15 @@ static const char *const runtime_modules[] = {"libc.so", "libc-2.", "ld-linux", 
 static const char *const allocators[] = {"malloc", "free", "cfree", "calloc", "realloc", "memalign", "operator new", "operator delete"};
 
 /* Of programs that have their runtime in themselves: between it and the program's own place. */
-static const char *const runtime_functions[] = {"_start", "_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "malloc_consolidate",
-						"rust_panic", "rust_begin_unwind", "rust_eh_personality"};
+static const char *const runtime_functions[] = {"_start", "restore_rt", "_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "malloc_consolidate",
+						"munmap_chunk", "unlink_chunk", "sysmalloc", "_int_free_chunk", "_int_free_merge_chunk",
+						"tcache_double_free_verify", "rust_panic", "rust_begin_unwind", "rust_eh_personality"};
 
 /* Beginnings of names: of C++ and Rust, of Go. */
-static const char *const runtime_scopes[] = {"std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__rustc::", "__gnu_cxx::",
-					     "__cxxabiv1::", "_Unwind_", "runtime."};
+static const char *const runtime_scopes[] = {"std::", "__rustc::", "__gnu_cxx::", "__cxxabiv1::", "_Unwind_", "runtime."};
+
+/* Of Rust alone: a C++ program may have a core of its own. */
+static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
 
 struct place_on_stack {
 	uint64_t addr;
@@ -91,6 +96,16 @@ static bool is_in_runtime(const struct location *loc)
 	return false;
 }
 
+/* Names of C++ functions have their parameters behind them. */
+static bool has_parameters(const char *function)
+{
+	unsigned depth = 0;
+
+	for (; *function && (depth || *function != '('); function++)
+		depth += *function == '<' ? 1 : *function == '>' && depth ? -1u : 0;
+	return *function;
+}
+
 /* What a Rust trait of the runtime's gives a type that is nobody's: <usize as core::slice::index::SliceIndex<[T]>>::index. */
 static bool is_of_builtin_type(const char *function)
 {
@@ -108,6 +123,9 @@ static bool is_of_runtime(const struct location *loc)
 	for (size_t i = 0; i < sizeof runtime_scopes / sizeof *runtime_scopes; i++)
 		if (!strncmp(function, runtime_scopes[i], strlen(runtime_scopes[i])))
 			return true;
+	for (size_t i = 0; i < sizeof rust_scopes / sizeof *rust_scopes; i++)
+		if (!strncmp(function, rust_scopes[i], strlen(rust_scopes[i])))
+			return !has_parameters(function);
 	return is_one_of(function, allocators, sizeof allocators / sizeof *allocators) ||
 	       is_one_of(function, runtime_functions, sizeof runtime_functions / sizeof *runtime_functions);
 }
@@ -124,6 +142,49 @@ static size_t stack_of(const struct fault_context *c, struct place_on_stack *pla
 		symbols_lookup(c->s, c->f->space, c->f->epoch, places[i].addr, places[i].is_return, &places[i].loc);
 	}
 	return n;
+}
+
+/* What a handler returns to: a function's first byte, with none before that could end in a call. */
+static bool is_trampoline(const struct fault_context *c, const struct place_on_stack *p)
+{
+	struct location loc;
+
+	symbols_lookup(c->s, c->f->space, c->f->epoch, p->addr, false, &loc);
+	return p->is_return && !*p->loc.function && *loc.function && !loc.offset;
+}
+
+/* The program's own place behind that of number i, n: none. */
+static size_t own_place(const struct fault_context *c, const struct place_on_stack *places, size_t n, size_t i)
+{
+	for (i++; i < n; i++)
+		if (!is_of_runtime(&places[i].loc) && !is_trampoline(c, &places[i]))
+			break;
+	return i;
+}
+
+/* The same, by the calls that the branches left open, where memory does not tell, or was not kept. through_handlers: also what a signal has
+ * interrupted. */
+static bool own_open_call(const struct fault_context *c, bool through_handlers, uint64_t *from)
+{
+	struct callstack calls;
+	struct location loc;
+	bool found = false;
+
+	if (!c->h)
+		return false;
+	callstack_build(&calls, c->h, c->s, c->end);
+	for (size_t i = calls.count; i-- > 0 && !found && (through_handlers || !calls.calls[i].is_handler);) {
+		*from = calls.calls[i].from;
+		symbols_lookup(c->s, c->f->space, c->f->epoch, *from, false, &loc);
+		found = *loc.module && !is_of_runtime(&loc);
+	}
+	callstack_release(&calls);
+	return found;
+}
+
+static bool is_allocator(const struct location *loc)
+{
+	return is_one_of(loc->function, allocators, sizeof allocators / sizeof *allocators) && (is_in_runtime(loc) || !*loc->file);
 }
 
 /* The program's own place is of more interest than the end in libc. */
@@ -146,11 +207,20 @@ static void take_message(struct fault_context *c)
 		 (const char *)message.at);
 }
 
+/* Whether a caller of abort is one of libc's functions that leave a message: not one that runs what the program has asked for. */
+static bool may_have_said_it(const struct location *caller)
+{
+	static const char *const others[] = {"run_exit_handlers", "exit", "start_thread", "start_call_main", "start_main"};
+
+	return bt_is_libc(caller->module) && !is_one_of(caller->function, others, sizeof others / sizeof *others);
+}
+
 void fault_explain_abort(struct fault_context *c)
 {
 	struct place_on_stack places[FRAMES_MAX];
 	size_t n = stack_of(c, places), own;
 	const char *text;
+	uint64_t from;
 
 	if (n <= 1) /* nothing contradicts it */
 		take_message(c);
@@ -165,15 +235,16 @@ void fault_explain_abort(struct fault_context *c)
 			/* An old message stays: of an abort that a handler has left. Without libc's symbols its own functions have no names. */
 			if (abort_reasons[r].is_libc) {
 				take_message(c);
-			} else if (i + 1 < n && bt_is_libc(places[i + 1].loc.module) && c->signal->message.len) {
+			} else if (i + 1 < n && c->signal->message.len && may_have_said_it(&places[i + 1].loc)) {
 				take_message(c);
 				text = "libc found an error it cannot go on from";
 			}
 			fault_say(c, ": %s", text);
-			for (own = i + 1; own < n && is_of_runtime(&places[own].loc);)
-				own++;
+			own = own_place(c, places, n, i);
 			if (own < n)
 				blame(c, &places[own]);
+			else if (own_open_call(c, true, &from))
+				blame(c, &(struct place_on_stack){.addr = from});
 			else if (i + 1 < n)
 				blame(c, &places[i + 1]);
 			return;
@@ -187,41 +258,30 @@ static void set_caller(struct fault *f, uint64_t addr, bool is_return)
 	f->caller_is_return = is_return;
 }
 
-/* Of a moment whose memory was not kept the branches still know the open calls. */
-static void find_open_call(struct fault_context *c)
+/* Whether what faulted is an address that an allocator has taken from memory. */
+static bool may_be_the_heap(const struct fault_context *c)
 {
-	struct callstack calls;
-	struct location loc;
-
-	if (!c->h)
-		return;
-	callstack_build(&calls, c->h, c->s, c->end);
-	for (size_t i = calls.count; i-- > 0 && !calls.calls[i].is_handler && !c->f->has_caller;) {
-		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].from, false, &loc);
-		if (*loc.module && !is_of_runtime(&loc))
-			set_caller(c->f, calls.calls[i].from, false);
-	}
-	callstack_release(&calls);
+	return c->signal && c->signal->sync && (c->signal->signo == SIG_SEGV || c->signal->signo == SIG_BUS) && !c->is_overflow;
 }
 
 void fault_find_caller(struct fault_context *c)
 {
 	struct place_on_stack places[FRAMES_MAX];
 	struct location loc;
+	uint64_t from;
 	size_t n, own;
 
 	symbols_lookup(c->s, c->f->space, c->f->epoch, c->f->where, c->f->where_is_return, &loc);
 	if (c->f->where_is_return || c->f->pc_is_wild || !is_of_runtime(&loc))
 		return;
 	n = stack_of(c, places);
-	for (own = 1; own < n && is_of_runtime(&places[own].loc);)
-		own++;
+	own = own_place(c, places, n, 0);
 	if (own < n)
 		set_caller(c->f, places[own].addr, places[own].is_return);
-	else
-		find_open_call(c);
-	for (size_t i = 0; i < own && i < n && c->signal && c->signal->sync; i++)
-		if (is_one_of(places[i].loc.function, allocators, sizeof allocators / sizeof *allocators)) {
+	else if (own_open_call(c, false, &from))
+		set_caller(c->f, from, false);
+	for (size_t i = 0; i < own && i < n && may_be_the_heap(c); i++)
+		if (is_allocator(&places[i].loc)) {
 			fault_say(c, ", in the allocator: its data was overwritten before, or it was given what is no block of its own");
 			break;
 		}

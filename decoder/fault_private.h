@@ -15,6 +15,7 @@ struct fault_context {
 	const struct bt_regs *regs; /* of thread, or NULL */
 	const struct history *h;
 	size_t end;
+	bool is_overflow; /* of a stack */
 };
 
 enum {

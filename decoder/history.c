@@ -416,9 +416,13 @@ static void drop_wrong_paths(struct history *h)
 static struct history_entry *room_for(size_t n)
 {
 	struct history_entry *room = calloc(n, sizeof *room);
-	uintptr_t start = ((uintptr_t)room + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE, end = (uintptr_t)(room + n) / LARGE_PAGE * LARGE_PAGE;
+	uintptr_t start, end;
 
-	if (room && start < end)
+	if (!room)
+		return NULL;
+	start = ((uintptr_t)room + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+	end = (uintptr_t)(room + n) / LARGE_PAGE * LARGE_PAGE;
+	if (start < end)
 		madvise((void *)start, end - start, MADV_HUGEPAGE);
 	return room;
 }

@@ -243,7 +243,7 @@ static void put_heading(struct report *r, const struct bt_record_thread *const *
 		const struct model_task *task = model_task(r->m, threads[i]->task);
 
 		numbers[i] = task ? task->tid : 0;
-		pid = task ? task->pid : 0;
+		pid = task ? task->pid : pid;
 	}
 	if (pid) {
 		text_printf(&r->t, " (thread%s ", n == 1 ? "" : "s");

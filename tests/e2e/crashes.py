@@ -54,6 +54,10 @@ FAULTS = {
         mark=None, words=["read from 0x0"], stack=["library_read", "main"])),
     "free-wild": ("SIGSEGV", "SEGV_MAPERR", 0x123456788ff8, ANY, dict(
         mark=None, words=["read from 0x123456788ff8 .*, in the allocator: its data was overwritten before, or it was given"], stack=["free_wild", "main"])),
+    "free-inner": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
+        mark=None, where="free_inner", words=["a pointer to no block of its own, at free_inner"], stack=["abort", "free_inner", "main"])),
+    "allocate-deep": ("SIGSEGV", "SEGV_MAPERR", ANY, ANY, dict(
+        mark=None, words=["^stack overflow: .*was entered [0-9]+ times without returning$"], stack=["descend_allocating", "descend_allocating"])),
     "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
         mark=None, where="call_abort", words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
     "assert": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
@@ -100,7 +104,7 @@ FAULTS = {
     "string-fault": ("SIGSEGV", "SEGV_MAPERR", ANY, "string_fault", dict(
         words=["write"], stack=["string_fault", "main"])),
     "double-free": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
-        mark=None, where="double_free", words=["abort.*: the heap is corrupt.*, at double_free"],
+        mark=None, where="double_free", words=["abort.*: malloc found its data overwritten, memory freed twice.*, at double_free"],
         stack=["raise", "abort", "double_free", "main"])),
     "close-range-all": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "close_range_all", dict(
         words=["write"], stack=["close_range_all", "main"])),
@@ -201,7 +205,7 @@ def add_fault(name, expected):
     @case("fault: " + name)
     def run():
         program = build("faults.c", *STATIC)
-        setup = small_stack if name == "stack-overflow" else None
+        setup = small_stack if name in ("stack-overflow", "allocate-deep") else None
         alone, recorded = same_as_native([program, name], () if name in FROM_START else FROM_MAIN, setup=setup)
         if alone.status == 77:
             raise Skip("the kernel has no seccomp filters")
@@ -234,11 +238,11 @@ def smashed():
 
 @case("frames that an exception or longjmp has left, of functions that are older than the history, contradict no stack")
 def left_frames():
-    program = build("left_frames.cc")
-    for how, stack in (("exception", ["crash", "outer", "main"]), ("longjmp", ["crash", "work", "outer", "main"]),
-                       ("exception-and-longjmp", ["crash", "work", "outer", "main"]), ("nothing", ["crash", "work", "outer", "main"])):
+    short, long = ["crash", "outer", "main"], ["crash", "work", "outer", "main"]
+    for flags, how, stack in (((), "exception", short), ((), "longjmp", long), ((), "exception-and-longjmp", long), ((), "nothing", long),
+                              (STATIC, "exception", short), (STATIC, "longjmp", long), (("-O2",), "exception", short)):
         for history in "12000", "1000000":
-            recorded = record([program, how], ["--history", history])
+            recorded = record([build("left_frames.cc", *flags), how], ["--history", history])
             thread = report(recorded.trace, "-n", "1")["threads"][0]
             names = [frame["function"].partition("(")[0] for frame in thread["stack"]]
             equal(names[:len(stack)], stack, "stack")
@@ -435,6 +439,20 @@ def cxx_inlined():
     check_line(frame, "exceptions.cc", "inlined")
     outer = names_of(found["threads"][0]["stack"])
     check(contains_in_order(outer, ["main"]), "stack %s" % outer)
+
+
+@case("C++: noexcept, and a namespace that Rust has, too")
+def cxx_ends():
+    program = build("ends.cc")
+    for how, function, says in (("noexcept", "careful(int)", "an exception was thrown and not caught: no handler, noexcept, or"),
+                                ("assert", "core::check(int)", "an assertion failed"), ("terminate", "main", "std::terminate was called")):
+        recorded = record([program, how])
+        equal(recorded.status, -signal.SIGABRT, "end of " + how)
+        fault = report(recorded.trace, "-n", "1")["fault"]
+        equal(fault["where"]["function"].partition(" [clone")[0], function, "where")
+        check("with abort: %s" % says in fault["text"], fault["text"])
+    fault = report(record([program, "null"]).trace, "-n", "1")["fault"]
+    equal((fault["where"]["function"], fault["caller"]), ("core::read(int const*)", None), "of a namespace")
 
 
 @case("C++ exception that nobody catches")

@@ -395,6 +395,28 @@ static void free_wild(void)
 	free(p); /* NOLINT */
 }
 
+static void free_inner(void)
+{
+	char bytes[64];
+	char *volatile p = bytes + 16;
+
+	memset(bytes, 0, sizeof bytes);
+	free(p); /* @free-inner */ /* NOLINT */
+	sink = bytes[0];
+}
+
+/* The stack ends in malloc more often than not. */
+__attribute__((noinline)) static long descend_allocating(long n)
+{
+	long *volatile block = malloc(sizeof *block);
+
+	if (block)
+		*block = n;
+	return descend_allocating(n + 1) + n;
+}
+
+static void allocate_deep(void) { sink = descend_allocating(zero); }
+
 enum { LARGE = 64 << 20 }; /* no stack of a thread is as large */
 
 __attribute__((noinline)) static void use_large_frame(void)
@@ -505,6 +527,8 @@ static const struct {
 	{"double-free", double_free},
 	{"library-read", library_read},
 	{"free-wild", free_wild},
+	{"free-inner", free_inner},
+	{"allocate-deep", allocate_deep},
 	{"large-frame", large_frame},
 	{"close-range-all", close_range_all},
 	{"seccomp-trap", seccomp_trap},
