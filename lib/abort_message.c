@@ -52,7 +52,7 @@ static bool find_dynamic(const struct program_memory *m, uint64_t base, struct d
 static bool read_dynamic(const struct program_memory *m, uint64_t base, struct dynamic *d)
 {
 	Elf64_Dyn entries[DYNAMIC_MAX];
-	Elf64_Phdr dynamic;
+	Elf64_Phdr dynamic = {.p_type = PT_NULL};
 	size_t n;
 
 	if (!find_dynamic(m, base, d, &dynamic))
