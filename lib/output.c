@@ -2,6 +2,7 @@
 #include "lib/output.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 static int unwritten(int cause, struct bt_error *err) { return bt_fail(err, BT_E_IO, cause, "cannot write to standard output"); }
 
@@ -13,7 +14,10 @@ int bt_output(FILE *f, const void *bytes, size_t len, struct bt_error *err)
 
 int bt_output_end(FILE *f, struct bt_error *err)
 {
-	int cause = fflush(f) ? errno : 0; /* of what failed before nothing more is known */
+	int cause = fflush(f) ? errno : 0;
 
+	/* The stream has dropped what failed before, and why: one more byte fails as that did. */
+	if (!cause && ferror(f) && write(fileno(f), "\n", 1) < 0)
+		cause = errno;
 	return cause || ferror(f) ? unwritten(cause, err) : 0;
 }

@@ -7,10 +7,11 @@
 
 #include "lib/error.h"
 
-/* Writes to f, which is standard output. Errors: BT_E_IO, with the cause, of which bt_output_end() may know nothing any more. */
+/* Writes to f, which is standard output. Errors: BT_E_IO, with the cause. */
 int bt_output(FILE *f, const void *bytes, size_t len, struct bt_error *err) BT_MUST_USE;
 
-/* Writes what f still holds. Errors: BT_E_IO where that, or anything printed to f before, could not be written. */
+/* Writes what f still holds. Errors: BT_E_IO where that, or anything printed to f before, could not be written, with the cause, if another byte cannot
+ * be written either. */
 int bt_output_end(FILE *f, struct bt_error *err) BT_MUST_USE;
 
 #endif
