@@ -86,14 +86,17 @@ static bool is_one_of(const char *function, const char *const *all, size_t n)
 	return false;
 }
 
-static bool is_in_runtime(const struct location *loc)
+static bool begins_as_one_of(const char *name, const char *const *all, size_t n)
 {
-	const char *file = text_basename(loc->module);
-
-	for (size_t i = 0; i < sizeof runtime_modules / sizeof *runtime_modules; i++)
-		if (!strncmp(file, runtime_modules[i], strlen(runtime_modules[i])))
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(name, all[i], strlen(all[i])))
 			return true;
 	return false;
+}
+
+static bool is_in_runtime(const struct location *loc)
+{
+	return begins_as_one_of(text_basename(loc->module), runtime_modules, sizeof runtime_modules / sizeof *runtime_modules);
 }
 
 /* Names of C++ functions have their parameters behind them. */
@@ -120,12 +123,10 @@ static bool is_of_runtime(const struct location *loc)
 
 	if (is_in_runtime(loc) || is_of_builtin_type(function))
 		return true;
-	for (size_t i = 0; i < sizeof runtime_scopes / sizeof *runtime_scopes; i++)
-		if (!strncmp(function, runtime_scopes[i], strlen(runtime_scopes[i])))
-			return true;
-	for (size_t i = 0; i < sizeof rust_scopes / sizeof *rust_scopes; i++)
-		if (!strncmp(function, rust_scopes[i], strlen(rust_scopes[i])))
-			return !has_parameters(function);
+	if (begins_as_one_of(function, runtime_scopes, sizeof runtime_scopes / sizeof *runtime_scopes))
+		return true;
+	if (begins_as_one_of(function, rust_scopes, sizeof rust_scopes / sizeof *rust_scopes))
+		return !has_parameters(function);
 	return is_one_of(function, allocators, sizeof allocators / sizeof *allocators) ||
 	       is_one_of(function, runtime_functions, sizeof runtime_functions / sizeof *runtime_functions);
 }
