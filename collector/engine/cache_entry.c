@@ -490,6 +490,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (tracee_set_regs(task->tid, &regs))
 		return -BT_E_GONE;
 	et->begin = task->regs.rip;
+	et->roomed = false;
 	et->begin_generation = segment_generation(es->cache->segments);
 	et->begin_epoch = task->process->space->epoch;
 	if (et->ticks)
@@ -556,4 +557,14 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 		return false;
 	way = way_on(c, chain, exit);
 	return way && !code_cache_sync(c, task->tid) && !tracee_set_rip(task->tid, region_address(CODE_AT + way));
+}
+
+bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
+{
+	struct engine_space *es = task->process->space->extension;
+
+	/* What cache_enter() sees to from time to time, and the goal that it looks at, are not to be missed. */
+	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks && may_stay(b, task) && goal_ticks_ahead(task) == UINT64_MAX &&
+	       !engine_space_has_much_dead(es) && !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) && !branch_log_crowded(task->log) &&
+	       !cache_guesses_now(b, task, es) && stretch_go_on(task, es, s);
 }

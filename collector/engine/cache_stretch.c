@@ -337,6 +337,29 @@ static bool is_bound_whole(const struct context *ctx)
 	return ctx->stop ? ctx->limit == UINT64_MAX && ctx->mask == 0 : ctx->limit == BITS_FULL && ctx->mask == BITS_FULL;
 }
 
+bool stretch_take_full(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	const struct cache_exit *x = code_cache_exit_at(es->cache, (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT)));
+
+	if (!x || x->dead || x->kind != EXIT_STOP || ((const struct engine_task *)task->backend)->room != RECORDS_BYTES || !read_context(task, es, s))
+		return false;
+	/* The glue has written the last record, and would have gone on behind the trap, had there been more room (glue.c, emit_checkpoint()). */
+	return !s->ctx.next && !s->ctx.stop && s->ctx.back == s->regs.rip - 1 && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
+	       s->ctx.call_next == -CALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
+}
+
+bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s)
+{
+	struct engine_task *et = task->backend;
+	int64_t next = -(int64_t)RECORDS_BYTES;
+
+	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_NEXT), &next, sizeof next))
+		return false;
+	et->roomed = true;
+	et->roomed_last = s->last;
+	return true;
+}
+
 /* Takes the records of the stretch into the task's log, and the system calls made meanwhile into its list. Returns 0 or -BT_E_GONE. */
 static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
@@ -425,11 +448,12 @@ static void pass_over(void *arg, const struct bt_branch *entries, size_t n)
 static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct segment_table *t = es->cache->segments;
-	bool arrived = s->records && branch_log_is_indirect(&s->last);
-	const struct segment *from = s->records && !arrived ? segment_get(t, s->last.segment) : NULL;
 	struct engine_task *et = task->backend;
-	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : arrived ? s->last.to : et->begin, .segment = from,
-				   .missed = from && s->last.kind == BRANCH_LOG_MISS, .steps = UINT16_MAX};
+	const struct branch_log_record *last = s->records ? &s->last : et->roomed ? &et->roomed_last : NULL;
+	bool arrived = last && branch_log_is_indirect(last);
+	const struct segment *from = last && !arrived ? segment_get(t, last->segment) : NULL;
+	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : arrived ? last->to : et->begin, .segment = from,
+				   .missed = from && last->kind == BRANCH_LOG_MISS, .steps = UINT16_MAX};
 	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
 	struct walk_out out = {.take = pass_over};
 
@@ -488,7 +512,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
 	s->regs.gs_base = et->gs_base;
-	if (s->arrival == ARRIVED_NOWHERE && !s->called && s->regs.rip == et->begin && !s->records && s->bits == (et->ticks ? et->ticks_start : 1))
+	if (s->arrival == ARRIVED_NOWHERE && !s->called && s->regs.rip == et->begin && !s->records && !et->roomed && s->bits == (et->ticks ? et->ticks_start : 1))
 		s->regs.orig_rax = et->orig_rax; /* nothing has run: the task is where its system call left it */
 	task->regs = s->regs;
 	return 0;

@@ -111,7 +111,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	bool indirect;
 	int rc;
 
-	if (cache_stay(b, task, &s->regs))
+	if (cache_stay(b, task, &s->regs) || cache_make_room(b, task, s))
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_at_trap(task, es, s))
 		return go_on(b, task, s);

@@ -165,6 +165,8 @@ enum sweep_shows {
 struct engine_task {
 	bool in_cache;
 	uint64_t begin; /* where its stretch began */
+	bool roomed; /* records of the stretch have been taken over meanwhile, */
+	struct branch_log_record roomed_last; /* the last of which was this, as it was written */
 	uint32_t room; /* for the stretch's records, in bytes: the last of those that there are */
 	size_t sample_room;   /* arrivals that could be noted in the stretch */
 	uint64_t ticks_start; /* what r11 counted on from, where only ticks are counted */
@@ -327,6 +329,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect);
  * that stays as it is, the task is put to where it would be had it been there before: its stretch goes on. False: it has to leave the cache. */
 bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw);
 
+/* The same where that is for want of room for records. s->regs are the tracee's; what of them has been taken is known in s. */
+bool cache_make_room(struct backend *b, struct task *task, struct stretch *s);
+
 /* ---- cache_calls.c ---- */
 
 /* What is granted to system calls in the cache (ctx->calls: enum calls_need), and by what they are judged there, for a task that is about to
@@ -386,6 +391,13 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 
 /* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or -BT_E_GONE. */
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to);
+
+/* The task stands at a trap of the cache's own; s->regs are the tracee's. Whether that is a checkpoint's for want of room for records, and
+ * nothing but records is to be taken over; then they have been. */
+bool stretch_take_full(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* Then there is room again: the stretch goes on behind the trap. False: the task is gone. */
+bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s);
 
 /* ---- sweep.c ---- */
 

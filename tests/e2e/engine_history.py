@@ -138,6 +138,9 @@ def ticks_beyond_32_bits():
         equal(int(report(result.trace, "-n", "1")["fault"]["ticks"]), rounds, "ticks in the report, " + name)
         last = [row[1] for row in branches(result.trace)[-5000:]]
         equal(last, list(range(rounds - 4999, rounds + 1)) if name == "engine" else [], "ticks of the last branches, " + name)
+    result = record(program, [*WHOLE, *FULL[1], "--history", "5000"]) # with nothing to stop for
+    equal(int(report(result.trace, "-n", "1")["fault"]["ticks"]), rounds, "ticks in the report")
+    equal([row[1] for row in branches(result.trace)[-5000:]], list(range(rounds - 4999, rounds + 1)), "ticks of the last branches")
 
 
 @case("records of all kinds where their room ends")
@@ -149,6 +152,16 @@ def full_room():
         result = record([program, "300000"], ["--snap-exit", "always", *options])
         done = execute([CHECK, result.trace])
         equal(done.status, 0, "check_history: %s" % done.out.decode(errors="replace")[:400])
+        shutil.rmtree(result.trace)
+
+
+@case("a jump to nowhere behind where the room for records was full")
+def wild_behind_room():
+    program = build("wild_behind_room.c", "-D_GNU_SOURCE", "-O1")
+    for conditionals in range(44, 49): # to a record of the loop, about
+        full = 65536 * conditionals
+        result = record([program, str(full - 300), str(full + 20)], ["--backend", "engine"])
+        equal((result.status, result.out), (0, b"320 jumps\n"), "%d conditionals to a record" % conditionals)
         shutil.rmtree(result.trace)
 
 
