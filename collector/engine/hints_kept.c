@@ -141,13 +141,30 @@ static size_t end_of_templates(const uint8_t *head)
 	return end;
 }
 
-/* Whether it is what encode() made, in a file that has all of the templates. */
+/* Whether each of the index is a hint or none, and one is none, so that a search ends. */
+static bool index_is_sound(const uint8_t *head)
+{
+	const struct stored *st = head_at(head);
+	size_t at[5], none = 0;
+	const uint32_t *index;
+
+	lay_out(st, at);
+	index = (const void *)(head + at[3]);
+	for (size_t i = 0; i < 2 * (size_t)st->cap; i++) {
+		if (index[i] > st->hints)
+			return false;
+		none += !index[i];
+	}
+	return none || !st->cap;
+}
+
+/* Whether it is what encode() made, in a file that has all of the templates; or somebody who has given it the right sum. */
 static bool is_whole(const uint8_t *head, size_t len, size_t size)
 {
 	const struct stored *st = head_at(head);
 
 	return makes_sense(st, size) && st->templates_at == len && st->check == content_hash(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)).first &&
-	       end_of_templates(head) <= size;
+	       end_of_templates(head) <= size && index_is_sound(head);
 }
 
 /* All but the templates of a file, the caller's to free; NULL: there is none, or it is damaged. */

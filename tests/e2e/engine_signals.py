@@ -14,7 +14,7 @@ CHECK = os.path.join(BUILD, "tests/tools/check_history")
 ALARMS = os.environ.get("BTREC_ALARMS", "300")
 TORTURE = "registers alternative-stack nested jumps edits moves strings calls sleeps threads queued faults written-code".split()
 CODE = "rewritten toggled double-mapped file-mapped privately-mapped remapped patched-by-thread own-text unaligned-store many-pages copied loaded-twice executed".split()
-FAULTS = """int3 long-int3 ud2 divide fpe-sse null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall transactions gs-base
+FAULTS = """int3 long-int3 ud2 divide fpe-sse x87-compare null-call wild-call wild-jump wild-return null-jump bad-load bad-store privileged vsyscall transactions gs-base
 fs-base selectors kernel-bases contexts deep-backtrace seccomp limits single-step cpuid cpuid-trap locked enter-nested without-sib astray rip-relative
 code-32 string-compare after-jump long-branches loop-prefix""".split()
 SENT = """handled-each blocked-each with-others fault-again trap-again frame-mxcsr frame-mxcsr-handled frame-header frame-header-handled frame-pointer

@@ -160,6 +160,43 @@ def mistrusted():
     equal(content(victim), b"mine", "what the link led to")
 
 
+def content_hash(data):
+    """The first half of what lib/content_hash.c makes of it."""
+    golden, mask, h = 0x9E3779B97F4A7C15, (1 << 64) - 1, []
+    n = len(data)
+    for first in (n, ~n, n << 32, ~n << 32):
+        h.append(first & mask)
+    words = struct.unpack_from("<%dQ" % (n // 8), data)
+    for i, word in enumerate(words):
+        lane = i % 4 if i < len(words) // 4 * 4 else 0
+        h[lane] = (h[lane] ^ word) * golden & mask
+        h[lane] ^= h[lane] >> 32
+    for byte in data[n // 8 * 8:]:
+        h[0] = (h[0] ^ byte) * 0x100000001B3 & mask
+    result = h[0]
+    for lane in h[1:]:
+        result = (result ^ result >> 29 ^ lane) * 0xD6E8FEB86659FD93 & mask
+    return result ^ result >> 32
+
+
+@case("a file whose index leads nowhere, or never ends, is not read, whatever its sum")
+def forged():
+    expected, path = run()
+    for _ in range(3):
+        record([program()], ["--deterministic"])
+    good = content(path)
+    cap, end = struct.unpack_from("<II", good, 40)
+    equal(struct.unpack_from("<Q", good, 8)[0], content_hash(good[16:end]), "the sum")
+    for value in (1, 0x7fffffff):
+        index = struct.pack("<I", value) * (2 * cap)
+        forged = good[:end - len(index)] + index + good[end:]
+        forged = forged[:8] + struct.pack("<Q", content_hash(forged[16:end])) + forged[16:]
+        with open(path, "wb") as file:
+            file.write(forged)
+        same_branches(run()[0], expected, "same branches with an index of %d alone" % value)
+        check(content(path) != forged, "a file with an index of %d alone stays" % value)
+
+
 COUNT = """
 #include <stdio.h>
 #include <stdlib.h>

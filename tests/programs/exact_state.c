@@ -103,6 +103,21 @@ static void fpe_sse(void)
 	fedisableexcept(FE_ALL_EXCEPT);
 }
 
+/* An exception that is pending is raised by the next comparison, which rewrites all flags. */
+static void x87_compare(void)
+{
+#define COMPARE(text) do { \
+	FAULT("fninit; pushq $0x37b; fldcw (%%rsp); popq %%rbx; fldz; fld1; movl $1000, %%ecx\n" \
+	      "3: " text "; jp 4f\n4: decl %%ecx; jz 9f; cmpl $500, %%ecx; jne 5f; fdiv %%st(1), %%st\n" \
+	      "5: movl $0x55, %%eax; subb $0x55, %%al; stc; jz 3b\n9:"); \
+	__asm__ volatile("fninit"); \
+} while (0)
+	COMPARE("fcomi %%st(1), %%st");
+	COMPARE("fucomi %%st(1), %%st");
+	COMPARE("fcomip %%st(1), %%st; fld1");
+	COMPARE("fucomip %%st(1), %%st; fld1");
+}
+
 static void null_call(void)
 {
 	FAULT("xorl %%eax, %%eax; call *%%rax");
@@ -732,7 +747,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } table[] = {
-	{"int3", int3}, {"long-int3", long_int3}, {"ud2", ud2}, {"divide", divide}, {"fpe-sse", fpe_sse}, {"null-call", null_call}, {"wild-call", wild_call},
+	{"int3", int3}, {"long-int3", long_int3}, {"ud2", ud2}, {"divide", divide}, {"fpe-sse", fpe_sse}, {"x87-compare", x87_compare}, {"null-call", null_call}, {"wild-call", wild_call},
 	{"wild-jump", wild_jump}, {"wild-return", wild_return}, {"null-jump", null_jump}, {"bad-load", bad_load}, {"bad-store", bad_store},
 	{"privileged", privileged}, {"vsyscall", vsyscall}, {"gs-base", gs_base}, {"fs-base", fs_base}, {"selectors", selectors}, {"kernel-bases", kernel_bases},
 	{"contexts", swap_contexts}, {"transactions", transactions},
