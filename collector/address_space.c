@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/address_space_private.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -516,8 +517,14 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 {
 	struct patch all = {.end = s->mappings.count};
 
-	if (!mappings_read(pid, &all.now))
+	errno = 0;
+	/* A recorder may see the mappings of a process that it may not look into (CAP_PERFMON, Linux 6.16). */
+	if (!tracee_may_look(pid) || !mappings_read(pid, &all.now)) {
+		s->unread = errno == ENOENT || errno == ESRCH ? 0 : errno;
+		s->unsure = true;
 		return;
+	}
+	s->unread = 0;
 	s->unsure = false;
 	show_as_program(s, &all.now);
 	apply(s, w, pid, &all, 1);

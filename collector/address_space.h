@@ -60,6 +60,7 @@ struct address_space {
 	uint64_t heap_end; /* what brk() gave last; 0: not known */
 	uint32_t code_epoch; /* changes with the mappings that code can run in */
 	bool unsure; /* its mappings may have changed elsewhere than system calls said: all are to be read next */
+	int unread;  /* why that failed last (errno): what is known of it may be wrong, nothing of it is to run by that; 0 */
 	bool leaves_out; /* a fork's child does not get all of it as it is (MADV_DONTFORK, MADV_WIPEONFORK) */
 	struct map_change later; /* what address_space_catch_up() is to look at */
 	bool reads_run; /* what it maps to be read can be executed, too (READ_IMPLIES_EXEC of personality(2)), or may */
@@ -84,7 +85,8 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 struct address_space *address_space_get(struct address_space *s);
 void address_space_put(struct address_space *s);
 
-/* Reads /proc/PID/maps; writes what changed as MAP and UNMAP records of a new epoch. */
+/* Reads /proc/PID/maps; writes what changed as MAP and UNMAP records of a new epoch. Where that or the memory cannot be read (but for a process
+ * that is gone) nothing changes but s->unread. */
 void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid);
 
 /* The same where nothing has changed but in c's ranges, and the initial stack has grown: asks for what is there only. */

@@ -62,11 +62,20 @@ static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t 
 		add(out, before < result ? before : result, before < result ? result - before : before - result);
 }
 
+/* Who may look at its memory may have changed (credentials(7), PR_SET_DUMPABLE): whether that is us is seen by reading all. */
+static void rights_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	(void)s;
+	(void)args;
+	out->all = !result;
+}
+
 static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
 {
-	(void)result;
 	if (args[0] == PR_SET_VMA)
 		add(out, args[2], args[3]);
+	if (args[0] == PR_SET_DUMPABLE)
+		rights_change(s, args, result, out);
 	if (args[0] == PR_SET_MM) {
 		out->all = true;
 		s->heap_end = 0;
@@ -126,6 +135,14 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 		{SYS_arch_prctl, arch_changes},
 		{SYS_madvise, advice_changes},
 		{SYS_personality, personality_changes},
+		{SYS_setuid, rights_change},
+		{SYS_setgid, rights_change},
+		{SYS_setreuid, rights_change},
+		{SYS_setregid, rights_change},
+		{SYS_setresuid, rights_change},
+		{SYS_setresgid, rights_change},
+		{SYS_setfsuid, all_change}, /* gives what was before */
+		{SYS_setfsgid, all_change},
 	};
 
 	*out = (struct map_change){0};

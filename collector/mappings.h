@@ -40,7 +40,7 @@ size_t mappings_behind(const struct mapping_list *l, uint64_t addr);
 /* Puts those of *with, which gives them away, in the place of [first, end). False without memory: nothing has changed. */
 bool mappings_replace(struct mapping_list *l, size_t first, size_t end, struct mapping_list *with);
 
-/* All, from /proc/PID/maps. False when none can be read. */
+/* All, from /proc/PID/maps. False when none can be read (errno; 0: there is none). */
 bool mappings_read(pid_t pid, struct mapping_list *out);
 
 /* Whether a fork's child does not get all of them as they are (MADV_DONTFORK, MADV_WIPEONFORK), from /proc/PID/smaps; also where that cannot

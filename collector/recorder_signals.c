@@ -182,7 +182,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	 * it dies of it. */
 	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
 		task->pending_signal = 0;
-		task->process->leaving = true;
+		task->process->leaving = "the first process of a PID namespace, which a fault ends only when nobody traces it: let go there";
 	}
 	recorder_make_ready(r, task);
 }

@@ -484,33 +484,33 @@ static bool can_leave(struct recorder *r, struct task *task)
 	return recorder_halt(r, task) && !task->mid_run && task->state != TASK_RUNNING;
 }
 
-/* Those that can be left: all, or only those of processes that are leaving. */
-static void let_go_where(struct recorder *r, bool all, const char *reason)
+/* Those that can be left: all, or (reason NULL) only those of processes that are leaving. */
+static void let_go_where(struct recorder *r, const char *reason)
 {
 	struct task *next;
 
 	recorder_freeze(r);
 	for (struct task *task = r->tasks.first; task; task = next) {
 		next = task->next;
-		if ((!all && !(task->process && task->process->leaving)) || !can_leave(r, task))
+		if ((!reason && !(task->process && task->process->leaving)) || !can_leave(r, task))
 			continue;
 		if (task->native && task->process->space->from_addr)
 			from_disarm(task->process->space, task->tid);
-		recorder_let_go(r, task, reason);
+		recorder_let_go(r, task, reason ? reason : task->process->leaving);
 	}
 	recorder_thaw(r);
 }
 
 void recorder_let_all_go(struct recorder *r, const char *reason)
 {
-	let_go_where(r, true, reason);
+	let_go_where(r, reason);
 }
 
 void recorder_let_doomed_go(struct recorder *r)
 {
 	for (const struct task *task = r->tasks.first; task; task = task->next)
 		if (task->process && task->process->leaving) {
-			let_go_where(r, false, "the first process of a PID namespace, which a fault ends only when nobody traces it: let go there");
+			let_go_where(r, NULL);
 			return;
 		}
 }

@@ -2,6 +2,7 @@
 /* Turns: one task of a unit runs user code at a time. Halting them, for snapshots of a whole process. */
 #include "collector/recorder_private.h"
 
+#include <errno.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -216,6 +217,18 @@ void recorder_make_call(struct recorder *r, struct task *task)
 		task->turn_used = SLICE_NS;
 }
 
+/* What is there is not known for certain any more: all that run in it are let go before they run on. */
+static void leave_unread(const struct recorder *r, const struct address_space *s)
+{
+	const char *why = s->unread == EACCES || s->unread == EPERM
+				  ? "its memory may not be looked at any more (another user's, made undumpable, or a program that may not be read) without CAP_SYS_PTRACE: let go there"
+				  : "its mappings cannot be read (no memory or descriptors left): let go there";
+
+	for (const struct task *task = r->tasks.first; task; task = task->next)
+		if (task->process && task->process->space == s && !task->process->leaving)
+			task->process->leaving = why;
+}
+
 void recorder_make_ready(struct recorder *r, struct task *task)
 {
 	struct unit *u = task->unit;
@@ -224,6 +237,8 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 		recorder_resume_task(r, task);
 		return;
 	}
+	if (task->process->space->unread && !r->backend.ops->native)
+		leave_unread(r, task->process->space);
 	if (u->current == task && !u->ready_first && !r->frozen && !task->process->leaving) {
 		recorder_resume_task(r, task);
 		return;

@@ -97,6 +97,18 @@ static size_t memory_io(pid_t tid, uint64_t addr, void *bytes, size_t n, bool wr
 	return done;
 }
 
+bool tracee_may_look(pid_t tid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n)
 {
 	struct iovec local = {.iov_base = out, .iov_len = n}, remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = n};

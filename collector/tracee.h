@@ -22,6 +22,10 @@ bool tracee_can_set_base(uint64_t base);
 /* The same of rip alone. */
 int tracee_set_rip(pid_t tid, uint64_t rip);
 
+/* Whether its memory may be read at all (ptrace(2), PTRACE_MODE_ATTACH: it is not another user's, and dumpable, or we have CAP_SYS_PTRACE); if
+ * not, errno says why. */
+bool tracee_may_look(pid_t tid);
+
 /* Reads up to n bytes at addr, also where the mapping is not readable to the program itself. Returns how many came
  * before the first byte that is not mapped. Works on running tasks too. */
 size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n);
