@@ -17,6 +17,7 @@ enum {
 	SEGV_ACCESS = 2,  /* SEGV_ACCERR */
 	FRAME_MAX = 16384, /* more than a signal frame takes, and the red zone: the state of AMX is 11 KiB */
 	NEAR_STACK = 65536,
+	LOWEST = 65536,	  /* below, an argument of a call may be an address as well as a number */
 	DIFF_GAP = 16,	  /* bytes that changed are one range unless so many between them did not */
 };
 
@@ -111,7 +112,7 @@ static bool may_watch(const struct engine_space *es, const struct task *task, ui
 {
 	const struct mapping *m = address_space_map_at(task->process->space, page);
 
-	if (!m || m->shared || m->follows || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
+	if (page < LOWEST || !m || m->shared || m->follows || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
 		return false;
 	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) || watched_is_spared(&es->watch, page))
 		return false;

@@ -25,7 +25,7 @@ enum {
 	MESSAGE_SIZE = 64,	 /* struct mmsghdr */
 	SMALL = 1024,		 /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
-	LOWEST = 65536,
+	LOWEST = WATCH_PAGE,	 /* what is less is rather a number */
 	PRCTL_MDWE = 65,	 /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
 	CALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
 	CALL_GETXATTRAT = 464,	 /* Linux 6.13 */
@@ -40,10 +40,18 @@ struct shower {
 	void *arg;
 };
 
+/* Wherever it begins: a call may name the lowest addresses, and hit what is mapped above. */
 static void show(const struct shower *s, uint64_t start, uint64_t n)
 {
-	if (start >= LOWEST && n)
+	if (n)
 		s->range(s->arg, start, start + n < start ? UINT64_MAX : start + n);
+}
+
+/* What may be an address. */
+static void guess(const struct shower *s, uint64_t start, uint64_t n)
+{
+	if (start >= LOWEST)
+		show(s, start, n);
 }
 
 /* Whatever its arguments are: each may be the address of something as long as the largest of the others says. */
@@ -56,14 +64,14 @@ static void any_argument(const struct shower *s)
 			most = s->task->call.args[i];
 	reach = REACH_MIN + most + REACH_FACTOR * (most < REACH_COUNT ? most : REACH_COUNT);
 	for (int i = 0; i < 6; i++)
-		show(s, s->task->call.args[i], reach);
+		guess(s, s->task->call.args[i], reach);
 }
 
 /* None of its arguments is a length: each may be the address of something small. */
 static void small_arguments(const struct shower *s)
 {
 	for (int i = 0; i < 6; i++)
-		show(s, s->task->call.args[i], SMALL);
+		guess(s, s->task->call.args[i], SMALL);
 }
 
 /* Sets of descriptors: a bit each, in words. */
@@ -166,7 +174,7 @@ static void structures(const struct shower *s)
 			continue;
 		n = tracee_read(s->task->tid, s->task->call.args[i], words, sizeof words) / 8;
 		for (size_t k = 0; k < n; k++)
-			show(s, words[k], REACH_MIN + (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
+			guess(s, words[k], REACH_MIN + (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
 	}
 }
 
@@ -287,11 +295,11 @@ void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint6
 	}
 	switch (task->call.nr) {
 	case SYS_mmap:
-		show(&s, mapped ? result : 0, args[1]);
+		show(&s, result, mapped ? args[1] : 0);
 		break;
 	case SYS_mremap:
 		show(&s, args[0], args[1]);
-		show(&s, mapped ? result : 0, args[2]);
+		show(&s, result, mapped ? args[2] : 0);
 		break;
 	case SYS_munmap:
 	case SYS_madvise:

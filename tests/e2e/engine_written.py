@@ -21,7 +21,8 @@ CHECK = os.path.join(os.environ["abs_top_builddir"], "tests/tools/check_history"
 ALONE = {
     "written_by_kernel": "by-read by-readv by-recvmsg by-vmsplice by-file by-process-vm-writev by-proc-mem".split(),
     "written_code": """data-beside-code across-pages own-loop by-string-instructions on-the-stack own-protection moved replaced replaced-fixed
-        filtered at-the-end ends-protected before-nothing shortened by-masked-store""".split(),
+        filtered at-the-end ends-protected before-nothing shortened by-masked-store
+        from-below low-pages""".split(),
     "written_signals": "stack-beside-code stack-over-code heap-again switched-stack".split(),
     "written_at_end": [],
 }

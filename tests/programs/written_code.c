@@ -389,6 +389,82 @@ static long before_nothing(void)
 	return bad;
 }
 
+/* ---- Code at the lowest addresses, and calls that name these ---- */
+
+static unsigned char *low_page(uintptr_t at)
+{
+	unsigned char *page = mmap((void *)at, PAGE, RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	return page == (void *)at ? page : NULL; /* vm.mmap_min_addr */
+}
+
+/* Ranges begin below 64 KiB, where nothing is mapped, and reach to the code. */
+static long from_below(void)
+{
+	enum { FIRST = 0x1000, AT = 0x100000 };
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	long bad = 0;
+
+	sigaction(SIGSEGV, &action, NULL);
+	for (int i = 0; i < TIMES; i++) {
+		unsigned char *page = low_page(AT);
+		int before = faults;
+
+		if (!page)
+			return -1;
+		encode(page, i);
+		bad += call(page, i) != 2L * i;
+		madvise((void *)FIRST, AT + PAGE - FIRST, MADV_DONTNEED); /* fails, having done it */
+		bad += page[0] != 0;
+		encode(page, i + 1);
+		bad += call(page, i) != 2L * i + 1;
+		bad += munmap((void *)FIRST, AT + PAGE - FIRST) != 0;
+		page = mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		encode(page, i + 2);
+		bad += call(page, i) != 2L * i + 2 || faults != before + 1;
+		munmap(page, PAGE);
+	}
+	return bad;
+}
+
+static long on_low_page(unsigned char *page)
+{
+	unsigned char code[SIZE], *other = pages(1);
+	int ends[2], before;
+	long bad = pipe(ends) != 0;
+
+	encode(page, -1);
+	for (int i = 0; i < TIMES; i++) {
+		bad += call(page, 1) != (i ? i + 1 : 0);
+		encode(code, i);
+		bad += write(ends[1], code, SIZE) != SIZE || read(ends[0], page, SIZE) != SIZE || call(page, i) != 2L * i;
+		bad += syscall(SYS_getrandom, page + SIZE, PAGE - SIZE, 0) != PAGE - SIZE || call(page, i) != 2L * i;
+		encode(page, i + 1);
+		bad += call(page, i) != 2L * i + 1;
+	}
+	before = faults;
+	bad += mprotect(page, PAGE, PROT_READ | PROT_WRITE) != 0 || call(page, 1) != TIMES + 1 || faults != before + 1;
+	encode(other, 100);
+	bad += call(other, 1) != 101 || mremap(other, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page) != page || call(page, 1) != 101;
+	return bad + (munmap(page, PAGE) != 0);
+}
+
+static long low_pages(void)
+{
+	static const uintptr_t at[] = {0x1000, 0x8000, 0xf000, 0x10000};
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	long bad = 0;
+
+	sigaction(SIGSEGV, &action, NULL);
+	for (size_t i = 0; i < sizeof at / sizeof at[0]; i++)
+		for (int again = 0; again < 2; again++) {
+			unsigned char *page = low_page(at[i]);
+
+			bad += page ? on_low_page(page) : 0;
+		}
+	return bad;
+}
+
 /* ---- The file of shared code gets shorter ---- */
 
 static int shrunk;
@@ -479,7 +555,7 @@ static const struct row rows[] = {
 	{"own-protection", own_protection}, {"moved", moved}, {"replaced", replaced}, {"replaced-fixed", replaced_fixed},
 	{"forked", forked}, {"forked-with-threads", forked_with_threads}, {"at-the-end", at_the_end}, {"filtered", filtered},
 	{"ends-protected", ends_protected}, {"dies-protected", dies_protected}, {"before-nothing", before_nothing},
-	{"shortened", shortened}, {"by-masked-store", by_masked_store},
+	{"shortened", shortened}, {"by-masked-store", by_masked_store}, {"from-below", from_below}, {"low-pages", low_pages},
 };
 
 int main(int argc, char **argv) { return run_case(argc, argv, rows, sizeof rows / sizeof rows[0]); }
