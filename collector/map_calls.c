@@ -34,11 +34,18 @@ static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t
 }
 
 /* What fails may have been done in part. */
-static void protect_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void unmap_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
 {
 	(void)s;
 	(void)result;
 	add(out, args[0], args[1]);
+}
+
+/* PROT_GROWSDOWN: from wherever the mapping begins, which may have grown by itself. */
+static void protect_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+{
+	out->all = args[2] & PROT_GROWSDOWN;
+	unmap_changes(s, args, result, out);
 }
 
 static void mremap_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
@@ -124,7 +131,7 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 	} rows[] = {
 		{SYS_mmap, mmap_changes},
 		{SYS_mprotect, protect_changes},
-		{SYS_munmap, protect_changes},
+		{SYS_munmap, unmap_changes},
 		{SYS_brk, brk_changes},
 		{SYS_mremap, mremap_changes},
 		{SYS_shmat, all_change},

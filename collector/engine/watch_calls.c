@@ -206,6 +206,20 @@ static void first_range(const struct shower *s)
 	show(s, s->task->call.args[0], s->task->call.args[1]);
 }
 
+static void everything(const struct shower *s)
+{
+	s->range(s->arg, 0, UINT64_MAX);
+}
+
+/* From wherever the mapping begins, which may have grown by itself. */
+static void protected_range(const struct shower *s)
+{
+	if (s->task->call.args[2] & PROT_GROWSDOWN)
+		everything(s);
+	else
+		first_range(s);
+}
+
 static void new_mapping(const struct shower *s)
 {
 	if (s->task->call.args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE))
@@ -233,16 +247,11 @@ static void nothing(const struct shower *s)
 	(void)s;
 }
 
-static void everything(const struct shower *s)
-{
-	s->range(s->arg, 0, UINT64_MAX);
-}
-
 static const struct {
 	uint16_t nr;
 	void (*show)(const struct shower *s);
 } rows[] = { /* of calls that are common, that change mappings, or that write where a structure says */
-	{SYS_mmap, new_mapping}, {SYS_munmap, first_range}, {SYS_mprotect, first_range}, {SYS_pkey_mprotect, first_range},
+	{SYS_mmap, new_mapping}, {SYS_munmap, first_range}, {SYS_mprotect, protected_range}, {SYS_pkey_mprotect, protected_range},
 	{SYS_madvise, first_range}, {SYS_mremap, moved_mapping}, {SYS_remap_file_pages, first_range}, {SYS_shmat, everything},
 	{SYS_brk, heap_behind}, {SYS_process_madvise, remote_iovecs}, {SYS_munlockall, nothing}, {SYS_readv, second_iovecs},
 	{SYS_preadv, second_iovecs}, {SYS_preadv2, second_iovecs}, {SYS_recvmsg, one_message}, {SYS_recvmmsg, messages},

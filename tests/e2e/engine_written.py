@@ -22,7 +22,7 @@ ALONE = {
     "written_by_kernel": "by-read by-readv by-recvmsg by-vmsplice by-file by-process-vm-writev by-proc-mem".split(),
     "written_code": """data-beside-code across-pages own-loop by-string-instructions on-the-stack own-protection moved replaced replaced-fixed
         filtered at-the-end ends-protected before-nothing shortened by-masked-store
-        from-below low-pages""".split(),
+        from-below low-pages protected-downward""".split(),
     "written_signals": "stack-beside-code stack-over-code heap-again switched-stack".split(),
     "written_at_end": [],
 }

@@ -465,6 +465,35 @@ static long low_pages(void)
 	return bad;
 }
 
+/* ---- A mapping is protected from its beginning on, by a call that names its end ---- */
+
+static long protected_downward(void)
+{
+	enum { N = 32 };
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	unsigned char *page = mmap(NULL, 2 * N * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long bad = 0;
+
+	sigaction(SIGSEGV, &action, NULL);
+	page = mmap(page + N * PAGE, N * PAGE, RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN, -1, 0);
+	for (int i = 0; i < TIMES; i++) {
+		int before = faults;
+
+		encode(page, i);
+		bad += call(page, i) != 2L * i;
+		bad += mprotect(page + (N - 1) * PAGE, PAGE, PROT_READ | PROT_WRITE | PROT_GROWSDOWN) != 0;
+		encode(page, i + 1);
+		bad += faults != before || call(page, i) != 2L * i + 1 || faults != before + 1;
+		bad += mprotect(page, N * PAGE, RWX) != 0 || call(page, i) != 2L * i + 1;
+		bad += mprotect(page + (N - 1) * PAGE, PAGE, PROT_READ | PROT_EXEC | PROT_GROWSDOWN) != 0 || call(page, i) != 2L * i + 1;
+		bad += faults != before + 1;
+		encode(page, i + 2);
+		bad += faults != before + 2 || call(page, i) != 2L * i + 2;
+		bad += mprotect(page, N * PAGE, RWX) != 0;
+	}
+	return bad;
+}
+
 /* ---- The file of shared code gets shorter ---- */
 
 static int shrunk;
@@ -556,6 +585,7 @@ static const struct row rows[] = {
 	{"forked", forked}, {"forked-with-threads", forked_with_threads}, {"at-the-end", at_the_end}, {"filtered", filtered},
 	{"ends-protected", ends_protected}, {"dies-protected", dies_protected}, {"before-nothing", before_nothing},
 	{"shortened", shortened}, {"by-masked-store", by_masked_store}, {"from-below", from_below}, {"low-pages", low_pages},
+	{"protected-downward", protected_downward},
 };
 
 int main(int argc, char **argv) { return run_case(argc, argv, rows, sizeof rows / sizeof rows[0]); }
