@@ -25,6 +25,7 @@ enum {
 	EFLAGS_SF = 0x80,
 	EFLAGS_TF = 0x100,
 	EFLAGS_OF = 0x800,
+	EFLAGS_RF = 0x10000,
 	SLICE = 2000,	    /* instructions a task runs before another of its unit gets its turn */
 	REP_FAST = 24,	    /* iterations from which a breakpoint behind a REP instruction beats stepping through it */
 	CHAIN_MAX = 256,    /* instructions in a row, none of which is followed by a trap, that are looked through */
@@ -711,6 +712,15 @@ static int take_back_trap_flag(struct task *task)
 	return tracee_set_regs(task->tid, &task->regs);
 }
 
+/* QUIRK(step-breakpoint-rf): the kernel has set RF, with which the program would go on. */
+static int take_back_resume_flag(struct task *task)
+{
+	if (!(task->regs.eflags & EFLAGS_RF))
+		return 0;
+	task->regs.eflags &= ~(uint64_t)EFLAGS_RF;
+	return tracee_set_regs(task->tid, &task->regs);
+}
+
 static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
 	struct step_task *st = task->step;
@@ -731,7 +741,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->tid, 0))
 		return BACKEND_GONE;
 	if (ours) {
-		if (tracee_get_regs(task->tid, &task->regs))
+		if (tracee_get_regs(task->tid, &task->regs) || (st->errand == ERRAND_OVER && take_back_resume_flag(task)))
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
 			return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;

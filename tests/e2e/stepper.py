@@ -155,7 +155,7 @@ def small_ring_gap():
 # The same output and end as without btrec.
 TRAP_FLAG = """pushf pushf-16 pushf-after-ss pushf-twice-after-ss pushf-after-popf pushf-in-handler pushf-in-child pushf-in-thread
 r11 r11-of-failure r11-after-ss frame-of-fault frame-of-sent-signal frame-of-timer flags-after-handler popf own-trap-flag
-own-trap-flag-and-system-call own-trap-flag-emulated own-trap-flag-by-sigreturn int3-handled int3-long-handled int1-handled int3-after-ss
+own-trap-flag-and-system-call own-trap-flag-before-repeated own-trap-flag-emulated own-trap-flag-by-sigreturn int3-handled int3-long-handled int1-handled int3-after-ss
 int3-with-own-trap-flag blocked-handled blocked-ignored all-blocked sent-while-blocked waited-for ignored-and-sent sent-and-fatal
 blocked-int3 blocked-fault blocked-by-sa-mask one-shot string-instructions iret-faults popf-faults
 iret-faults-with-own-trap-flag restarted interrupted""".split()

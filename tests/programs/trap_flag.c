@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define TF 0x100UL
+#define RF 0x10000UL
 #define KEEP_RED_ZONE "lea -128(%%rsp), %%rsp\n\t"
 #define GIVE_RED_ZONE "lea 128(%%rsp), %%rsp\n\t"
 
@@ -245,6 +246,31 @@ static void own_trap_flag(void)
 	print_traps();
 	printf("own flag %d\n", (flags & TF) != 0);
 	pushf();
+}
+
+/* RF in the frames of its own traps, behind a popf. */
+static void note_resume_flag(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+	if (traps < 256)
+		trap_codes[traps++] = (((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] & RF) != 0;
+}
+
+static void own_trap_flag_before_repeated(void)
+{
+	static char from[64], to[64];
+	char *s = from, *d = to;
+
+	handle(SIGTRAP, note_resume_flag, 0);
+	__asm__ volatile(KEEP_RED_ZONE
+			 "mov $5, %%ecx\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\trep movsb\n\tnop\n\t"
+			 "xor %%eax, %%eax\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tcpuid\n\tnop\n\t"
+			 "pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\tnop\n\t" GIVE_RED_ZONE
+			 : "+S"(s), "+D"(d)::"rax", "rbx", "rcx", "rdx", "memory", "cc");
+	for (int i = 0; i < traps; i++)
+		printf("%d", trap_codes[i]);
+	printf("\n");
 }
 
 /* Its own trap flag across a system call. */
@@ -640,6 +666,7 @@ static const struct {
 	{"flags-after-handler", flags_after_handler},
 	{"popf", popf},
 	{"own-trap-flag", own_trap_flag},
+	{"own-trap-flag-before-repeated", own_trap_flag_before_repeated},
 	{"own-trap-flag-and-system-call", own_trap_flag_and_system_call},
 	{"own-trap-flag-emulated", own_trap_flag_emulated},
 	{"own-trap-flag-by-sigreturn", own_trap_flag_by_sigreturn},
