@@ -451,6 +451,8 @@ static void follow(struct address_space *s, struct mapping *m)
 {
 	m->follows = true;
 	s->code_epoch++;
+	if (s->extension)
+		s->extension_ops->reread(s->extension, 0, m->start, m->end);
 	forget(s, m->start, m->end);
 }
 

@@ -34,7 +34,7 @@ struct space_extension_ops {
 	 * are, or are not, *watched: writable as the program has it, and write-protected by the backend. */
 	uint64_t (*watched)(void *extension, uint64_t addr, uint64_t end, bool *watched);
 	/* The file that [start, end) is privately mapped from has been written to: what is kept of such bytes is read again, through a stopped
-	 * task. Called before changed(). */
+	 * task; tid 0: it will change at any moment, and is kept no more. Called before changed(). */
 	void (*reread)(void *extension, pid_t tid, uint64_t start, uint64_t end);
 };
 

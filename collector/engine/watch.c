@@ -192,8 +192,14 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 
 	if (!p || p->state == WATCH_COMPARED)
 		return WATCH_NOT;
-	if (p->state == WATCH_PROTECTED)
+	if (p->state == WATCH_PROTECTED && p->bytes)
 		return WATCH_DONE;
+	if (p->state == WATCH_PROTECTED) { /* what it holds was not to be had: whether it is to be watched is asked anew */
+		code_cache_drop(es->cache, page, page + WATCH_PAGE);
+		rc = watch_open(b, task, es, page, page + WATCH_PAGE, false);
+		if (rc != WATCH_DONE)
+			return rc;
+	}
 	if (watched_is_hot(&es->watch, p, now) || !may_watch(es, task, page)) {
 		compare(task, es, p, now);
 		return WATCH_NOT;
@@ -376,8 +382,9 @@ void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t e
 	for (size_t i = 0; i < w->count; i++) {
 		struct watched_page *p = w->pages[i];
 
-		if (p->state == WATCH_PROTECTED && p->bytes && p->addr >= start && p->addr < end && tracee_read(tid, p->addr, now, sizeof now) == sizeof now &&
-		    !watched_set_bytes(p, now))
+		if (p->state != WATCH_PROTECTED || !p->bytes || p->addr < start || p->addr >= end)
+			continue;
+		if (!tid || tracee_read(tid, p->addr, now, sizeof now) != sizeof now || !watched_set_bytes(p, now))
 			watched_drop_bytes(p);
 	}
 }

@@ -23,7 +23,8 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 /* Whether the page is protected; its bytes then. */
 const uint8_t *watch_bytes(const struct engine_space *es, uint64_t page);
 
-/* Reads the bytes of protected pages in [start, end) again: they have changed though nobody was let write to them. */
+/* Reads the bytes of protected pages in [start, end) again: they have changed though nobody was let write to them. Where there are none any
+ * more, or without a task (0), none are known: watch_page() gives such a page back first. */
 void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t end);
 
 /* To be called now and then: pages that have been compared for long enough may be watched again. */

@@ -199,7 +199,7 @@ def rewritten(who, end):
     recorded = record(argv, ["--backend", BACKEND, "--snap-exit", "always"])
     equal((alone.status, recorded.status), (end, end), "status, natively and recorded")
     equal(recorded.out, alone.out, "stdout")
-    check("%s, whose code is mapped at 0x" % argv[2] in text(recorded.trace) or who in ("itself", "backdated", "through", "made-writable"), "no note: %s" % text(recorded.trace)[:2000])
+    check("%s, whose code is mapped at 0x" % argv[2] in text(recorded.trace) or who in ("itself", "backdated", "through", "through-later", "made-writable"), "no note: %s" % text(recorded.trace)[:2000])
     history_holds(recorded.trace)
 
 
@@ -261,6 +261,16 @@ def through():
 @case("... through one that could only be read when it was made")
 def made_writable():
     rewritten("made-writable", 0)
+
+
+@case("... through one that was made when code that could be written, too, had run")
+def through_later():
+    rewritten("through-later", 0)
+
+
+@case("... that becomes shorter, where the code could be written, too")
+def shortened():
+    rewritten("shortened", 0)
 
 
 @case("... that the program itself writes to")

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* rewritten_file WHO FILE: code that is privately mapped from FILE, which is written to meanwhile: by a child, by the program itself, by a child
  * that then sets the time of modification back (backdated), by a child when the first thread has ended (leaderless), through a mapping that is
- * shared, again and again (through), or through one that could only be read when it was made (made-writable), or (crash) by a child in such a way that the code ends the program. Prints what the code said before and
- * then. */
+ * shared, again and again (through; through-later: one made when the code, which could be written, too, has run), or through one that could only
+ * be read when it was made (made-writable), or (crash) by a child in such a way that the code ends the program; or which becomes shorter than the
+ * code, which could be written, too (shortened). Prints what the code said before and then. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -96,12 +99,35 @@ static void put_later(const uint8_t *code, size_t n, bool backdated)
 	_exit(0);
 }
 
+static sigjmp_buf fault;
+
+static void on_fault(int signo) { siglongjmp(fault, signo); }
+
+static int make_shorter(int (*code)(void))
+{
+	int before = code();
+
+	signal(SIGBUS, on_fault);
+	usleep(LATER_US); /* it has been looked at meanwhile */
+	if (ftruncate(file, 0))
+		fail("ftruncate");
+	if (!sigsetjmp(fault, 1))
+		while (code() == before)
+			;
+	printf("%d, then a fault\n", before);
+	return 0;
+}
+
 static int run(const char *who)
 {
-	int (*code)(void) = (int (*)(void))(void *)((uint8_t *)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) + 64);
+	bool writable = !strcmp(who, "through-later") || !strcmp(who, "shortened");
+	int prot = PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0);
+	int (*code)(void) = (int (*)(void))(void *)((uint8_t *)mmap(NULL, PAGE, prot, MAP_PRIVATE, file, 0) + 64);
 	int before = code(), now;
 
-	if (!strcmp(who, "through"))
+	if (!strcmp(who, "shortened"))
+		return make_shorter(code);
+	if (!strncmp(who, "through", 7))
 		return put_through(code);
 	if (!strcmp(who, "made-writable"))
 		return put_made_writable(code);
