@@ -25,7 +25,7 @@ enum {
 	MESSAGE_SIZE = 64,	 /* struct mmsghdr */
 	SMALL = 1024,		 /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
-	LOWEST = WATCH_PAGE,	 /* what is less is rather a number */
+	LOWEST = 65536,		 /* what is less is rather a number; nothing is watched there */
 	PRCTL_MDWE = 65,	 /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
 	CALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
 	CALL_GETXATTRAT = 464,	 /* Linux 6.13 */
