@@ -305,6 +305,13 @@ static void report_vdso(struct image *image, struct image_module *im, const stru
 		im->mod = dwfl_report_module(image->dwfl, im->path, map->start, map->end);
 }
 
+static uint64_t modified(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || st.st_mtim.tv_sec < 0 ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+}
+
 static void report_file(struct image *image, struct image_module *im, const struct moment *moment, const struct model_map *const *maps,
 			size_t count, size_t at)
 {
@@ -313,6 +320,7 @@ static void report_file(struct image *image, struct image_module *im, const stru
 
 	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, maps[at], &bias);
 	if (im->state == IMAGE_FILE_OK) {
+		im->modified = modified(fd);
 		im->mod = dwfl_report_elf(image->dwfl, im->path, im->path, fd, bias, true);
 		if (im->mod)
 			fd = -1; /* the Dwfl's now */

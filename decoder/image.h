@@ -30,6 +30,7 @@ struct image_module {
 	enum image_file_state state;
 	uint64_t start, end;
 	uint64_t map_start, map_offset; /* of the executable mapping it was found by */
+	uint64_t modified; /* of the file that IMAGE_FILE_OK is of: when it was written, ns since 1970 */
 	Dwfl_Module *mod; /* NULL: nothing to look into */
 	Elf *memory_elf;  /* of IMAGE_FILE_MEMORY; Dwfl owns it once it asked for it */
 	void *memory;

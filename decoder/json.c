@@ -402,14 +402,15 @@ json_t *json_missing(const struct json_report *r)
 {
 	static const char *const whats[] = {
 		[MISSING_FILE] = "file", [MISSING_CHANGED] = "changed", [MISSING_UNKNOWN] = "unknown",
-		[MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug"};
+		[MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug", [MISSING_SOURCE] = "source"};
 	json_t *all = json_array();
 	size_t count;
 	const struct missing_module *missing = symbols_missing(r->s, &count);
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(all, json_pack("{s:o, s:o, s:s}", "module", json_text(missing[i].module), "build_id",
-						     json_known(missing[i].build_id), "what", whats[missing[i].what]));
+		json_array_append_new(all, json_pack("{s:o, s:o, s:s, s:o*}", "module", json_text(missing[i].module), "build_id",
+						     json_known(missing[i].build_id), "what", whats[missing[i].what], "file",
+						     missing[i].source ? json_text(missing[i].source) : NULL));
 	return all;
 }
 

@@ -21,6 +21,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_snapshots.c decoder/model_spaces.c decoder/model_tasks.c \
 	decoder/plt.c decoder/plt.h \
+	decoder/seen_sources.c decoder/seen_sources.h \
 	decoder/report.c decoder/report_branches.c decoder/report_stacks.c decoder/report_system.c \
 	decoder/report.h decoder/report_private.h \
 	decoder/signals.c decoder/signals.def decoder/signals.h \

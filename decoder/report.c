@@ -346,24 +346,32 @@ static const char *const missing_texts[] = {
 	[MISSING_UNKNOWN] = "whether the file is the one that ran is not known (no build-id and no code of it was recorded): its symbols are not used",
 	[MISSING_SYMBOLS] = "stripped: only its exported functions have names",
 	[MISSING_DEBUG] = "no debug information: no source lines",
+	[MISSING_SOURCE] = "newer than the program: its lines may not be those that ran",
 };
 
 static void put_missing(struct report *r)
 {
-	size_t count;
+	enum {
+		SOURCES = 10 /* a whole tree may have been checked out anew */
+	};
+	size_t count, sources = 0;
 	const struct missing_module *missing = symbols_missing(r->s, &count);
 
 	if (!count)
 		return;
 	report_heading(r, "Missing");
 	for (size_t i = 0; i < count; i++) {
+		if (missing[i].source && sources++ >= SOURCES)
+			continue;
 		text_printf(&r->t, "  ");
-		text_outside(&r->t, missing[i].module);
+		text_outside(&r->t, missing[i].source ? missing[i].source : missing[i].module);
 		text_printf(&r->t, ": %s", missing_texts[missing[i].what]);
-		if (*missing[i].build_id)
+		if (*missing[i].build_id && !missing[i].source)
 			text_printf(&r->t, " (build-id %s)", missing[i].build_id);
 		text_printf(&r->t, "\n");
 	}
+	if (sources > SOURCES)
+		text_printf(&r->t, "  and %zu more source files that are newer than the program\n", sources - SOURCES);
 }
 
 static void put_note(struct report *r, const struct bt_record *rec)

@@ -43,3 +43,11 @@ bool source_line(const char *path, int line, char *out, size_t cap)
 	free(text);
 	return n >= 0;
 }
+
+bool source_is_newer(const char *path, uint64_t time)
+{
+	struct stat st;
+
+	return *path == '/' && !stat(path, &st) && S_ISREG(st.st_mode) && st.st_mtim.tv_sec >= 0 &&
+	       (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec > time;
+}

@@ -11,6 +11,8 @@
 #include "decoder/inlined.h"
 #include "decoder/intern.h"
 #include "decoder/plt.h"
+#include "decoder/seen_sources.h"
+#include "decoder/source.h"
 #include "decoder/symbols_private.h"
 
 /* Which image a space has at an epoch. */
@@ -38,6 +40,7 @@ struct symbols {
 	size_t inlined_count;
 	struct missing_module *missing;
 	size_t missing_count;
+	struct seen_sources sources;
 };
 
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err)
@@ -65,6 +68,7 @@ void symbols_close(struct symbols *s)
 	free(s->cache);
 	free(s->inlined);
 	free(s->missing);
+	seen_sources_release(&s->sources);
 	free(s);
 }
 
@@ -150,20 +154,29 @@ struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch)
 	return im;
 }
 
-static void note_missing(struct symbols *s, struct image_module *mod, enum missing_what what)
+static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what, const char *source)
 {
 	struct missing_module *missing;
 	const char *path = intern_str(&s->strings, mod->path), *id = intern_str(&s->strings, mod->build_id);
 
-	mod->missing_noted = true;
 	for (size_t i = 0; i < s->missing_count; i++)
-		if (s->missing[i].module == path && s->missing[i].build_id == id)
+		if (s->missing[i].source == source && (source || (s->missing[i].module == path && s->missing[i].build_id == id)))
 			return;
 	missing = realloc(s->missing, (s->missing_count + 1) * sizeof *missing);
 	if (!missing)
 		return;
 	s->missing = missing;
-	missing[s->missing_count++] = (struct missing_module){path, id, what};
+	missing[s->missing_count++] = (struct missing_module){.module = path, .build_id = id, .what = what, .source = source};
+}
+
+/* A source that was edited after the program was built has other lines. The program was there when the recording began, whatever the
+ * file's date says: it may have been copied since. */
+static void check_source(struct symbols *s, const struct image_module *mod, const char *path)
+{
+	uint64_t started = s->model->trace->header.started, built = started && started < mod->modified ? started : mod->modified;
+
+	if (*path && built && seen_sources_add(&s->sources, mod, path) && source_is_newer(path, built))
+		note_missing(s, mod, MISSING_SOURCE, path);
 }
 
 static bool has_symbol_table(Elf *elf)
@@ -189,7 +202,7 @@ static void check_missing(struct symbols *s, struct image_module *mod)
 		return;
 	mod->missing_noted = true;
 	if (mod->state != IMAGE_FILE_OK) {
-		note_missing(s, mod, of_state[mod->state]);
+		note_missing(s, mod, of_state[mod->state], NULL);
 		return;
 	}
 	if (!mod->mod || dwfl_module_getdwarf(mod->mod, &bias))
@@ -197,9 +210,9 @@ static void check_missing(struct symbols *s, struct image_module *mod)
 	dwfl_module_getsymtab(mod->mod);
 	dwfl_module_info(mod->mod, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
 	if (debug_file || has_symbol_table(dwfl_module_getelf(mod->mod, &bias)))
-		note_missing(s, mod, MISSING_DEBUG);
+		note_missing(s, mod, MISSING_DEBUG, NULL);
 	else
-		note_missing(s, mod, MISSING_SYMBOLS);
+		note_missing(s, mod, MISSING_SYMBOLS, NULL);
 }
 
 static void look_up_line(struct symbols *s, Dwarf_Die *unit, Dwarf_Addr pc, struct location *loc)
@@ -242,6 +255,9 @@ static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t 
 	look_up_line(s, unit, pc - bias, loc);
 	inlined_at(&s->strings, unit, pc - bias, &r);
 	keep_inlined(s, loc, &r);
+	check_source(s, mod, loc->file);
+	for (size_t i = 0; i < loc->inlined_count; i++)
+		check_source(s, mod, loc->inlined[i].file);
 	if (!*loc->function && *r.function) {
 		loc->function = r.function;
 		loc->offset = r.entry ? loc->addr - (r.entry + bias) : 0;
@@ -372,6 +388,14 @@ const struct missing_module *symbols_missing(const struct symbols *s, size_t *co
 {
 	*count = s->missing_count;
 	return s->missing;
+}
+
+bool symbols_source_is_newer(const struct symbols *s, const char *file)
+{
+	for (size_t i = 0; i < s->missing_count; i++)
+		if (s->missing[i].source && !strcmp(s->missing[i].source, file))
+			return true;
+	return false;
 }
 
 /* Bytes of the module's file that the mapping shows at addr. */

@@ -31,11 +31,13 @@ enum missing_what {
 	MISSING_UNKNOWN, /* nothing in the trace tells whether the file is the one that ran */
 	MISSING_SYMBOLS, /* no symbol table at all */
 	MISSING_DEBUG,	 /* no debug information: no source lines */
+	MISSING_SOURCE,	 /* a source file is newer than the program: its lines may not be those that ran */
 };
 
 struct missing_module {
 	const char *module, *build_id;
 	enum missing_what what;
+	const char *source; /* of MISSING_SOURCE: its path; else NULL */
 };
 
 struct symbols;
@@ -47,8 +49,11 @@ void symbols_close(struct symbols *s);
  * (addr - 1), while addr, vaddr and offset stay those of addr. Never fails: what is unknown is empty. Cached. */
 void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, struct location *loc);
 
-/* What lookups so far have missed, each module once. Owned by s. */
+/* What lookups so far have missed, each module and each source once. Owned by s. */
 const struct missing_module *symbols_missing(const struct symbols *s, size_t *count);
+
+/* Whether file, as a location has it, is newer than a program that lookups so far have found it in. */
+bool symbols_source_is_newer(const struct symbols *s, const char *file);
 
 /* Copies up to n code bytes at addr: the trace's own first, else the module file's when it is the right one.
  * For disassembly around executed code. Returns how many consecutive bytes were there. */

@@ -135,11 +135,12 @@ static void title(struct viewer *v, const struct view *view, struct row *out)
 {
 	const struct source *s = view->state;
 
-	(void)v;
 	if (!s->name || !*s->name)
 		return;
 	row_put(out, STYLE_NORMAL, " ");
 	row_outside(out, STYLE_NORMAL, label_basename(s->name), 32);
+	if (symbols_source_is_newer(v->s, s->name))
+		row_put(out, STYLE_NORMAL, ", edited since?");
 }
 
 const struct view_ops source_view = {

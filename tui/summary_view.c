@@ -219,6 +219,7 @@ static void add_missing(struct viewer *v, struct lines *l)
 		[MISSING_UNKNOWN] = "nothing tells whether this file ran",
 		[MISSING_SYMBOLS] = "no symbols",
 		[MISSING_DEBUG] = "no debug information",
+		[MISSING_SOURCE] = "newer than the program: other lines may have run",
 	};
 	size_t count;
 	const struct missing_module *missing = symbols_missing(v->s, &count);
@@ -227,7 +228,7 @@ static void add_missing(struct viewer *v, struct lines *l)
 		struct row row;
 
 		begin(v, &row, i ? "" : "missing");
-		row_outside(&row, STYLE_NORMAL, missing[i].module, 0);
+		row_outside(&row, STYLE_NORMAL, missing[i].source ? missing[i].source : missing[i].module, 0);
 		row_put(&row, STYLE_GAP, ": %s", what[missing[i].what]);
 		lines_add(l, &row, NULL);
 	}

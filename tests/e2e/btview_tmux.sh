@@ -83,6 +83,7 @@ sample() {
 		(cd "$work" && $CC -g -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -Wl,--build-id=none -o sample screen_sample.S)
 }
 sample || { echo "cannot assemble the sample"; exit 99; }
+touch -d 2020-01-01 "$work/screen_sample.S" # before the recording, which is of 2023
 "$make_trace" "$work/trace" "$work/sample" 36 --fast input || exit 99
 cd "$work" || exit 99
 tm new-session -d -s viewer -x 100 -y 30 "env TERM=screen PS1='shell \\#> ' PROMPT_COMMAND= bash --norc --noprofile -i" || exit 99
@@ -342,6 +343,15 @@ wait_for ' 2/'
 until_true is_still
 expect "Escape was not left for later" test -z "$(grep -e 'does nothing here' "$work/screen")"
 keys Q
+
+echo "== a source that was edited since"
+touch "$work/screen_sample.S"
+run "$BTVIEW trace"
+wait_for 'screen_sample.S, edited since?'
+keys G
+wait_for 'screen_sample.S: newer than the program: other lines may have run'
+keys Q
+touch -d 2020-01-01 "$work/screen_sample.S"
 
 echo "== terminals that are none"
 for type in no-such-terminal dumb; do

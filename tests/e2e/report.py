@@ -289,6 +289,29 @@ def export_names():
             equal(re.match(rb" *(.*?) +[0-9]+/[0-9]+ ", head).group(1), shown, "name")
 
 
+@case("a source that was edited after the build is named once, as what may be wrong, and its lines are shown")
+def edited_source():
+    folder = fresh_dir("edited")
+    source, program = os.path.join(folder, "edited.c"), os.path.join(folder, "edited")
+    shutil.copy(os.path.join(PROGRAMS, "faults.c"), source)
+    for name in os.listdir(PROGRAMS):
+        if name.endswith(".h"):
+            shutil.copy(os.path.join(PROGRAMS, name), folder)
+    subprocess.run([*CC, *C_FLAGS, source, "-o", program, *STATIC], check=True)
+    trace = record([program, "null-write"]).trace
+    equal(report(trace, "-n", "50")["missing"], [], "missing of what was not edited")
+    check("newer" not in text(trace), text(trace))
+    now = time.time()
+    os.utime(program, (now + 200, now + 200)) # as a copy that was installed later
+    os.utime(source, (now + 100, now + 100))
+    found = report(trace, "-n", "50")
+    validate(found)
+    equal([(m["what"], m["file"], os.path.basename(m["module"])) for m in found["missing"]], [("source", source, "edited")], "missing")
+    shown = text(trace)
+    equal(shown.count("edited.c: newer than the program: its lines may not be those that ran"), 1, "how often the report says so: " + shown)
+    check(re.search(r"\n  %d: .*null-write" % line_of("faults.c", "null-write"), shown), "its line is not shown: " + shown)
+
+
 @case("symbols of a separate debug file are found, and without it are named as missing")
 def debug_link():
     program = build("faults.c", *STATIC, name="linked")
