@@ -65,6 +65,11 @@ static size_t end_at(struct history *h, uint64_t position)
 	return end;
 }
 
+bool focus_is_outside(const struct focus *f)
+{
+	return f->snap && f->task && !f->thread && f->snap->rec->task != f->task->task;
+}
+
 static size_t end_of(struct focus *f)
 {
 	if (f->thread)

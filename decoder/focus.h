@@ -35,6 +35,9 @@ void focus_close(struct focus *f);
 /* The record of a task in a snapshot, or NULL. */
 const struct bt_record_thread *focus_thread(const struct model_snapshot *snap, uint32_t task);
 
+/* Whether the task was asked for and stands nowhere in the moment, which is then another process's, or one of another time. */
+bool focus_is_outside(const struct focus *f);
+
 /* How the initial process ended. Returns false when the trace does not say. */
 bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core);
 

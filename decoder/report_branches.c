@@ -226,6 +226,9 @@ static void put_title(struct report *r, const struct branch_rows *b)
 		text_outside(&r->t, r->o->function);
 	}
 	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->count);
+	if (focus_is_outside(&r->focus))
+		text_printf(&r->t, "  Task %u is no part of snapshot %u: what it did is shown to its end, also what came after that moment.\n",
+			    r->focus.task->task, r->focus.snap->rec->snapshot);
 }
 
 /* What the verdict is about: an entry of the history, or the moment behind all of them. */

@@ -196,6 +196,8 @@ static void title(struct viewer *v, const struct view *view, struct row *out)
 		row_put(out, STYLE_NORMAL, ", ");
 		row_outside(out, STYLE_NORMAL, t->command, 20);
 	}
+	if (v->snap && !v->stopped)
+		row_put(out, STYLE_NORMAL, ", to its end: no part of the moment");
 	if (v->target_shown)
 		row_put(out, STYLE_NORMAL, ", code at the target");
 }

@@ -199,6 +199,11 @@ static void add_history(struct viewer *v, struct lines *l)
 	if (h->count && h->entries[0].tick != BT_TICKS_UNKNOWN && h->entries[h->count - 1].tick != BT_TICKS_UNKNOWN)
 		row_put(&row, STYLE_NORMAL, ", from tick %" PRIu64 " to %" PRIu64, h->entries[0].tick, h->entries[h->count - 1].tick);
 	lines_add(l, &row, NULL);
+	if (v->snap && !v->stopped) {
+		begin(v, &row, "");
+		row_put(&row, STYLE_GAP, "the task is no part of the moment: its history is shown to its end");
+		lines_add(l, &row, NULL);
+	}
 	if (verdict_find(&verdict, h, v->stop_index, v->m, v->snap ? viewer_thread(v, v->task) : NULL, NULL) || verdict.state == VERDICT_UNCHECKED)
 		return;
 	begin(v, &row, "");

@@ -312,6 +312,18 @@ def edited_source():
     check(re.search(r"\n  %d: .*null-write" % line_of("faults.c", "null-write"), shown), "its line is not shown: " + shown)
 
 
+@case("of a task that is no part of the moment that was asked for the report says so")
+def outside_moment():
+    program = build("faults.c", *STATIC)
+    trace = record(["/bin/sh", "-c", "%s null-write; %s null-write; exit 0" % (program, program)]).trace
+    found = report(trace, "-n", "5")
+    first, second = [s["task"] for s in found["snapshots"] if s["kind"] == "fatal"][:2]
+    said = "Task %d is no part of snapshot 1: what it did is shown to its end, also what came after that moment." % second
+    check(said in text(trace, "--snapshot", "1", "--thread", second), text(trace, "--snapshot", "1", "--thread", second))
+    for options in (["--thread", second], ["--snapshot", "1"], ["--snapshot", "1", "--thread", first]):
+        check("is no part of" not in text(trace, *options), "%s: %s" % (options, text(trace, *options)))
+
+
 @case("symbols of a separate debug file are found, and without it are named as missing")
 def debug_link():
     program = build("faults.c", *STATIC, name="linked")
