@@ -84,6 +84,28 @@ static void keys_begin(void)
 	}
 }
 
+/* Signals that end us, with the terminal given back first; curses does so for SIGINT alone without losing which signal it was. */
+static const int ending[] = {SIGHUP, SIGQUIT, SIGTERM};
+
+/* As curses itself does in its handlers. A terminal that is another job's is left alone. */
+static void end_by(int signo)
+{
+	if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+		endwin();
+	raise(signo); /* its default action again; it comes when this returns */
+}
+
+/* What is ignored stays so (nohup). */
+static void signals_set(void (*handler)(int))
+{
+	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND}, old;
+
+	sigfillset(&a.sa_mask);
+	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+		if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(ending[i], &a, NULL);
+}
+
 static void measure(struct screen *s)
 {
 	getmaxyx(stdscr, s->rows, s->columns);
@@ -101,6 +123,7 @@ int screen_open(struct screen *s, struct bt_error *err)
 	if (!s->terminal)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "cannot use a terminal of type %.40s; --stdio prints the report",
 			       terminal_name());
+	signals_set(end_by);
 	keys_begin();
 	colours_begin(s);
 	curs_set(0);
@@ -116,6 +139,7 @@ void screen_close(struct screen *s)
 	clrtoeol();
 	refresh();
 	endwin();
+	signals_set(SIG_DFL);
 	delscreen(s->terminal);
 	s->terminal = NULL;
 }

@@ -257,6 +257,16 @@ expect "no alternate screen after ^C" test "$(tm display -p -t viewer '#{alterna
 run "stty -a >$work/stty.after"
 prompt
 expect "the terminal's settings are as before ^C" diff "$work/stty.before" "$work/stty.after"
+for signal in HUP QUIT TERM; do
+	run "(ulimit -c 0; echo \$BASHPID >viewer.pid; exec $BTVIEW trace); echo $signal: \$?"
+	wait_for '[summary]'
+	kill -s "$signal" "$(cat viewer.pid)"
+	wait_for "$signal: $((128 + $(kill -l "$signal")))"
+	expect "no alternate screen after SIG$signal" test "$(tm display -p -t viewer '#{alternate_on}#{cursor_flag}')" = 01
+	run "stty -a >$work/stty.after"
+	prompt
+	expect "the terminal's settings are as before SIG$signal" diff "$work/stty.before" "$work/stty.after"
+done
 
 echo "== colour"
 coloured() { capture -e | grep -Eq $'\e\\[([0-9;]*;)?[34][0-7]'; }
