@@ -105,6 +105,7 @@ static int import_as(const struct capture *c, const char *file, const char *trac
 {
 	struct importer *im;
 	uint64_t samples, branches;
+	char *warning;
 	int rc = importer_new(&im, trace, err);
 
 	if (rc)
@@ -113,10 +114,14 @@ static int import_as(const struct capture *c, const char *file, const char *trac
 	rc = name_file(file, capture_import(im, c->bytes, err), err);
 	samples = importer_samples(im);
 	branches = importer_branches(im);
+	warning = strdup(importer_warning(im));
 	if (rc)
 		importer_discard(im);
 	else
 		rc = importer_close(im, err);
+	if (!rc && warning && *warning)
+		say("%s", warning);
+	free(warning);
 	if (!rc && !quiet && samples)
 		say("imported %" PRIu64 " samples with %" PRIu64 " branches; trace: %s", samples, branches, trace);
 	else if (!rc && !quiet)

@@ -62,6 +62,7 @@ struct core {
 	uint32_t pid;
 	struct slice name, arguments, files, siginfo;
 	uint64_t vdso, room; /* room: bytes of memory that may still be kept */
+	uint64_t whole; /* bytes the file has when it is all there */
 	uint32_t space;
 };
 
@@ -192,6 +193,14 @@ static int compare_segments(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* What of the file a segment is. */
+static struct slice file_part(struct core *c, uint64_t offset, uint64_t size)
+{
+	if (size && size <= UINT64_MAX - offset && offset + size > c->whole)
+		c->whole = offset + size;
+	return part(c->all, offset, size);
+}
+
 static void add_segment(struct core *c, struct slice row)
 {
 	struct core_segment *s = &c->segments[c->segment_count];
@@ -208,7 +217,7 @@ static void add_segment(struct core *c, struct slice row)
 	/* ELF: execute 1, write 2, read 4 */
 	s->prot = (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0));
 	s->end = s->start + size;
-	s->bytes = part(c->all, offset, filed < size ? filed : size);
+	s->bytes = file_part(c, offset, filed < size ? filed : size);
 	if (s->bytes.bad)
 		s->bytes = (struct slice){0};
 	if (s->end > s->start)
@@ -341,7 +350,7 @@ static int read_segments(struct core *c)
 			slice_take(&fields, 4);
 			offset = slice_u64(&fields);
 			slice_take(&fields, 16);
-			rc = take_notes(c, part(c->all, offset, slice_u64(&fields)));
+			rc = take_notes(c, file_part(c, offset, slice_u64(&fields)));
 		}
 	}
 	if (c->segment_count)
@@ -544,6 +553,8 @@ static void put_trace(struct core *c)
 		put_thread_memory(c, t);
 	}
 	importer_note(c->im, "imported from a core file: it has no branch history");
+	if (c->whole > c->all.len)
+		importer_warn(c->im, "the core file is cut off: %zu of %" PRIu64 " bytes are there; memory and stacks are missing", c->all.len, c->whole);
 }
 
 int core_file_import(struct importer *im, struct slice bytes, struct bt_error *err)

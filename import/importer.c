@@ -171,18 +171,38 @@ void importer_lost(struct importer *im)
 	im->lost++;
 }
 
+static void put_note(struct importer *im, const char *text)
+{
+	struct bt_record_note body = {.seq = importer_seq(im), .time = im->last_time, .text = bt_str(text)};
+
+	if (importer_writer(im))
+		trace_writer_event(im->writer, 0, BT_RECORD_NOTE, &body);
+}
+
 void importer_note(struct importer *im, const char *fmt, ...)
 {
-	struct bt_record_note body = {.seq = importer_seq(im), .time = im->last_time};
 	char text[512];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	body.text = bt_str(text);
-	if (importer_writer(im))
-		trace_writer_event(im->writer, 0, BT_RECORD_NOTE, &body);
+	put_note(im, text);
+}
+
+void importer_warn(struct importer *im, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(im->warning, sizeof im->warning, fmt, args);
+	va_end(args);
+	put_note(im, im->warning);
+}
+
+const char *importer_warning(const struct importer *im)
+{
+	return im->warning;
 }
 
 uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space, uint32_t *epoch)

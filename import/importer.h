@@ -95,6 +95,12 @@ void importer_lost(struct importer *im);
 /* A note about the capture, as printf. */
 void importer_note(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A note that the user should be told at once, too: the capture is not whole. The last one is kept. */
+void importer_warn(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* That note; "" when there was none. The importer's. */
+const char *importer_warning(const struct importer *im);
+
 /* For the readers: what was found so far, and whether going on is of any use. */
 uint64_t importer_samples(const struct importer *im);
 uint64_t importer_branches(const struct importer *im);

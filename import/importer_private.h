@@ -67,6 +67,7 @@ struct importer {
 	struct bt_record_end end;
 	uint64_t samples, branches, lost, pending, last_time;
 	struct code_files files;
+	char warning[512]; /* importer_warn() */
 	bool traced;   /* importer_traced() */
 	bool told_wild; /* that code ran where nothing is known to be mapped */
 };

@@ -519,7 +519,7 @@ static void note_all(struct perf_reader *r)
 	if (r->seen.throttled)
 		importer_note(r->im, "the kernel throttled the sampling %" PRIu64 " times", r->seen.throttled);
 	if (r->seen.torn || r->seen.unclosed)
-		importer_note(r->im, "the capture was cut off: its recording did not end as it should");
+		importer_warn(r->im, "the capture was cut off: its recording did not end as it should");
 }
 
 static void release(struct perf_reader *r)

@@ -470,6 +470,19 @@ def bad_core():
     import_bytes(bytes(other), status=69)
 
 
+@case("a core file that is cut off is imported as far as it is there, and that is said: on stderr and in the trace")
+def cut_core():
+    path, _ = core_of(build("faults.c", *STATIC), "null-write")
+    with open(path, "rb") as file:
+        good = file.read()
+    whole = import_bytes(good)
+    check(b"cut off" not in whole.err and "cut off" not in text(whole.trace), "of one that is whole: %r" % whole.err)
+    cut = import_bytes(good[:-5000])
+    said = "the core file is cut off: %d of %d bytes are there; memory and stacks are missing" % (len(good) - 5000, len(good))
+    check(("btrec: " + said) in cut.err.decode(), cut.err.decode())
+    check(said in text(cut.trace), text(cut.trace))
+
+
 def taken_branches(trace):
     """The first task's taken branches in user space: what the hardware would have recorded. Those the kernel makes look different to it."""
     return [(row[4], row[5]) for row in branches(trace) if row[0] == 1 and row[3] and row[2] not in ("syscall", "async", "gap")]
