@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "collector/btrec_commands.h"
@@ -14,7 +15,7 @@
 #include "format/trace_reader.h"
 
 struct listed {
-	uint64_t started;
+	uint64_t started; /* of a trace that cannot be read: when it was last changed */
 	char name[256], how[64];
 };
 
@@ -54,24 +55,46 @@ static void describe_end(const struct trace *t, char *how, size_t size)
 	trace_cursor_release(&c);
 }
 
+/* What a trace is that cannot be opened; NULL: there is none. */
+static const char *why_unreadable(enum bt_error_code code)
+{
+	static const char *const whys[BT_E_COUNT] = {[BT_E_VERSION] = "unknown version", [BT_E_TRUNCATED] = "damaged", [BT_E_CORRUPT] = "damaged",
+		[BT_E_PERMISSION] = "no permission", [BT_E_IO] = "not readable", [BT_E_NO_MEMORY] = "no memory"};
+
+	return whys[code];
+}
+
+static uint64_t changed(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || st.st_mtime < 0 ? 0 : (uint64_t)st.st_mtime * 1000000000u;
+}
+
 static void add(struct listing *l, const char *dir, const char *name)
 {
 	char path[BT_PATH_MAX + 300];
 	struct listed *grown, *entry;
-	struct trace *t;
+	struct trace *t = NULL;
+	int rc;
 
 	snprintf(path, sizeof path, "%s/%s", dir, name);
-	if (trace_open_events(&t, path, NULL))
+	rc = trace_open_events(&t, path, NULL);
+	if (rc && !why_unreadable((enum bt_error_code)-rc))
 		return;
 	grown = realloc(l->at, (l->count + 1) * sizeof *grown);
 	if (grown) {
 		l->at = grown;
 		entry = &grown[l->count++];
-		entry->started = t->header.started;
+		entry->started = rc ? changed(path) : t->header.started;
 		snprintf(entry->name, sizeof entry->name, "%s", name);
-		describe_end(t, entry->how, sizeof entry->how);
+		if (rc)
+			snprintf(entry->how, sizeof entry->how, "%s", why_unreadable((enum bt_error_code)-rc));
+		else
+			describe_end(t, entry->how, sizeof entry->how);
 	}
-	trace_close(t);
+	if (!rc)
+		trace_close(t);
 }
 
 /* A directory that is not there yet has no traces. */

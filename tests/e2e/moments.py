@@ -410,6 +410,34 @@ def list_names():
     check(len(lines) == 2 and lines[0].endswith("/_sh-0") and " SIGRTMIN+3 " in lines[1], lines)
 
 
+@case("list: traces that cannot be read are told with what is wrong; what is no trace is left out")
+def list_unreadable():
+    home = fresh_dir("traces", 0o755)
+    environment = dict(os.environ, BTREC_TRACE_DIR=home)
+    for _ in range(3):
+        equal(execute([BTREC, "run", "-q", *moments("exit", "5")], env=environment).status, 5, "status")
+    os.unlink(os.path.join(home, "latest"))
+    os.mkdir(os.path.join(home, "notes"))
+    with open(os.path.join(home, "moments-0", "events"), "r+b") as file:
+        file.truncate(60)
+    with open(os.path.join(home, "moments-1", "events"), "r+b") as file:
+        file.seek(8)
+        file.write(b"\xff")
+    shutil.rmtree(os.path.join(home, "moments-2")) # so that all that is left cannot be read
+    os.mkdir(os.path.join(home, "moments-2"), 0)
+    tool, keywords = BTREC, {}
+    if os.geteuid() == 0:
+        for name in ("moments-0", "moments-1"):
+            os.chmod(os.path.join(home, name), 0o755)
+            os.chmod(os.path.join(home, name, "events"), 0o644)
+        tool, keywords = shutil.copy(BTREC, fresh("btrec")), dict(user=65534, group=65534, extra_groups=[])
+    listed = execute([tool, "list"], env=environment, **keywords)
+    os.chmod(os.path.join(home, "moments-2"), 0o700)
+    equal((listed.status, listed.err), (0, b""), "status and stderr")
+    rows = dict(re.match(r"\S+ \S+  (.*?) +\S*/(\S+)$", line).group(2, 1) for line in listed.out.decode().splitlines())
+    equal(rows, {"moments-0": "damaged", "moments-1": "unknown version", "moments-2": "no permission"}, "what is listed")
+
+
 @case("list: a directory that may not be read is not called empty")
 def list_forbidden():
     folder = fresh_dir("forbidden", 0o700)
