@@ -262,6 +262,8 @@ static const char *why_none(const struct report *r)
 {
 	const struct bt_record_header *h = &r->m->trace->header;
 
+	if (slice_is(h->source, "none") && slice_is(h->backend, "pmu"))
+		return ": recorded natively (--backend pmu) with --source none, neither ticks nor branches were counted";
 	if (slice_is(h->source, "none") && !slice_is(h->backend, "import"))
 		return ": recorded with --history off, ticks were counted and branches were not kept";
 	return r->o->function ? ": no such function in this history" : "";

@@ -55,6 +55,7 @@ def _():
     equal((seen["trace"]["backend"], seen["trace"]["source"]), ("pmu", "none"), "backend and source")
     equal(seen["fault"]["signal"], "SIGSEGV", "signal")
     equal(seen["fault"]["ticks"], None, "ticks")
+    check("none: recorded natively (--backend pmu) with --source none, neither ticks nor branches were counted\n" in text(got.trace), text(got.trace))
 
 
 @case("natively: signals, children and all that programs see, as the tests of these have it")
