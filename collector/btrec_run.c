@@ -17,6 +17,7 @@
 #include "collector/btrec_commands.h"
 #include "collector/control.h"
 #include "collector/doctor/doctor.h"
+#include "collector/from.h"
 #include "collector/front.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
@@ -115,6 +116,8 @@ static int set_from(void *target, const char *value, struct bt_error *err)
 {
 	if (!*value)
 		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
+	if (!from_is_place(value))
+		return bt_fail(err, BT_E_MISUSE, 0, "--from: %s is neither a name nor an address (hexadecimal, of 64 bits, beginning with a digit)", value);
 	((struct run *)target)->recorder.from = value;
 	return 0;
 }

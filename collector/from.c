@@ -113,6 +113,15 @@ static bool is_address(const char *where, uint64_t *value)
 	return *where >= '0' && *where <= '9' && !*end && !errno;
 }
 
+bool from_is_place(const char *where)
+{
+	uint64_t value;
+
+	if (*where == '-' || *where == '+' || (*where >= '0' && *where <= '9'))
+		return is_address(where, &value);
+	return *where;
+}
+
 static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where)
 {
 	char path[4200];

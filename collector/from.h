@@ -6,6 +6,9 @@
 
 #include "collector/address_space.h"
 
+/* Whether where can be a place at all: what begins with a digit or a sign is an address, of 64 bits, or nothing. */
+bool from_is_place(const char *where);
+
 /* Resolves where, the name of a function or of a label in code, or an address as `nm` prints it (hexadecimal, beginning with a digit; the
  * load bias is added), in the files mapped into a space: the main program first. Returns the address in memory, 0 when it is in none of them. */
 uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where);

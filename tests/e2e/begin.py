@@ -90,6 +90,15 @@ def from_unknown():
     check("no_such_function was never reached" + NOT_THERE in result.err.decode(), "what is said: %r" % result.err.decode())
 
 
+@case("--from what begins as a number and is no address: 125, and the program is not started")
+def from_no_address():
+    for place in ("0xzz", "0x", "12g", "-1", "+main", "123456789abcdef01", "0x10000000000000000", ""):
+        result = record([begin(), "twice"], ["--from", place])
+        equal(result.status, 125, "status for %r" % place)
+        check("--from: %s" % (place or "an empty name") in result.own_err and result.own_err.count("\n") == 1, result.own_err)
+        check(not os.path.exists(result.trace), "a trace was made for %r" % place)
+
+
 @case("--from a function called twice")
 def from_twice():
     alone, recorded = same_as_native([begin(), "twice"], ["--from", "begin_here"])
