@@ -19,6 +19,7 @@
 #include "collector/doctor/doctor.h"
 #include "collector/from.h"
 #include "collector/front.h"
+#include "collector/goals_missed.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
 #include "collector/mode.h"
@@ -381,7 +382,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "", goals[128] = "";
+	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "", missed[GOALS_MISSED_TEXT] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
@@ -397,11 +398,11 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
 			 r->from_found ? "" : ": no function of that name, nor code at that address, was found in the program and the libraries it loaded");
 	if (!lives_on && r->goals_kept < r->options.goal_count)
-		snprintf(goals, sizeof goals, "; %zu of %zu points of --snap-at were never reached", r->options.goal_count - r->goals_kept, r->options.goal_count);
+		goals_missed(run->trace, r->options.goals, r->options.goal_count, r->goals_kept, missed);
 	m->lives_on = lives_on;
-	m->lacks = *stopped || *never || *goals;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s%s; trace: %.3200s", how, stopped, never, goals, lives_on ? "; what it left running is recorded on" : "",
-		 run->trace);
+	m->lacks = *stopped || *never || *missed;
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s; trace: %.2900s", how, stopped, never, *missed ? "; " : "", missed,
+		 lives_on ? "; what it left running is recorded on" : "", run->trace);
 }
 
 static void notify(void *arg, const struct recorder *r, int stop_signal)

@@ -12,6 +12,7 @@ collector_libcollector_a_SOURCES = \
 	collector/call_timeout.c collector/call_timeout.h \
 	collector/cut_transfer.c collector/cut_transfer.h \
 	collector/goal.c collector/goal.h \
+	collector/goals_missed.c collector/goals_missed.h \
 	collector/hidden_signals.c collector/hidden_signals.h \
 	collector/launch.c collector/launch.h \
 	collector/limits.c collector/limits.h \

@@ -136,7 +136,16 @@ def from_in_daemon():
 def snap_at_nowhere():
     run = record(moments("exit", "3"), ["-q", "--snap-at", "999999999"])
     equal(run.status, 3, "status")
-    check("1 of 1 points of --snap-at were never reached" in run.own_err, run.own_err)
+    check("1 of 1 points of --snap-at were never reached: 1:999999999+0; trace: " in run.own_err, run.own_err)
+
+
+@case("--snap-at: of many points those that are never reached are named, a few of them")
+def snap_at_missed():
+    points = ["7:1", "5", "999999999", "5", "6@1000"]
+    run = record(moments("exit", "3"), [option for point in points for option in ("--snap-at", point)])
+    check("; 3 of 5 points of --snap-at were never reached: 1:6+0@0x1000, 1:999999999+0, 7:1+0; trace: " in run.own_err, run.own_err)
+    run = record(moments("exit", "3"), [option for n in range(20) for option in ("--snap-at", "%d:1" % (n + 2))])
+    check("; 20 of 20 points of --snap-at were never reached: 2:1+0, 3:1+0, 4:1+0 and 17 more; trace: " in run.own_err, run.own_err)
 
 
 @case("--snap-exit")
