@@ -87,7 +87,7 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 			continue;
 		}
 		torn = err.code == BT_E_TRUNCATED && !*closed;
-		fprintf(to, "%s at byte %" PRIu64 ": %s\n", torn ? "torn" : "damage", err.offset, err.text);
+		fprintf(to, "%s at byte %" PRIu64 ": %s\n", torn ? "torn" : err.code == BT_E_NO_MEMORY ? "not read" : "damage", err.offset, err.text);
 		damage += !torn;
 	}
 	trace_cursor_release(&c);

@@ -367,7 +367,9 @@ int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
 	trace_cursor_init(&events, t, &t->files[0]);
 	while (!rc && (got = trace_cursor_next(&events, &rec, NULL)) != 0) {
-		if (got < 0)
+		if (got == -BT_E_NO_MEMORY)
+			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+		else if (got < 0)
 			s.damaged |= got != -BT_E_TRUNCATED;
 		else if (!take(&s, &rec))
 			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");

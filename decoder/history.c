@@ -47,6 +47,7 @@ struct load {
 	const struct trace_file *file;
 	uint32_t task;
 	bool damaged; /* set while reading; a torn tail is no damage where the trace was not closed */
+	bool no_memory; /* the same */
 };
 
 /* Visits the task's chunks in file order: take(arg, index, record) until it is false. */
@@ -61,6 +62,7 @@ static void for_chunks(struct load *l, take_chunk *take, void *arg)
 
 	trace_cursor_init(&c, l->m->trace, l->file);
 	while ((rc = trace_cursor_next(&c, &rec, NULL)) != 0) {
+		l->no_memory |= rc == -BT_E_NO_MEMORY;
 		if (rc < 0 && (rc != -BT_E_TRUNCATED || model_is_closed(l->m)))
 			l->damaged = true;
 		if (rc == 1 && rec.kind == BT_RECORD_BRANCHES && rec.u.branches.task == l->task &&
@@ -458,7 +460,10 @@ static int load(struct history *h, const struct model *m, uint32_t task, bool ca
 		drop_duplicates(h, m);
 	}
 	free(chunks.at);
-	return 0;
+	if (!l.no_memory)
+		return 0;
+	history_release(h);
+	return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u", task);
 }
 
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)

@@ -19,7 +19,9 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 	struct model *m = l->m;
 	struct model_damage *d;
 
-	if (m->damage_count > DAMAGE_MAX)
+	if (code == BT_E_NO_MEMORY) /* nothing is the matter with the trace */
+		l->p->arena.failed = true;
+	if (m->damage_count > DAMAGE_MAX || code == BT_E_NO_MEMORY)
 		return;
 	d = array_grow(m->damage, m->damage_count, &l->damage_cap, sizeof *d);
 	if (!d) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Not ASCII at the front and a line end inside, as in PNG: text-mode transfers break it visibly. */
 static const uint8_t file_magic[8] = {0x89, 'B', 'T', 'R', 'E', 'C', '\r', '\n'};
@@ -157,25 +158,33 @@ static void resynchronise(struct slice *in, size_t skip)
 	}
 }
 
-/* Unpacks a payload whose checksum is right. */
-static bool unpack(const struct block_header *h, struct slice payload, struct buf *raw)
+/* Unpacks a payload whose checksum is right. Returns 0, BT_E_CORRUPT or BT_E_NO_MEMORY. */
+static enum bt_error_code unpack(const struct block_header *h, struct slice payload, struct buf *raw)
 {
-	if (h->raw > BT_BLOCK_MAX || !buf_reserve(raw, h->raw ? h->raw : 1))
-		return false;
+	size_t n;
+
+	if (h->raw > BT_BLOCK_MAX)
+		return BT_E_CORRUPT;
+	if (!buf_reserve(raw, h->raw ? h->raw : 1))
+		return BT_E_NO_MEMORY;
 	if (h->packing == PACKING_NONE) {
 		if (h->raw != payload.len)
-			return false;
+			return BT_E_CORRUPT;
 		buf_put(raw, payload.at, payload.len);
-		return !raw->failed;
+		return raw->failed ? BT_E_NO_MEMORY : BT_OK;
 	}
-	if (h->packing != PACKING_ZSTD || ZSTD_decompress(raw->data, h->raw, payload.at, payload.len) != h->raw)
-		return false;
+	if (h->packing != PACKING_ZSTD)
+		return BT_E_CORRUPT;
+	n = ZSTD_decompress(raw->data, h->raw, payload.at, payload.len);
+	if (n != h->raw)
+		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? BT_E_NO_MEMORY : BT_E_CORRUPT;
 	raw->len = h->raw;
-	return true;
+	return BT_OK;
 }
 
 int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *ordinal, struct bt_error *err)
 {
+	enum bt_error_code failure;
 	struct block_header h;
 	struct slice payload;
 
@@ -210,9 +219,10 @@ int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *
 		return bt_fail_at(err, BT_E_CORRUPT, base, "checksum of a block is wrong");
 	}
 	slice_take(in, BT_BLOCK_HEADER_SIZE + h.packed);
-	if (h.reserved || !unpack(&h, payload, raw)) {
+	failure = h.reserved ? BT_E_CORRUPT : unpack(&h, payload, raw);
+	if (failure) {
 		buf_reset(raw);
-		return bt_fail_at(err, BT_E_CORRUPT, base, "a block cannot be unpacked");
+		return bt_fail_at(err, failure, base, failure == BT_E_NO_MEMORY ? "out of memory to unpack a block" : "a block cannot be unpacked");
 	}
 	*ordinal = h.ordinal;
 	return 1;

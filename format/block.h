@@ -52,8 +52,8 @@ int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records, 
 
 /* Takes the next block off the front of in and unpacks its records into raw (reset first). Returns 1; 0 at the end;
  * -BT_E_TRUNCATED when the bytes end inside it (a torn tail when nothing follows); -BT_E_CORRUPT when they are no
- * block: in then stands behind the damage, at the next block header whose checksum is right, or at the end. base is
- * the offset of in->at in its file, for err->offset. */
+ * block: in then stands behind the damage, at the next block header whose checksum is right, or at the end; -BT_E_NO_MEMORY: to
+ * unpack it; in stands behind the block. base is the offset of in->at in its file, for err->offset. */
 int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *ordinal, struct bt_error *err) BT_MUST_USE;
 
 #endif

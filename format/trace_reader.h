@@ -57,7 +57,7 @@ void trace_cursor_init(struct trace_cursor *c, const struct trace *t, const stru
 void trace_cursor_release(struct trace_cursor *c);
 
 /* The next record; its slices live until the next call. Returns 1; 0 at the end; -BT_E_CORRUPT, -BT_E_TRUNCATED,
- * -BT_E_NOT_TRACE or -BT_E_VERSION with the offset in err: something is missing here; call again to read on behind it.
+ * -BT_E_NOT_TRACE, -BT_E_VERSION or -BT_E_NO_MEMORY with the offset in err: something is missing here; call again to read on behind it.
  * BT_E_TRUNCATED is a torn tail: the recorder was cut off. Kilobytes can unpack to terabytes: what goes beyond 1 GiB and 64 times the
  * file is left out, as corrupt. */
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_error *err) BT_MUST_USE;
