@@ -11,6 +11,7 @@
 enum {
 	NAME_SHORT = 40, /* characters of a name that needs no shortening */
 	NAME_BRIEF_MAX = 120,
+	NAME_MAX_COLUMNS = 1000, /* shown of a name: those of deep templates have megabytes */
 };
 
 void text_printf(struct text *t, const char *fmt, ...)
@@ -91,6 +92,18 @@ void text_brief_name(char *out, size_t cap, const char *name)
 	out[n] = 0;
 }
 
+/* A function's name, in whole but where it is of no use to anybody. */
+static void put_name(struct text *t, const char *name)
+{
+	size_t len = strlen(name), keep = len <= NAME_MAX_COLUMNS ? len : NAME_MAX_COLUMNS;
+
+	while (keep < len && keep && ((unsigned char)name[keep] & 0xc0) == 0x80)
+		keep--; /* not in the midst of a character */
+	bt_escape(&t->buf, slice_of(name, keep), t->utf8);
+	if (keep < len)
+		text_printf(t, "...");
+}
+
 void text_place(struct text *t, const struct location *loc, bool brief)
 {
 	char name[NAME_BRIEF_MAX];
@@ -98,7 +111,7 @@ void text_place(struct text *t, const struct location *loc, bool brief)
 	if (*loc->function) {
 		if (brief)
 			text_brief_name(name, sizeof name, loc->function);
-		text_outside(t, brief ? name : loc->function);
+		put_name(t, brief ? name : loc->function);
 		if (loc->offset)
 			text_printf(t, "+0x%" PRIx64, loc->offset);
 	} else if (*loc->module == '/') {
@@ -129,7 +142,7 @@ void text_frame(struct text *t, const struct location *loc, unsigned indent, boo
 	int line = loc->line;
 
 	for (size_t i = 0; i < loc->inlined_count; i++) {
-		text_outside(t, *loc->inlined[i].function ? loc->inlined[i].function : "?");
+		put_name(t, *loc->inlined[i].function ? loc->inlined[i].function : "?");
 		text_line(t, file, line, full);
 		text_printf(t, ", inlined into\n%*s", (int)indent, "");
 		file = loc->inlined[i].file;

@@ -50,6 +50,22 @@ static void names_from_outside_are_escaped(void **state)
 	expect_place(&loc, false, "\\xc2\\x9b31m");
 }
 
+static void names_without_end_are_cut(void **state)
+{
+	char name[2000], expected[1100];
+	struct location loc = at("/x/y", name, 0x12);
+	(void)state;
+
+	memset(name, 'n', sizeof name);
+	memcpy(name + 999, "\xc3\xa4", 2); /* of which no half is shown */
+	name[1500] = '\0';
+	snprintf(expected, sizeof expected, "%.999s...+0x12", name);
+	expect_place(&loc, false, expected);
+	name[998] = '\0';
+	snprintf(expected, sizeof expected, "%.998s+0x12", name);
+	expect_place(&loc, false, expected);
+}
+
 static void long_cxx_names_are_shortened(void **state)
 {
 	static const struct {
@@ -115,6 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_place_is_named_as_well_as_it_is_known),
 		cmocka_unit_test(names_from_outside_are_escaped),
+		cmocka_unit_test(names_without_end_are_cut),
 		cmocka_unit_test(long_cxx_names_are_shortened),
 		cmocka_unit_test(width_counts_characters),
 		cmocka_unit_test(signals_and_calls_have_names),
