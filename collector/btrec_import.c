@@ -69,9 +69,7 @@ static int choose_trace(const struct arguments *a, const char *file, char trace[
 		snprintf(trace, BT_PATH_MAX, "%s", a->output);
 		return !is_taken(trace) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already: give -o another name, or remove it", trace);
 	}
-	rc = trace_place(directory, err);
-	if (!rc)
-		rc = place_prepare(directory, err);
+	rc = place_new_traces(directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
 		place_candidate(trace, directory, name, n);
 		if (!is_taken(trace))

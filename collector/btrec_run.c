@@ -340,9 +340,7 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 			snprintf(run->trace, BT_PATH_MAX, "%s", run->output);
 		return open_writer(run, run->output, w, err);
 	}
-	rc = trace_place(run->directory, err);
-	if (!rc)
-		rc = place_prepare(run->directory, err);
+	rc = place_new_traces(run->directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
 		place_candidate(run->trace, run->directory, run->program, n);
 		if (!access(run->trace, F_OK))

@@ -120,6 +120,13 @@ int place_prepare(const char *dir, struct bt_error *err)
 	}
 }
 
+int place_new_traces(char dir[BT_PATH_MAX], struct bt_error *err)
+{
+	if (trace_place(dir, NULL))
+		return bt_fail(err, BT_E_IO, 0, "no place for traces: HOME is not set; set BTREC_TRACE_DIR, or use -o DIR");
+	return place_prepare(dir, err);
+}
+
 /* So that the name can be shown and typed. */
 static void make_printable(char *name)
 {

@@ -20,6 +20,9 @@ int place_open_cache(const char *dir, bool make);
 /* Makes that directory and its parents (mode 0700). Errors: BT_E_PERMISSION, BT_E_IO. */
 int place_prepare(const char *dir, struct bt_error *err) BT_MUST_USE;
 
+/* Finds the directory that a new trace is to be made in (trace_place()) and prepares it. Errors, which name -o DIR as a way round: as those. */
+int place_new_traces(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
+
 /* The nth candidate for a trace of a program: DIR/NAME-n, without what is not printable of its name, and not longer than a name may be. */
 void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *program, unsigned n);
 

@@ -407,6 +407,18 @@ def places():
         check(part in information.out.decode(), "info says nothing of %s" % part)
 
 
+@case("without a place for traces: run names -o, what reads them the trace")
+def no_place():
+    need_root() # a user without an account has no home
+    tool, viewer = shutil.copy(BTREC, fresh("btrec")), shutil.copy(BTVIEW, fresh("btview"))
+    env = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_DATA_HOME", "BTREC_TRACE_DIR")}
+    for argv, status, way in (([tool, "run", "true"], 125, "use -o DIR"), ([tool, "import", "/dev/null"], 74, "use -o DIR"),
+                              ([tool, "info"], 74, "name the trace"), ([viewer], 74, "name the trace")):
+        result = execute(argv, env=env, user=54321, group=54321, extra_groups=[])
+        equal((result.status, result.err.decode().split(": ", 1)[1]),
+              (status, "no place for traces: HOME is not set; set BTREC_TRACE_DIR, or %s\n" % way), "status and line of %s" % argv[1:])
+
+
 @case("list: names that begin with a dot, real-time signals")
 def list_names():
     home, hidden = fresh("traces"), os.path.join(fresh_dir("hidden", 0o700), ".sh")
