@@ -130,7 +130,7 @@ static const struct option_row rows[] = {
 	{0, "json", NULL, "print a report as JSON (schema btrec-report/1)", take_json},
 	{0, "export", "KIND", "print the trace in the form of another tool (listed below)", take_export},
 	{0, "by", "cpu", "print which tasks ran on which CPU when, with their branches", take_by},
-	{'n', NULL, "N", "show the last N branches (40; with --json 65536)", take_count},
+	{'n', NULL, "N", "show the last N branches (40; with --json 65536; the terminal has all)", take_count},
 	{0, "snapshot", "N", "show this moment (listed in the report), not the end", take_snapshot},
 	{0, "thread", "TASK", "show the branches of this task, or thread id", take_thread},
 	{0, "function", "NAME", "show only branches from or to this function", take_function},
