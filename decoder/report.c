@@ -28,7 +28,7 @@ void report_heading(struct report *r, const char *text)
 /* Arguments as one would type them, but for what quoting would need. */
 static void put_command(struct report *r, struct slice argv)
 {
-	text_printf(&r->t, "Program   ");
+	text_printf(&r->t, argv.len ? "Program   " : "Program   unknown: the capture does not say");
 	for (size_t at = 0; at < argv.len;) {
 		size_t len = strnlen((const char *)argv.at + at, argv.len - at);
 		bool quoted = !len || memchr(argv.at + at, ' ', len);

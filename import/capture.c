@@ -110,6 +110,8 @@ int capture_open(struct capture *c, const char *path, struct bt_error *err)
 	struct stat st;
 
 	*c = (struct capture){0};
+	if (!*path)
+		return bt_fail(err, BT_E_NO_TRACE, 0, "'': the file's name is empty");
 	if (fd < 0)
 		return bt_fail(err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : errno == ENOENT || errno == ENOTDIR ? BT_E_NO_TRACE : BT_E_IO,
 			       errno, "cannot open %s", path);

@@ -403,6 +403,7 @@ app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/P
           [[":0", "0/0", "snapshot:", "401000", "0x1/0x2/P/-/-/0/"], [":0", "0/0", "snapshot:", "401001", "0x3/0x4/P/-/-/0/"]], "addresses alone")
     said = execute([BTREC, "info", import_bytes(b"  401000 0x1/0x2/P/-/-/0\n").trace]).out
     check(re.search(rb"^command +$", said, re.M), "info of a trace without a command: %r" % said)
+    check("Program   unknown: the capture does not say\n" in text(import_bytes(b"  401000 0x1/0x2/P/-/-/0\n").trace), "the report of one")
     result = import_bytes(b"  401000 0x1/0x2/P/-/-/0 0x1/0x2/P/-/-/x\n", status=76)
     check("byte 25 is none" in result.err.decode(), result.err.decode())
 
@@ -414,6 +415,12 @@ def core_of(program, *arguments):
     cores = os.listdir(folder)
     check(cores, "no core file was made (status %d)" % ended.status)
     return os.path.join(folder, cores[0]), ended
+
+
+@case("a file without a name: said so")
+def empty_name():
+    result = execute([BTREC, "import", ""])
+    equal((result.status, result.err), (66, b"btrec: '': the file's name is empty\n"), "status and line")
 
 
 @case("a core file: what happened, stacks, registers, no history")
