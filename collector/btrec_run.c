@@ -399,8 +399,8 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 		goals_missed(run->trace, r->options.goals, r->options.goal_count, r->goals_kept, missed);
 	m->lives_on = lives_on;
 	m->lacks = *stopped || *never || *missed;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s; trace: %.2900s", how, stopped, never, *missed ? "; " : "", missed,
-		 lives_on ? "; what it left running is recorded on" : "", run->trace);
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how, r->initial_left ? "; it was let go, and ran on unrecorded (btrec info says why)" : "", stopped,
+		 never, *missed ? "; " : "", missed, lives_on ? "; what it left running is recorded on" : "", run->trace);
 }
 
 static void notify(void *arg, const struct recorder *r, int stop_signal)

@@ -93,6 +93,13 @@ static const char *privilege_gained(const char *path, struct credentials c)
 	return NULL;
 }
 
+static bool is_mounted_noexec(const char *path)
+{
+	struct statvfs fs;
+
+	return !statvfs(path, &fs) && fs.f_flag & ST_NOEXEC;
+}
+
 static int not_recordable(struct bt_error *err, const char *path, const char *why)
 {
 	return bt_fail(err, BT_E_NOT_RECORDABLE, 0, "%s: %s", path, why);
@@ -141,7 +148,7 @@ static int check(const char *path, int depth, struct bt_error *err)
 	if (!S_ISREG(st.st_mode))
 		return not_recordable(err, path, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
 	if (access(path, X_OK))
-		return not_recordable(err, path, "not executable");
+		return not_recordable(err, path, is_mounted_noexec(path) ? "its file system is mounted noexec: nothing on it can be executed" : "not executable");
 	privilege = program_privileges_survive() ? NULL : privilege_gained(path, own_credentials());
 	if (privilege)
 		return bt_fail(err, BT_E_NOT_RECORDABLE, 0,

@@ -424,6 +424,10 @@ def not_executable():
     open(path, "w").close()
     refused(126, re.escape(path), [path])
     refused(126, "directory|permission|execut", [TMP])
+    if os.geteuid() == 0 and not execute(["unshare", "-m", "mount", "-t", "tmpfs", "-o", "noexec", "none", "/mnt"]).status:
+        script = 'mount -t tmpfs -o noexec none /mnt && cp /bin/true /mnt && exec "$@" /mnt/true'
+        result = execute(["unshare", "-m", "sh", "-c", script, "sh", BTREC, "run", "-o", fresh("trace"), "--"])
+        equal((result.status, "/mnt/true: its file system is mounted noexec" in result.err.decode()), (126, True), result.err.decode())
 
 
 def elf_header(bits):

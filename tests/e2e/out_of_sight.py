@@ -32,8 +32,9 @@ def runs_alike(prefix, files, argv, as_whom, let_go=2, modes=MODES):
         argv_here = [names[int(a[1])] if re.match(r"\{\d\}$", a) else a for a in argv]
         trace = os.path.join(folder, "trace")
         alone = native(argv_here, cwd=folder, **as_whom)
-        recorded = execute([*prefix, tool, "run", "-q", *mode, "-o", trace, "--", *argv_here], env=dict(os.environ, HOME=folder), cwd=folder, **as_whom)
+        recorded = execute([*prefix, tool, "run", *mode, "-o", trace, "--", *argv_here], env=dict(os.environ, HOME=folder), cwd=folder, **as_whom)
         equal((recorded.status, recorded.out), (alone.status, alone.out), "end, %s (%s)" % (mode, recorded.err.decode()))
+        check("it was let go, and ran on unrecorded" in recorded.err.decode(), "btrec says: " + recorded.err.decode())
         said = execute([BTREC, "dump", trace]).out.decode(errors="replace")
         reasons = re.findall(r'^DETACH .*reason="?([^"\n]*)', said, re.M)
         check(len(reasons) >= let_go and all(reason.startswith(WHY) for reason in reasons), "let go, %s: %s" % (mode, reasons))
