@@ -701,7 +701,7 @@ static int check_proc(struct bt_error *err)
 	ssize_t len = readlink("/proc/self", self, sizeof self - 1);
 
 	if (len < 0)
-		return bt_fail(err, BT_E_UNSUPPORTED, errno, "there is no proc(5) on /proc, which recording needs: mount -t proc proc /proc");
+		return bt_fail(err, BT_E_UNSUPPORTED, 0, "there is no proc(5) on /proc, which recording needs: mount -t proc proc /proc");
 	if (atoi(self) != getpid())
 		return bt_fail(err, BT_E_UNSUPPORTED, 0, "/proc is that of another PID namespace: mount -t proc proc /proc, or unshare --mount-proc");
 	return 0;

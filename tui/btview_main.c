@@ -278,7 +278,7 @@ static const char *what_is_missing(const struct arguments *a, const struct model
 
 	if ((a->report.has_thread || a->report.snapshot) && focus_choose(&f, m, &a->report))
 		return f.snap || !a->report.snapshot ? "no such task or thread" : "no such snapshot";
-	if (a->report.function)
+	if (a->report.function && !a->by_cpu)
 		return "no such branch";
 	return "the trace does not tell when a task ran where: it has no arrivals, no departures, no samples with CPU and time";
 }

@@ -127,8 +127,12 @@ void probe_capabilities(struct doctor *d, struct verdict *v)
 		{CAP_SYS_PTRACE, "SYS_PTRACE"}, {CAP_SYS_ADMIN, "SYS_ADMIN"}, {CAP_SYS_RESOURCE, "SYS_RESOURCE"},
 		{CAP_PERFMON, "PERFMON"},	{CAP_BPF, "BPF"},
 	};
-	char has[96] = "", lacks[96] = "";
+	char has[96] = "", lacks[96] = "", all[64];
 
+	if (!machine_field(&d->machine, "/proc/self/status", "CapEff", all, sizeof all)) {
+		verdict_set(v, DOCTOR_FACT, "unknown: there is no proc(5) on /proc");
+		return;
+	}
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		char *list = doctor_has_capability(d, rows[i].which) ? has : lacks;
 		size_t len = strlen(list);

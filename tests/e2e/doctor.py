@@ -275,6 +275,19 @@ def processes_only():
     check('chosen: "%s"' % usual["run"]["reason"] in said, said)
 
 
+@case("without a /proc: what is not known is said to be that, and a recording is refused with what to do")
+def without_proc():
+    need_namespaces()
+    for argv, status in ([BTREC, "doctor"], None), ([BTREC, "run", "-o", fresh("trace"), "--", "true"], 125):
+        result = execute(["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh", *argv], cwd=TMP, env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+        if result.err.startswith(b"mount:"):
+            raise Skip("nothing can be mounted here")
+        if status:
+            equal((result.status, result.err), (status, b"btrec: there is no proc(5) on /proc, which recording needs: mount -t proc proc /proc\n"), "run")
+        else:
+            equal(rows_of_text(result.out.decode())[0]["capabilities"][1], "unknown: there is no proc(5) on /proc", "capabilities")
+
+
 @case("where no process can be started it is not ptrace that is blamed")
 def no_process():
     need_root()
