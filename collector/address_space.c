@@ -519,10 +519,14 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 {
 	struct patch all = {.end = s->mappings.count};
 
+	struct bt_regs regs;
+
 	errno = 0;
 	/* A recorder may see the mappings of a process that it may not look into (CAP_PERFMON, Linux 6.16). */
 	if (!tracee_may_look(pid) || !mappings_read(pid, &all.now)) {
-		s->unread = errno == ENOENT || errno == ESRCH ? 0 : errno;
+		bool hidden = errno == ENOENT || errno == ESRCH; /* unless it is gone: hidepid of proc(5) */
+
+		s->unread = !hidden ? errno : tracee_get_regs(pid, &regs) ? 0 : EACCES;
 		s->unsure = true;
 		return;
 	}

@@ -69,6 +69,7 @@ struct address_space {
 	uint64_t from_addr; /* breakpoint of --from, 0: none (from.h) */
 	uint64_t from_reached; /* where it stood, once it was reached */
 	uint8_t from_byte;
+	pid_t from_lifted; /* a task in a call behind which the memory might be out of reach: until then it is not there. 0: none */
 	bool from_missing;  /* the place is in no file mapped so far */
 	struct code_pages *pages;
 	struct page_ahead {

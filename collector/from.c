@@ -176,7 +176,6 @@ bool from_insert(struct address_space *space, pid_t tid, uint64_t addr)
 	return true;
 }
 
-void from_disarm(struct address_space *space, pid_t tid)
-{
-	tracee_write(tid, space->from_addr, &space->from_byte, 1);
-}
+bool from_disarm(struct address_space *space, pid_t tid) { return tracee_write(tid, space->from_addr, &space->from_byte, 1); }
+
+bool from_arm_again(struct address_space *space, pid_t tid) { return tracee_write(tid, space->from_addr, &int3, 1); }

@@ -16,7 +16,10 @@ uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *
 /* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then. */
 bool from_insert(struct address_space *space, pid_t tid, uint64_t addr);
 
-/* Puts the program's own byte back; space->from_addr is left for the caller. */
-void from_disarm(struct address_space *space, pid_t tid);
+/* Puts the program's own byte back; space->from_addr is left for the caller. False when the memory cannot be written. */
+bool from_disarm(struct address_space *space, pid_t tid);
+
+/* Puts the breakpoint back there. False likewise. */
+bool from_arm_again(struct address_space *space, pid_t tid);
 
 #endif

@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "collector/call_numbers.h"
+
 enum {
 	PAGE = 4096,
 };
@@ -69,20 +71,11 @@ static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t 
 		add(out, before < result ? before : result, before < result ? result - before : before - result);
 }
 
-/* Who may look at its memory may have changed (credentials(7), PR_SET_DUMPABLE): whether that is us is seen by reading all. */
-static void rights_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
-{
-	(void)s;
-	(void)args;
-	out->all = !result;
-}
-
 static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
 {
+	(void)result;
 	if (args[0] == PR_SET_VMA)
 		add(out, args[2], args[3]);
-	if (args[0] == PR_SET_DUMPABLE)
-		rights_change(s, args, result, out);
 	if (args[0] == PR_SET_MM) {
 		out->all = true;
 		s->heap_end = 0;
@@ -123,6 +116,16 @@ static void all_change(struct address_space *s, const uint64_t *args, uint64_t r
 	out->all = true;
 }
 
+bool map_call_changes_rights(const struct tracee_syscall *call)
+{
+	static const uint16_t calls[] = {SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid, SYS_setns};
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		if (call_is(call, calls[i]))
+			return true;
+	return call_is(call, SYS_prctl) && call->args[0] == PR_SET_DUMPABLE;
+}
+
 bool map_call_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out)
 {
 	static const struct row {
@@ -142,17 +145,9 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 		{SYS_arch_prctl, arch_changes},
 		{SYS_madvise, advice_changes},
 		{SYS_personality, personality_changes},
-		{SYS_setuid, rights_change},
-		{SYS_setgid, rights_change},
-		{SYS_setreuid, rights_change},
-		{SYS_setregid, rights_change},
-		{SYS_setresuid, rights_change},
-		{SYS_setresgid, rights_change},
-		{SYS_setfsuid, all_change}, /* gives what was before */
-		{SYS_setfsgid, all_change},
 	};
 
-	*out = (struct map_change){0};
+	*out = (struct map_change){.all = map_call_changes_rights(call)}; /* whether they are still ours to see: by looking at all */
 	if (call->compat) { /* of another table: look each time */
 		s->heap_end = 0;
 		s->leaves_out = s->reads_run = true;
@@ -164,7 +159,7 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 			rows[i].changes(s, call->args, result, out);
 			return out->all || out->count;
 		}
-	return false;
+	return out->all;
 }
 
 bool map_call_leaves_out(const struct tracee_syscall *call) { return call->nr == SYS_madvise && !call->compat && leaves_out(call->args); }

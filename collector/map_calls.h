@@ -9,6 +9,9 @@
 /* Whether a call of s's that gave `result` may have changed mappings, and where; notes in s what later ones are judged by. */
 bool map_call_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out);
 
+/* Whether such a call may change who may look at the process's memory (credentials(7), PR_SET_DUMPABLE). */
+bool map_call_changes_rights(const struct tracee_syscall *call);
+
 /* Whether it says that a fork's child is to get some memory empty, or not at all. */
 bool map_call_leaves_out(const struct tracee_syscall *call);
 

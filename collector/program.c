@@ -155,7 +155,7 @@ static int check(const char *path, int depth, struct bt_error *err)
 			       "%s: is %s and would run without its privileges under a tracer: record it as root, or a copy of it without the bit",
 			       path, privilege);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && !program_privileges_survive())
+	if (fd < 0 && errno == EACCES && !program_privileges_survive())
 		return not_recordable(err, path, "may be executed by you, but not read: nor may its memory (without CAP_SYS_PTRACE); record a copy that you may read");
 	if (fd < 0) /* the kernel can run it, and so can we */
 		return 0;

@@ -70,6 +70,7 @@ struct recorder {
 	pid_t initial_pid;
 	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial process was sent last; 0: not known */
 	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose going on will; 0 */
+	uint64_t doomed_next; /* when those that are to be let go are looked at again */
 	bool initial_left; /* the initial process was let go: waited for, and no task */
 	struct recorder_outcome outcome;
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them (program.h) */

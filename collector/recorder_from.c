@@ -8,6 +8,7 @@
 
 #include "collector/call_numbers.h"
 #include "collector/from.h"
+#include "collector/map_calls.h"
 #include "collector/tracee.h"
 
 /* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops for the call instead, or for the child that
@@ -50,7 +51,7 @@ static void from_reached(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	from_disarm(space, task->tid);
+	(void)from_disarm(space, task->tid);
 	task->regs.rip = space->from_addr;
 	tracee_set_regs(task->tid, &task->regs);
 	space->from_reached = space->from_addr;
@@ -111,6 +112,16 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 	left = (struct tracee_syscall){.nr = task->regs.orig_rax, .compat = !tracee_is_in_64_bit(&task->regs)};
 	if (stop == TRACEE_SYSCALL_ENTRY && recorder_let_go_before_exec(r, task))
 		return;
+	/* Behind such a call it might be out of reach, and the breakpoint stay: without CAP_SYS_PTRACE, where all calls are watched. */
+	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY && map_call_changes_rights(&task->call))
+		space->from_lifted = from_disarm(space, task->tid) ? task->tid : 0;
+	if (space->from_lifted == task->tid && stop == TRACEE_SYSCALL_EXIT) {
+		space->from_lifted = 0;
+		if (!from_arm_again(space, task->tid)) {
+			recorder_note(r, task, "its memory may not be looked at any more without CAP_SYS_PTRACE: the place of --from is not watched for");
+			space->from_addr = 0;
+		}
+	}
 	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && call_is(&left, SYS_mmap) && (left.compat || task->regs.rdx & PROT_EXEC)) {
 		address_space_refresh(space, r->writer, task->tid);
 		look_for_place(r, task);

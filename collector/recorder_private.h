@@ -15,6 +15,9 @@ bool recorder_next_event(struct recorder *r, struct wait_event *ev);
 /* The type of the oldest queued event of tid; WAIT_TYPES: there is none. */
 enum wait_type recorder_event_type(const struct recorder *r, pid_t tid);
 
+/* Its signal, where that is one; else 0. */
+int recorder_event_signal(const struct recorder *r, pid_t tid);
+
 /* Whether that is one of PTRACE_EVENT_*, and the task is still at it (wait_event_holds). */
 bool recorder_event_holds(const struct recorder *r, pid_t tid);
 

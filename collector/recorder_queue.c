@@ -67,6 +67,17 @@ enum wait_type recorder_event_type(const struct recorder *r, pid_t tid)
 	return WAIT_TYPES;
 }
 
+int recorder_event_signal(const struct recorder *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->queue_len; i++)
+		if (r->queue[i].tid == tid) {
+			const struct wait_event ev = wait_event_of(tid, r->queue[i].status);
+
+			return ev.type == WAIT_SIGNAL ? ev.value : 0;
+		}
+	return 0;
+}
+
 bool recorder_event_holds(const struct recorder *r, pid_t tid)
 {
 	struct wait_event ev;

@@ -117,9 +117,16 @@ void recorder_forget(struct recorder *r, struct task *task)
 	task_remove(&r->tasks, task);
 }
 
+/* The signal that it has stopped for, and that is still to be delivered; 0: none. */
+static int held_signal(const struct recorder *r, const struct task *task)
+{
+	return task->pending_signal ? task->pending_signal : recorder_event_signal(r, task->tid);
+}
+
 void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 {
 	struct bt_record_detach rec = {.task = task->number, .point = task_point(task), .reason = bt_str(reason)};
+	int signo = held_signal(r, task);
 
 	RECORDER_EVENT(r, task->unit->number, DETACH, &rec);
 	task->exit_recorded = true;
@@ -127,7 +134,9 @@ void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
 	if (task->process->tasks == 1)
 		limits_restore(&task->process->limits, task->process->pid);
 	affinity_leave(&r->affinity, task->tid);
-	tracee_resume(task->tid, PTRACE_DETACH, 0);
+	tracee_resume(task->tid, PTRACE_DETACH, signo); /* behind calls that were made in it (ops->leave) its siginfo is lost, not the signal */
+	if (recorder_event_signal(r, task->tid))
+		recorder_drop_event(r, task->tid);
 	r->initial_left |= task->process->initial;
 	recorder_forget(r, task);
 }
@@ -490,14 +499,16 @@ static void let_go_where(struct recorder *r, const char *reason)
 	struct task *next;
 
 	recorder_freeze(r);
-	for (struct task *task = r->tasks.first; task; task = next) {
-		next = task->next;
-		if ((!reason && !(task->process && task->process->leaving)) || !can_leave(r, task))
-			continue;
-		if (task->native && task->process->space->from_addr)
-			from_disarm(task->process->space, task->tid);
-		recorder_let_go(r, task, reason ? reason : task->process->leaving);
-	}
+	/* Those with signals come last: calls that are to be made in the process are made in others. */
+	for (int signals = 0; signals < 2; signals++)
+		for (struct task *task = r->tasks.first; task; task = next) {
+			next = task->next;
+			if ((!reason && !(task->process && task->process->leaving)) || !can_leave(r, task) || (held_signal(r, task) && !signals))
+				continue;
+			if (task->native && task->process->space->from_addr)
+				(void)from_disarm(task->process->space, task->tid);
+			recorder_let_go(r, task, reason ? reason : task->process->leaving);
+		}
 	recorder_thaw(r);
 }
 
@@ -506,13 +517,25 @@ void recorder_let_all_go(struct recorder *r, const char *reason)
 	let_go_where(r, reason);
 }
 
-void recorder_let_doomed_go(struct recorder *r)
+static bool any_leaves(const struct recorder *r)
 {
 	for (const struct task *task = r->tasks.first; task; task = task->next)
-		if (task->process && task->process->leaving) {
-			let_go_where(r, NULL);
-			return;
-		}
+		if (task->process && task->process->leaving)
+			return true;
+	return false;
+}
+
+void recorder_let_doomed_go(struct recorder *r)
+{
+	enum {
+		PAUSE = 16, /* who waits uninterruptibly (a vfork's parent) is not to hold up the others for more than a part of the time */
+	};
+	uint64_t began = trace_writer_time(r->writer);
+
+	if (began < r->doomed_next || !any_leaves(r))
+		return;
+	let_go_where(r, NULL);
+	r->doomed_next = trace_writer_time(r->writer) + PAUSE * (trace_writer_time(r->writer) - began);
 }
 
 /* A task whose parent was killed before it could report it. Its thread group may still be known. */

@@ -84,13 +84,16 @@ static bool look_at_running(struct recorder *r, const struct unit *u, bool now)
 	return any;
 }
 
+/* Of a process that is to be let go, nobody runs on but who was stopped in the midst of something: to where it can be let go. */
+static bool stays(const struct task *task) { return task->process->leaving && !task->mid_run; }
+
 /* The first that waits and may run now, NULL: none. */
 static struct task *first_to_run(const struct recorder *r, const struct unit *u, enum backend_company *company)
 {
 	struct task *task = u->ready_first;
 
 	*company = COMPANY_ANY;
-	while (task && r->backend.ops->company && (*company = r->backend.ops->company(&r->backend, task)) == COMPANY_LATER)
+	while (task && (stays(task) || (r->backend.ops->company && (*company = r->backend.ops->company(&r->backend, task)) == COMPANY_LATER)))
 		task = task->ready_next;
 	return task;
 }
@@ -115,7 +118,7 @@ static void schedule_all(struct recorder *r, struct unit *u)
 	if (u->dumps && is_running(u->dumps, u))
 		return;
 	u->dumps = NULL;
-	while ((task = first_to_run(r, u, &company)) && !r->frozen && !task->process->leaving) {
+	while ((task = first_to_run(r, u, &company)) && !r->frozen) {
 		if (company != COMPANY_ANY && look_at_running(r, u, company == COMPANY_NONE))
 			return;
 		if (company == COMPANY_NONE)
@@ -152,7 +155,9 @@ static void schedule_one(struct recorder *r, struct unit *u)
 	struct task *task = u->ready_first;
 	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last, .point = u->left_at};
 
-	if (u->current || !task || r->frozen || task->process->leaving)
+	while (task && stays(task))
+		task = task->ready_next;
+	if (u->current || !task || r->frozen)
 		return;
 	ready_remove(u, task);
 	begin_turn(r, u, task);
@@ -239,7 +244,7 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	}
 	if (task->process->space->unread && !r->backend.ops->native)
 		leave_unread(r, task->process->space);
-	if (u->current == task && !u->ready_first && !r->frozen && !task->process->leaving) {
+	if (u->current == task && !u->ready_first && !r->frozen && !stays(task)) {
 		recorder_resume_task(r, task);
 		return;
 	}

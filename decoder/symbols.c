@@ -173,9 +173,10 @@ static void note_missing(struct symbols *s, const struct image_module *mod, enum
  * file's date says: it may have been copied since. */
 static void check_source(struct symbols *s, const struct image_module *mod, const char *path)
 {
+	const uint64_t real = 315532800u * UINT64_C(1000000000); /* 1980: dates before that are made up (reproducible builds) */
 	uint64_t started = s->model->trace->header.started, built = started && started < mod->modified ? started : mod->modified;
 
-	if (*path && built && seen_sources_add(&s->sources, mod, path) && source_is_newer(path, built))
+	if (*path && built >= real && seen_sources_add(&s->sources, mod, path) && source_is_newer(path, built))
 		note_missing(s, mod, MISSING_SOURCE, path);
 }
 

@@ -344,6 +344,7 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 		rc = bt_block_decode(&c->rest, offset, &c->raw, &ordinal, err);
 		if (rc < 0)
 			waste(c, left);
+		c->next_ordinal += rc == -BT_E_NO_MEMORY; /* it is there: the next one is no stranger */
 		if (rc <= 0)
 			return rc;
 		c->unpacked += c->raw.len;

@@ -92,15 +92,15 @@ static void end_by(int signo)
 {
 	if (tcgetpgrp(STDIN_FILENO) == getpgrp())
 		endwin();
-	raise(signo); /* its default action again; it comes when this returns */
+	raise(signo); /* its default action again */
 }
 
 /* What is ignored stays so (nohup). */
 static void signals_set(void (*handler)(int))
 {
-	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND}, old;
+	/* Where the terminal takes nothing (^S), the handler waits, and a second signal is to end us. */
+	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER}, old;
 
-	sigfillset(&a.sa_mask);
 	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
 		if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(ending[i], &a, NULL);

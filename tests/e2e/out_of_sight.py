@@ -54,6 +54,37 @@ def another_user():
     runs_alike(WITHOUT, ["/bin/echo"], ["setpriv", "--reuid=65534", "--clear-groups", "{0}", "of nobody"], {}, 1, MODES[:2])
 
 
+def left(name, *options):
+    folder, (tool, program_) = copies(build("left_running.c", "-pthread", "-rdynamic"))
+    trace = os.path.join(folder, "trace")
+    result = execute([tool, "run", *options, "-o", trace, "--", program_, name], env=dict(os.environ, HOME=folder), cwd=folder, **NOBODY)
+    return result, execute([BTREC, "dump", trace]).out.decode(errors="replace")
+
+
+@case("... while its threads, stopped in the midst of something, wait for their turns")
+def stopped():
+    for mode in [], [], [], ["--parallel"]:
+        result, said = left("stopped", *mode)
+        equal((result.status, result.out), (0, b"went on\n"), "end, %s (%s)" % (mode, result.err.decode()))
+        check("\nDETACH " in said, "it was not let go")
+
+
+@case("... while signals come: none is lost")
+def signals():
+    for mode in [], ["--parallel"]:
+        for _ in range(4):
+            result, said = left("signals", *mode)
+            equal((result.status, result.out), (0, b"1500 signals\n"), "end, %s (%s)" % (mode, result.err.decode()))
+            check("\nDETACH " in said, "it was not let go")
+
+
+@case("... before the place of --from is reached: it does not meet the breakpoint")
+def place():
+    result, said = left("place", "--from", "begin_here")
+    equal((result.status, result.out), (0, b"here\n"), "end (%s)" % result.err.decode())
+    check("the place of --from is not watched for" in said, said)
+
+
 @case("a program that the user may execute, but not read: refused as the first one, else let go")
 def unreadable():
     folder, (tool, echo) = copies("/bin/echo")
