@@ -79,14 +79,13 @@ static int try_proc(void)
 }
 
 /* In a child with our memory: a copy would be most of what this costs. It makes no call that could fail, for errno is ours, too. Where a filter
- * ends its parent it ends with that. */
+ * ends its parent it ends with that. It ends by returning: before a call that does not return AddressSanitizer clears the stack, and needs more
+ * of it than there is. */
 static int wait_for_end(void *parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != (pid_t)(intptr_t)parent)
-		_exit(0);
-	while (pause() < 0)
-		;
+	while (getppid() == (pid_t)(intptr_t)parent)
+		pause();
 	return 0;
 }
 
