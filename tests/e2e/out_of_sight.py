@@ -54,6 +54,15 @@ def another_user():
     runs_alike(WITHOUT, ["/bin/echo"], ["setpriv", "--reuid=65534", "--clear-groups", "{0}", "of nobody"], {}, 1, MODES[:2])
 
 
+@case("... where /proc does not even show another's processes (hidepid)")
+def hidden():
+    if not shutil.which("setpriv"):
+        raise Skip("no setpriv(1)")
+    need_namespaces()
+    mounted = ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh"]
+    runs_alike([*mounted, *WITHOUT], [program(), "/bin/echo"], ["{0}", "user", "{1}", "executed"], {})
+
+
 def left(name, *options):
     folder, (tool, program_) = copies(build("left_running.c", "-pthread", "-rdynamic"))
     trace = os.path.join(folder, "trace")
