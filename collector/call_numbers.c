@@ -10,6 +10,7 @@ static const struct {
 	uint16_t nr, compat;
 } numbers[] = {
 	{SYS_exit, 1},
+	{SYS_write, 4},
 	{SYS_close, 6},
 	{SYS_execve, 11},
 	{SYS_ptrace, 26},

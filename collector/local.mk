@@ -14,6 +14,7 @@ collector_libcollector_a_SOURCES = \
 	collector/goal.c collector/goal.h \
 	collector/goals_missed.c collector/goals_missed.h \
 	collector/hidden_signals.c collector/hidden_signals.h \
+	collector/last_words.c collector/last_words.h \
 	collector/launch.c collector/launch.h \
 	collector/limits.c collector/limits.h \
 	collector/mapped_files.c collector/mapped_files.h \

@@ -13,6 +13,7 @@
 #include "collector/call_numbers.h"
 #include "collector/call_timeout.h"
 #include "collector/cut_transfer.h"
+#include "collector/last_words.h"
 #include "collector/map_calls.h"
 #include "collector/memory_lock.h"
 #include "collector/program.h"
@@ -331,8 +332,10 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	if (ends)
 		rec.result = task->regs.rax;
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
-	if (ends)
+	if (ends) {
 		cut_transfer_end(task);
+		last_words_heard(task);
+	}
 	note_refused_tracing(r, task);
 	if (is_call(task, SYS_setpgid) && task->process->initial)
 		terminal_hand_on(getppid(), task->process->pid);

@@ -10,6 +10,7 @@
 #include "collector/call_filter.h"
 #include "collector/call_numbers.h"
 #include "collector/from.h"
+#include "collector/last_words.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
@@ -49,6 +50,8 @@ static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind 
 	task->exit_recorded = true;
 	recorder_write_calls(r, task);
 	snapshot_write_suppressed(r, task);
+	if (rec.last && (kind != BT_EXIT_STATUS || status))
+		last_words_write(r, task);
 	RECORDER_EVENT(r, task->unit->number, EXIT, &rec);
 }
 
@@ -342,6 +345,8 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 		process->limits = task->process->limits;
 		process->snapshot_wanted = task->process->snapshot_wanted;
 		process->request_mark = task->process->request_mark;
+		process->last_words = task->process->last_words;
+		task->process->last_words = NULL;
 		task_leave_unit(task);
 		task_leave_process(task);
 		task_join_unit(task, unit);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/last_words.h"
 #include "collector/tracee.h"
 
 enum {
@@ -188,8 +189,10 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
-	if (full)
+	if (full) {
+		last_words_write(r, task);
 		address_space_refresh(task->process->space, r->writer, task->tid);
+	}
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	RECORDER_EVENT(r, task->unit->number, SNAPSHOT, &rec);

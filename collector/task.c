@@ -97,6 +97,7 @@ void task_leave_process(struct task *task)
 	}
 	if (p && !--p->tasks) {
 		address_space_put(p->space);
+		free(p->last_words);
 		free(p);
 	}
 }

@@ -74,6 +74,7 @@ struct process {
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 	bool trap_known; /* an execve changes nothing in that: what is handled is not ignored, what is ignored stays so */
 	struct limits limits;
+	struct last_words *last_words; /* NULL: none */
 };
 
 /* Tasks that share an address space: one of them runs user code at a time. */

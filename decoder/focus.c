@@ -136,6 +136,13 @@ bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status
 	return *kind != BT_EXIT_UNKNOWN;
 }
 
+const struct bt_record_last_words *focus_last_words(const struct focus *f)
+{
+	if (f->snap && !focus_is_outside(f))
+		return f->snap->last_words;
+	return f->task ? f->task->last_words : NULL;
+}
+
 static bool is_in(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols *s, const char *function)
 {
 	struct location loc;

@@ -41,6 +41,9 @@ bool focus_is_outside(const struct focus *f);
 /* How the initial process ended. Returns false when the trace does not say. */
 bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core);
 
+/* What the process that it is about wrote to its standard error last, until the moment; NULL: that is not known. */
+const struct bt_record_last_words *focus_last_words(const struct focus *f);
+
 /* Whether an entry of a history belongs to what --function asks for. NULL: all do. */
 bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s, const char *function);
 

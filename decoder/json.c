@@ -193,6 +193,11 @@ static json_t *json_fault(struct json_report *r, const struct model_snapshot *sn
 		      f.has_caller ? json_location(r, f.space, f.epoch, f.caller, f.caller_is_return) : json_null());
 }
 
+static json_t *json_last_words(const struct bt_record_last_words *r)
+{
+	return r ? json_pack("{s:o, s:o}", "text", json_bytes(r->text), "total", json_sprintf("%" PRIu64, r->total)) : json_null();
+}
+
 static json_t *json_processes(const struct json_report *r)
 {
 	json_t *all = json_array();
@@ -203,9 +208,10 @@ static json_t *json_processes(const struct json_report *r)
 		if (task->how == BT_TASK_THREAD)
 			continue;
 		json_array_append_new(
-			all, json_pack("{s:I, s:I, s:o, s:o}", "pid", (json_int_t)task->pid, "task", (json_int_t)task->task, "command",
+			all, json_pack("{s:I, s:I, s:o, s:o, s:o}", "pid", (json_int_t)task->pid, "task", (json_int_t)task->task, "command",
 				       json_text(task->command), "exit",
-				       task->exit ? json_exit(task->exit->kind, task->exit->status) : json_exit(BT_EXIT_UNKNOWN, 0)));
+				       task->exit ? json_exit(task->exit->kind, task->exit->status) : json_exit(BT_EXIT_UNKNOWN, 0), "last_words",
+				       json_last_words(task->last_words)));
 	}
 	return all;
 }

@@ -18,6 +18,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
+	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_snapshots.c decoder/model_spaces.c decoder/model_tasks.c \
 	decoder/plt.c decoder/plt.h \

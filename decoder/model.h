@@ -32,12 +32,14 @@ struct model_task {
 	const char *command;	   /* of the program its process ran last: basename of the executed file, or "" */
 	uint64_t branch_count;	   /* entries in the trace, gaps between chunks counted once each */
 	uint64_t branch_end;	   /* number behind the newest of them */
+	const struct bt_record_last_words *last_words; /* the newest of its process; NULL: none */
 	uint64_t position;	   /* entries it had at the newest moment that was kept, whether they are there or not */
 };
 
 struct model_snapshot {
 	const struct bt_record_snapshot *rec;
 	const struct bt_record_signal *signal; /* the event it belongs to, or NULL */
+	const struct bt_record_last_words *last_words; /* of its process until then; NULL: none */
 	const struct bt_record_thread **threads; /* the snapshot's task first */
 	size_t thread_count;
 	const struct bt_record_memory **memory;

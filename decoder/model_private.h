@@ -43,6 +43,7 @@ struct model_private {
 
 struct process {
 	const char *command;
+	const struct bt_record_last_words *last_words;
 	bool initial;
 };
 
@@ -89,7 +90,7 @@ void tasks_collect(struct loader *l);
 void tasks_finish(struct loader *l);
 struct model_task *tasks_find(const struct model *m, uint32_t task); /* NULL: none */
 struct process *tasks_process(struct loader *l, uint32_t task); /* NULL: not begun */
-loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm;
+loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks_on_last_words;
 
 /* model_spaces.c */
 void spaces_collect(struct loader *l);

@@ -13,7 +13,10 @@ void snapshots_collect(struct loader *l)
 
 void snapshots_on_snapshot(struct loader *l, const struct model_event *e)
 {
-	l->m->snapshots[l->m->snapshot_count++] = (struct model_snapshot){.rec = &e->rec.u.snapshot};
+	const struct process *process = tasks_process(l, e->rec.u.snapshot.task);
+
+	l->m->snapshots[l->m->snapshot_count++] =
+		(struct model_snapshot){.rec = &e->rec.u.snapshot, .last_words = process ? process->last_words : NULL};
 }
 
 void snapshots_on_thread(struct loader *l, const struct model_event *e)

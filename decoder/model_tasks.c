@@ -109,6 +109,14 @@ void tasks_on_comm(struct loader *l, const struct model_event *e)
 		process->command = (const char *)e->rec.u.comm.comm.at;
 }
 
+void tasks_on_last_words(struct loader *l, const struct model_event *e)
+{
+	struct process *process = tasks_process(l, e->rec.u.last_words.task);
+
+	if (process)
+		process->last_words = &e->rec.u.last_words;
+}
+
 void tasks_on_exit(struct loader *l, const struct model_event *e)
 {
 	struct model_task *t = tasks_find(l->m, e->rec.u.exit.task);
@@ -119,9 +127,14 @@ void tasks_on_exit(struct loader *l, const struct model_event *e)
 
 void tasks_finish(struct loader *l)
 {
-	for (size_t i = 0; i < l->m->task_count; i++)
-		if (l->process_of[i])
-			l->m->tasks[i].command = l->processes[l->process_of[i] - 1].command;
+	for (size_t i = 0; i < l->m->task_count; i++) {
+		const struct process *process = l->process_of[i] ? &l->processes[l->process_of[i] - 1] : NULL;
+
+		if (!process)
+			continue;
+		l->m->tasks[i].command = process->command;
+		l->m->tasks[i].last_words = process->last_words;
+	}
 }
 
 const struct model_task *model_task(const struct model *m, uint32_t task)

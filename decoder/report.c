@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "decoder/fault.h"
+#include "decoder/last_words.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
 #include "decoder/source.h"
@@ -228,6 +229,23 @@ static void put_no_moment(struct report *r)
 		text_printf(&r->t, r->m->trace->being_written ? "  no moment has been kept yet\n" : "  no moment was kept before the recording ended\n");
 }
 
+/* What the process said last: until the moment, or to its end. */
+static void put_last_words(struct report *r)
+{
+	struct last_words w;
+	char line[LAST_WORDS_LINE_MAX];
+
+	last_words_begin(&w, focus_last_words(&r->focus));
+	if (!w.rest.len)
+		return;
+	report_heading(r, w.earlier ? "What it wrote to its standard error last" : "What it wrote to its standard error");
+	while (last_words_next(&w, line)) {
+		text_printf(&r->t, "  ");
+		text_outside(&r->t, line);
+		text_printf(&r->t, "\n");
+	}
+}
+
 static int put_moment(struct report *r, struct bt_error *err)
 {
 	struct fault f;
@@ -236,6 +254,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 	report_heading(r, "What happened");
 	if (!r->focus.snap) {
 		put_no_moment(r);
+		put_last_words(r);
 		return 0;
 	}
 	rc = fault_explain_snapshot(&f, r->m, r->s, r->focus.snap, err);
@@ -251,6 +270,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 		text_printf(&r->t, "\n");
 	}
 	put_where(r, &f);
+	put_last_words(r);
 	if (r->focus.thread)
 		put_registers(r, r->focus.thread);
 	return 0;

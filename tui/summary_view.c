@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decoder/fault.h"
+#include "decoder/last_words.h"
 #include "decoder/signals.h"
 #include "decoder/verdict.h"
 #include "lib/escape.h"
@@ -188,6 +189,18 @@ static void add_fault(struct viewer *v, struct lines *l)
 	add_values(v, l, &f, &target);
 }
 
+/* What the moment's process has written to its standard error last. */
+static void add_last_words(struct viewer *v, struct lines *l)
+{
+	char line[LAST_WORDS_LINE_MAX];
+	const char *name = "last words";
+	struct last_words w;
+
+	last_words_begin(&w, v->snap->last_words);
+	for (; last_words_next(&w, line); name = "")
+		add_text(v, l, name, STYLE_NORMAL, line, NULL);
+}
+
 static void add_history(struct viewer *v, struct lines *l)
 {
 	const struct history *h = &v->history;
@@ -264,6 +277,8 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	if (v->snap)
 		add_fault(v, l);
 	add_history(v, l);
+	if (v->snap)
+		add_last_words(v, l);
 	for (size_t i = 0; i < v->m->snapshot_count; i++)
 		add_snapshot(v, l, &v->m->snapshots[i], i ? "" : "snapshots");
 	add_missing(v, l);

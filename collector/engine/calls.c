@@ -26,7 +26,7 @@ enum {
 /* Not here: what changes mappings that may hold code, tasks, signal masks or actions of signals that are ours, credentials, limits, the base of gs, where the kernel
  * writes at a task's end (set_tid_address), or installs a descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
  * are there for others: in a larger one sched_yield() gives up the turn. */
-static const uint16_t classes[CALLS_NUMBERS] = {
+static const uint32_t classes[CALLS_NUMBERS] = {
 	[SYS_getpid] = PLAIN,
 	[SYS_gettid] = PLAIN,
 	[SYS_getppid] = PLAIN,
@@ -94,8 +94,8 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_pread64] = FILE_FILLS,
 	[SYS_preadv] = FILE_FILLS,
 	[SYS_preadv2] = FILE_FILLS,
-	[SYS_write] = FILE_,
-	[SYS_writev] = FILE_,
+	[SYS_write] = FILE_ | CALLS_TELLS,
+	[SYS_writev] = FILE_ | CALLS_TELLS,
 	[SYS_pwrite64] = FILE_,
 	[SYS_pwritev] = FILE_,
 	[SYS_pwritev2] = FILE_,
@@ -165,9 +165,9 @@ static const uint16_t classes[CALLS_NUMBERS] = {
 	[SYS_recvmsg] = WAITS_FILLS,
 };
 
-uint16_t calls_class(uint64_t nr)
+uint32_t calls_class(uint64_t nr)
 {
-	return nr < CALLS_NUMBERS && classes[nr] ? classes[nr] : (uint16_t)CALLS_STOP;
+	return nr < CALLS_NUMBERS && classes[nr] ? classes[nr] : (uint32_t)CALLS_STOP;
 }
 
 const struct calls_operation calls_operations[] = {

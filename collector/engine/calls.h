@@ -27,8 +27,9 @@ enum calls_need {
 	CALLS_ASKS = 1 << 14,	   /* likewise; its third argument has to be 0: it sets nothing */
 	CALLS_STOP = 1 << 15,	   /* never granted */
 	CALLS_PROTECTS = 1 << 16,  /* of no call as such: mprotect(2) may let write. Taken back where a file is mapped that others see changes of: code may be mapped from it, too */
+	CALLS_TELLS = 1 << 17,	   /* with CALLS_DESCRIPTORS: not of descriptor 2, of which the recorder keeps what is written (last_words.h) */
 	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
-		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS,
+		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS | CALLS_TELLS,
 };
 
 enum {
@@ -36,7 +37,7 @@ enum {
 };
 
 /* enum calls_need of a system call; CALLS_STOP for those that are not listed. */
-uint16_t calls_class(uint64_t nr);
+uint32_t calls_class(uint64_t nr);
 
 /* A second argument (CALLS_FIRST: first; for all of a call) with which a call may run in the cache, and what it needs then: CALLS_COPY, CALLS_WAIT,
  * CALLS_ASKS or nothing more. Those of a call stand together. */

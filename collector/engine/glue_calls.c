@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collector/engine/calls.h"
 #include "collector/engine/glue_private.h"
@@ -111,8 +112,13 @@ static void emit_compare_kind(struct emitter *e, uint8_t kind)
  * which stays. */
 static void emit_descriptor(struct emitter *e, struct forward *no)
 {
-	size_t keep, at_once, any;
+	size_t keep, at_once, any, other;
 
+	emit_test_class(e, CALLS_TELLS);
+	other = short_jump(e, JE);
+	EMIT(e, 0x83, 0xff, STDERR_FILENO); /* cmp edi, descriptor */
+	jump_if(e, no, CC_E);
+	land(e, other);
 	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
 	emit_u32(e, DESCRIPTORS);
 	jump_if(e, no, CC_AE);
@@ -424,7 +430,7 @@ static struct class_tables emit_classes(struct emitter *e)
 		MOST = 64,
 	};
 	struct class_tables tables = {.of_calls = (uint32_t)e->len};
-	uint16_t classes[MOST] = {0};
+	uint32_t classes[MOST] = {0};
 	uint8_t count = 0;
 
 	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++) {
@@ -460,7 +466,7 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 	jump_if(e, &to.no, CC_AE);
 	EMIT(e, 0x65, 0x0f, 0xb6, 0x81); /* movzx eax, byte gs:[rcx+of_calls] */
 	emit_u32(e, CODE_AT + tables.of_calls);
-	EMIT(e, 0x65, 0x0f, 0xb7, 0x04, 0x45); /* movzx eax, word gs:[rax*2+classes] */
+	EMIT(e, 0x65, 0x8b, 0x04, 0x85); /* mov eax, gs:[rax*4+classes] */
 	emit_u32(e, CODE_AT + tables.classes);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[calls] */
 	emit_u32(e, CTX_CALLS);

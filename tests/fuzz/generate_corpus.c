@@ -92,12 +92,13 @@ static void add_events(struct buf *out)
 	struct bt_record_code code = {.seq = 5, .space = 1, .epoch = 1, .addr = 0x401000, .object = 1};
 	struct bt_record_signal sig = {.seq = 6, .task = 1, .point = point, .signo = 11, .code = 1, .addr = 0x10, .sync = 1, .action = BT_ACTION_CORE,
 					.message = bt_str("free(): invalid pointer")};
-	struct bt_record_snapshot snap = {.seq = 7, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .point = point, .space = 1,
+	struct bt_record_last_words said = {.seq = 7, .task = 1, .total = 5000, .text = bt_str("line\n\x1b[31mred\x1b[0m\t10%\r20%\n\x1b]0;title\a\x1b[\xff")};
+	struct bt_record_snapshot snap = {.seq = 8, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .point = point, .space = 1,
 					  .epoch = 1, .position = 8, .event = 6};
-	struct bt_record_thread thread = {.seq = 8, .snapshot = 1, .task = 1, .point = point, .position = 8, .epoch = 1, .regs = regs};
-	struct bt_record_memory memory = {.seq = 9, .snapshot = 1, .space = 1, .addr = 0x7ffc00001000, .bytes = bt_str("stack of the thread")};
-	struct bt_record_exit end_of_task = {.seq = 10, .task = 1, .point = point, .kind = BT_EXIT_SIGNAL, .status = 11, .last = 1, .regs = regs};
-	struct bt_record_end end = {.seq = 11, .kind = BT_EXIT_SIGNAL, .status = 11};
+	struct bt_record_thread thread = {.seq = 9, .snapshot = 1, .task = 1, .point = point, .position = 8, .epoch = 1, .regs = regs};
+	struct bt_record_memory memory = {.seq = 10, .snapshot = 1, .space = 1, .addr = 0x7ffc00001000, .bytes = bt_str("stack of the thread")};
+	struct bt_record_exit end_of_task = {.seq = 11, .task = 1, .point = point, .kind = BT_EXIT_SIGNAL, .status = 11, .last = 1, .regs = regs};
+	struct bt_record_end end = {.seq = 12, .kind = BT_EXIT_SIGNAL, .status = 11};
 	struct bt_record_unit first = {.unit = 1}, none = {.unit = 0};
 
 	add_record(out, BT_RECORD_UNIT, &first);
@@ -107,6 +108,7 @@ static void add_events(struct buf *out)
 	add_record(out, BT_RECORD_MAP, &map);
 	add_record(out, BT_RECORD_CODE, &code);
 	add_record(out, BT_RECORD_SIGNAL, &sig);
+	add_record(out, BT_RECORD_LAST_WORDS, &said);
 	add_record(out, BT_RECORD_SNAPSHOT, &snap);
 	add_record(out, BT_RECORD_THREAD, &thread);
 	add_record(out, BT_RECORD_MEMORY, &memory);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process has written to its descriptor 2 last: an assertion, an exception, a panic say there why they end it, and who reads the trace may not
+ * have been there. */
+#ifndef BT_LAST_WORDS_H
+#define BT_LAST_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct recorder;
+struct task;
+
+enum {
+	LAST_WORDS_MAX = 4096, /* bytes kept of a process */
+};
+
+struct last_words {
+	uint64_t total, written; /* bytes so far; of these when the record was written last */
+	size_t len;
+	char text[LAST_WORDS_MAX];
+};
+
+/* The task stands, with task->regs, behind a system call that was not cut short. */
+void last_words_heard(struct task *task);
+
+/* Writes a LAST_WORDS record of the task's process, if it has said anything since the one before. */
+void last_words_write(struct recorder *r, struct task *task);
+
+#endif
