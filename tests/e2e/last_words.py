@@ -38,8 +38,9 @@ def failing():
     result = record([program(), "lines", "failing", "pieces"], ["-q"])
     equal(words(result.trace), (result.err[-KEPT:], len(result.err)), "kept")
 
-@case("more than one execve, and an end by a status")
+@case("more than one execve, and an end by a status, or by SIGKILL")
 def executed():
+    kept_as_written("lines", "killed", modes=MODES[:2])
     kept_as_written("lines", "exec", "pieces", "status", modes=MODES[:2])
 
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* last_words WAY...: writes to its standard error in each of these ways (=TEXT: that), and dies of SIGABRT; of "status" it exits with 3. For "short" it prints how much
- * of what it wrote was taken. tests/e2e/last_words.py */
+/* last_words WAY...: writes to its standard error in each of these ways (=TEXT: that), and dies: of SIGABRT, by "killed" of SIGKILL; by "status" it exits
+ * with 3. For "short" it prints how much of what it wrote was taken. tests/e2e/last_words.py */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,8 @@ static void do_as(const char *way, char **rest)
 		execv("/proc/self/exe", rest);
 	if (!strcmp(way, "status"))
 		exit(3);
+	if (!strcmp(way, "killed"))
+		raise(SIGKILL);
 	if (!strcmp(way, "threads")) {
 		for (int i = 0; i < 4; i++)
 			pthread_create(&threads[i], NULL, from_thread, NULL);
