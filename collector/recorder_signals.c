@@ -199,6 +199,7 @@ void recorder_handler_entered(struct recorder *r, struct task *task)
 		if (signal_frame_stack(task->tid, &task->regs, &start, &size) && f->sp >= start && f->sp < start + size) {
 			f->alt_start = start;
 			f->alt_end = start + size;
+			f->interrupted_sp = signal_frame_sp(task->tid, &task->regs);
 		}
 	}
 	rec.depth = task->depth;

@@ -387,8 +387,8 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 		recorder_write_calls(r, task);
 		recorder_follow_mappings(r, task);
 		by_signal = WIFSIGNALED((int)status);
-		/* Killed by a signal that was never delivered (SIGKILL, or a filter's): this is the last look. */
-		if (by_signal && !task->process->fatal_kept && task->process->pid == task->tid) {
+		/* Killed by a signal that was never delivered (SIGKILL, which ends all of them, or a filter's): this is the last look. */
+		if (by_signal && !task->process->fatal_kept && (task->process->pid == task->tid || WTERMSIG((int)status) == SIGKILL)) {
 			task->process->fatal_kept = true;
 			snapshot_take(r, task, BT_SNAPSHOT_FATAL, 0, NULL);
 		}

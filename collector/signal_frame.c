@@ -9,6 +9,7 @@ enum {
 	STACK_64 = 8 + 16,	       /* behind the return address: uc_stack of the ucontext */
 	CONTEXT_64 = STACK_64 + 24,    /* uc_mcontext: 16 registers, rip, flags */
 	RIP_64 = CONTEXT_64 + 16 * 8,
+	SP_64 = RIP_64 - 8,
 	FLAGS_64 = RIP_64 + 8,
 	INFO_32 = 16,		       /* behind the return address, the signal and two pointers: siginfo */
 	UCONTEXT_32 = INFO_32 + 128,
@@ -52,6 +53,13 @@ bool signal_frame_stack(pid_t tid, const struct bt_regs *regs, uint64_t *start, 
 		*size = narrow[2];
 	}
 	return *size != 0;
+}
+
+uint64_t signal_frame_sp(pid_t tid, const struct bt_regs *regs)
+{
+	uint64_t sp = 0;
+
+	return tracee_is_in_64_bit(regs) && tracee_read(tid, regs->rsp + SP_64, &sp, sizeof sp) == sizeof sp ? sp : 0;
 }
 
 void signal_frame_clear_trap(pid_t tid, const struct bt_regs *regs)

@@ -20,6 +20,9 @@ uint32_t signal_frame_signo(const struct bt_regs *regs);
 /* The alternative stack that the task had (ss_sp, ss_size). False where the frame does not say, or it had none. */
 bool signal_frame_stack(pid_t tid, const struct bt_regs *regs, uint64_t *start, uint64_t *size);
 
+/* The stack pointer of what was interrupted; 0 when it cannot be read, and for 32-bit code. */
+uint64_t signal_frame_sp(pid_t tid, const struct bt_regs *regs);
+
 /* Takes the trap flag out of the flags in the frame. Nothing to do for 32-bit code, before whose frames the kernel itself does. */
 void signal_frame_clear_trap(pid_t tid, const struct bt_regs *regs);
 

@@ -10,7 +10,9 @@
 
 enum {
 	HANDLED_BRANCHES = 256,
-	STACK_MAX = 256 << 10,
+	STACK_MAX = 8 << 20,	   /* of the task that a signal ends: the usual limit of a stack, so that who called what overflowed it is there */
+	OTHER_STACK_MAX = 256 << 10, /* of others, of which there may be thousands */
+	PIECE_MAX = 256 << 10,	   /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX = 1 << 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 	PAGE_BYTES = 4096,
@@ -61,10 +63,10 @@ void snapshot_write_suppressed(struct recorder *r, struct task *task)
 	}
 }
 
-static void keep_memory(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t start, uint64_t end)
+static void keep_piece(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t start, uint64_t end)
 {
 	struct bt_record_memory rec = {.snapshot = snapshot, .space = task->process->space->number, .addr = start};
-	uint8_t *bytes = end > start ? malloc(end - start) : NULL;
+	uint8_t *bytes = malloc(end - start);
 	size_t n;
 
 	if (!bytes)
@@ -76,6 +78,12 @@ static void keep_memory(struct recorder *r, const struct task *task, uint32_t sn
 		trace_writer_event(r->writer, task->unit->number, BT_RECORD_MEMORY, &rec);
 	}
 	free(bytes);
+}
+
+static void keep_memory(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at < end; at += PIECE_MAX)
+		keep_piece(r, task, snapshot, at, end - at < PIECE_MAX ? end : at + PIECE_MAX);
 }
 
 /* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one above. */
@@ -90,32 +98,47 @@ static const struct mapping *stack_of(const struct address_space *space, uint64_
 	return NULL;
 }
 
-/* The stack from the red zone up, and what lies around the addresses that registers hold. */
-static void keep_thread_memory(struct recorder *r, const struct task *task, uint32_t snapshot)
+struct range {
+	uint64_t start, end;
+};
+
+/* The stack that sp points to, from the red zone up, at most so many bytes. Returns what it was. */
+static struct range keep_stack(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t sp, uint64_t most)
+{
+	const struct mapping *m = stack_of(task->process->space, sp);
+	struct range kept = {0};
+
+	if (!m)
+		return kept;
+	kept.start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
+	kept.end = m->end - kept.start < most ? m->end : kept.start + most;
+	keep_memory(r, task, snapshot, kept.start, kept.end);
+	return kept;
+}
+
+/* The task's stack, those that its handlers on alternate stacks have interrupted, and what lies around the addresses that registers hold. */
+static void keep_thread_memory(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t most)
 {
 	const struct address_space *space = task->process->space;
-	uint64_t sp = task->regs.rsp, stack_start = 0, stack_end = 0;
-	const struct mapping *m = stack_of(space, sp);
+	struct range stack = keep_stack(r, task, snapshot, task->regs.rsp, most), other;
 
-	if (m) {
-		stack_start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
-		stack_end = m->end - stack_start < STACK_MAX ? m->end : stack_start + STACK_MAX;
-		keep_memory(r, task, snapshot, stack_start, stack_end);
-	}
+	for (unsigned depth = task->depth; depth-- > 0;)
+		if (task->frames[depth].interrupted_sp)
+			keep_stack(r, task, snapshot, task->frames[depth].interrupted_sp, most);
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
-		uint64_t addr = bt_regs_get(&task->regs, i), start, end;
+		uint64_t addr = bt_regs_get(&task->regs, i);
+		const struct mapping *m = address_space_map_at(space, addr);
 
-		m = address_space_map_at(space, addr);
-		if (bt_reg_info[i].dwarf < 0 || !m || (addr >= stack_start && addr < stack_end))
+		if (bt_reg_info[i].dwarf < 0 || !m || (addr >= stack.start && addr < stack.end))
 			continue;
-		start = addr - m->start < NEAR_BEFORE ? m->start : addr - NEAR_BEFORE;
-		end = m->end - addr < NEAR_AFTER ? m->end : addr + NEAR_AFTER;
-		keep_memory(r, task, snapshot, start, end);
+		other.start = addr - m->start < NEAR_BEFORE ? m->start : addr - NEAR_BEFORE;
+		other.end = m->end - addr < NEAR_AFTER ? m->end : addr + NEAR_AFTER;
+		keep_memory(r, task, snapshot, other.start, other.end);
 	}
 }
 
-/* What is to be kept of the task's history has been written. */
-static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot, bool full)
+/* What is to be kept of the task's history has been written. stack: the most that is kept of one, 0: no memory at all. */
+static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot, uint64_t stack)
 {
 	struct bt_record_thread rec = {
 		.snapshot = snapshot,
@@ -129,8 +152,8 @@ static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot
 
 	rec.seq = trace_writer_next_seq(r->writer);
 	trace_writer_event(r->writer, task->unit->number, BT_RECORD_THREAD, &rec);
-	if (full)
-		keep_thread_memory(r, task, snapshot);
+	if (stack)
+		keep_thread_memory(r, task, snapshot, stack);
 }
 
 static void settle(struct recorder *r, struct task *task)
@@ -155,7 +178,7 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 		other->halted = false;
 		settle(r, other);
 		task_write_history(other, r->writer);
-		keep_thread(r, other, snapshot, true);
+		keep_thread(r, other, snapshot, OTHER_STACK_MAX);
 		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
 	}
 	if (!frozen)
@@ -196,7 +219,7 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	RECORDER_EVENT(r, task->unit->number, SNAPSHOT, &rec);
-	keep_thread(r, task, rec.snapshot, full);
+	keep_thread(r, task, rec.snapshot, kind == BT_SNAPSHOT_FATAL ? STACK_MAX : full ? OTHER_STACK_MAX : 0);
 	if (full)
 		keep_other_threads(r, task, rec.snapshot);
 	trace_writer_flush(r->writer);

@@ -36,6 +36,7 @@ struct cut_transfer {
 struct handler_frame {
 	uint64_t sp;
 	uint64_t alt_start, alt_end; /* of the alternate stack it lies on; 0 for none */
+	uint64_t interrupted_sp;     /* where it does: of what the signal interrupted */
 };
 
 enum {
