@@ -6,7 +6,7 @@
 #include "format/record.h"
 
 enum {
-	LAST_WORDS_LINES = 10,
+	LAST_WORDS_LINES = 20,
 	LAST_WORDS_LINE_MAX = 320, /* bytes of a line that are shown, NUL included */
 };
 

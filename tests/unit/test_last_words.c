@@ -46,8 +46,10 @@ static void none_has_no_lines(void **state)
 static void the_last_of_many_are_given(void **state)
 {
 	(void)state;
-	EXPECT("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", false, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10");
-	EXPECT("0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", true, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10");
+	EXPECT("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n", false, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
+	       "13", "14", "15", "16", "17", "18", "19", "20");
+	EXPECT("0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n", true, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
+	       "13", "14", "15", "16", "17", "18", "19", "20");
 	expect_lines("one\n", 4, 5, true, (const char *const[]){"one", NULL});
 }
 
