@@ -203,6 +203,8 @@ void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
 	post_held(task, h, true);
 }
 
+void hidden_signals_let_kill(struct hidden_signals *h, int signo) { h->mask &= ~MASK_OF(signo); }
+
 int hidden_signals_restore(struct task *task, struct hidden_signals *h)
 {
 	if (hidden_signals_unhide(task, h))

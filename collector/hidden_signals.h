@@ -50,6 +50,10 @@ int hidden_signals_unhide(struct task *task, struct hidden_signals *h);
  * user) is lost. */
 void hidden_signals_give_back(struct task *task, struct hidden_signals *h);
 
+/* An instruction has raised it, and it is about to end the process: what blocks it is not to come back, as the kernel unblocks what it forces
+ * upon a thread (force_sig_info_to_task). It would queue again what is blocked, and the thread run on. */
+void hidden_signals_let_kill(struct hidden_signals *h, int signo);
+
 /* Both. Returns 0 or -BT_E_GONE. */
 int hidden_signals_restore(struct task *task, struct hidden_signals *h);
 

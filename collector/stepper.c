@@ -391,10 +391,15 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 {
 	struct step_task *st = task->step;
 	int request = PTRACE_SINGLESTEP;
+	bool deadly = action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE;
 
-	if (look_at_next(b, task) || hidden_signals_restore(task, &st->hidden))
+	if (look_at_next(b, task))
 		return -BT_E_GONE;
-	if (action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE)
+	if (deadly)
+		hidden_signals_let_kill(&st->hidden, signo);
+	if (hidden_signals_restore(task, &st->hidden))
+		return -BT_E_GONE;
+	if (deadly)
 		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core file */
 	else if (action == BT_ACTION_STOP && syscall_is_next(task))
 		request = PTRACE_SYSCALL; /* an orphaned process group does not stop (POSIX): it goes on at once */

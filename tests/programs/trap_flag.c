@@ -488,6 +488,50 @@ static void blocked_int3(void)
 	printf("not reached\n");
 }
 
+static void blocked_int3_default(void)
+{
+	mask_trap(SIG_BLOCK);
+	__asm__ volatile("int3");
+	printf("not reached\n");
+}
+
+static void blocked_int3_ignored(void)
+{
+	signal(SIGTRAP, SIG_IGN);
+	mask_trap(SIG_BLOCK);
+	raise(SIGTRAP);
+	__asm__ volatile("int3");
+	printf("not reached\n");
+}
+
+static void blocked_int3_pending(void)
+{
+	mask_trap(SIG_BLOCK);
+	raise(SIGTRAP);
+	kill(getpid(), SIGTRAP);
+	__asm__ volatile("int3");
+	printf("not reached\n");
+}
+
+static void break_in_handler(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+	(void)context;
+	__asm__ volatile("int3");
+	printf("not reached\n");
+}
+
+/* As where a handler has all signals blocked. */
+static void int3_in_handler(void)
+{
+	struct sigaction action = {.sa_sigaction = break_in_handler, .sa_flags = SA_SIGINFO};
+
+	sigfillset(&action.sa_mask);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+}
+
 /* A fault whose signal is blocked kills although there is a handler. */
 static void blocked_fault(void)
 {
@@ -683,6 +727,10 @@ static const struct {
 	{"ignored-and-sent", ignored_and_sent},
 	{"sent-and-fatal", sent_and_fatal},
 	{"blocked-int3", blocked_int3},
+	{"blocked-int3-default", blocked_int3_default},
+	{"blocked-int3-ignored", blocked_int3_ignored},
+	{"blocked-int3-pending", blocked_int3_pending},
+	{"int3-in-handler", int3_in_handler},
 	{"blocked-fault", blocked_fault},
 	{"blocked-by-sa-mask", blocked_by_sa_mask},
 	{"one-shot", one_shot},
