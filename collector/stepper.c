@@ -34,7 +34,6 @@ enum {
 };
 
 #define MASK_OF(signo) (1ull << ((signo) - 1))
-#define VSYSCALL_PAGE 0xffffffffff600000u
 
 /* What the resumed task was sent to do. */
 enum errand {
@@ -270,7 +269,7 @@ static uint64_t vsyscall_return(const struct task *task)
 {
 	uint64_t back = 0;
 
-	if ((task->regs.rip & ~0xfffull) == VSYSCALL_PAGE)
+	if (tracee_is_in_vsyscall(&task->regs))
 		tracee_read(task->tid, task->regs.rsp, &back, sizeof back);
 	return back;
 }

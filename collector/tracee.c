@@ -523,6 +523,13 @@ static uint16_t our_code_selector(void)
 
 bool tracee_is_in_64_bit(const struct bt_regs *regs) { return regs->cs == our_code_selector(); }
 
+bool tracee_is_in_vsyscall(const struct bt_regs *regs)
+{
+	const uint64_t page = 0xffffffffff600000;
+
+	return regs->rip - page < TRACEE_PAGE;
+}
+
 bool tracee_wants_restart(const struct bt_regs *regs)
 {
 	int64_t result = (int64_t)regs->rax;

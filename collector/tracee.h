@@ -114,6 +114,9 @@ bool tracee_is_awake(pid_t tid);
  * fill_ldt in Linux' arch/x86/include/asm/desc.h), which is ours, too. Else it executes 32-bit code. */
 bool tracee_is_in_64_bit(const struct bt_regs *regs);
 
+/* Whether they stand in the vsyscall page, whose calls the kernel emulates all the way back (Linux 3.1). */
+bool tracee_is_in_vsyscall(const struct bt_regs *regs);
+
 /* Whether registers are those behind a system call that the kernel will make again if no handler is entered: programs never see its
  * result. */
 bool tracee_wants_restart(const struct bt_regs *regs);

@@ -132,9 +132,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 
 /* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes
  * to may be on the page that it is on. */
-static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es, const siginfo_t *info)
+static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es, uint64_t addr)
 {
-	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
 	struct engine_task *et = task->backend;
 
 	if (es->parallel && engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
@@ -312,7 +311,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
 	if (watch_is_fault(es, info))
-		return written(b, task, es, info);
+		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
 	calls_interrupted(task, s);
 	/* The page can be executed, but not read (pkeys(7)). */
 	if (s->compares && s->fault && info->si_code == SEGV_PKUERR)
@@ -447,15 +446,39 @@ static void engine_execed(struct backend *b, struct task *task)
 	task_settle(task); /* the old space's segments go with it */
 }
 
+/* A call of the vsyscall page has failed, whose result goes to a page that is protected: the kernel says nothing but that. */
+static bool vsyscall_writes(const struct engine_space *es, const struct task *task, const siginfo_t *info, uint64_t *addr)
+{
+	enum {
+		RESULT_MAX = 16, /* struct timeval, struct timezone; time_t; two words */
+	};
+	const uint64_t args[] = {task->regs.rdi, task->regs.rsi, task->regs.rdx};
+
+	if (info->si_signo != SIGSEGV || info->si_code <= 0 || !tracee_is_in_vsyscall(&task->regs))
+		return false;
+	for (size_t i = 0; i < sizeof args / sizeof args[0]; i++) {
+		const struct watched_page *p = watched_protected(&es->watch, args[i], args[i] + RESULT_MAX);
+
+		if (p) {
+			*addr = p->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* A signal while the stepper had the task. */
 static enum backend_stop step_signalled(struct backend *b, struct task *task, siginfo_t *info)
 {
 	struct engine_space *es = task->process->space->extension;
+	uint64_t addr;
 
 	if (recognize_posted(task, info))
 		return BACKEND_GONE;
+	if (es && vsyscall_writes(es, task, info, &addr))
+		return written(b, task, es, addr);
 	if (es && watch_is_fault(es, info))
-		return written(b, task, es, info);
+		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
 	if (es && es->parallel && info->si_signo == SIGSEGV && info->si_code > 0 && ((struct engine_task *)task->backend)->opened != es->opened)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS; /* the page may have been given back meanwhile */
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))

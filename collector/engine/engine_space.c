@@ -242,14 +242,13 @@ static uint64_t syscall_of_kernel(const struct address_space *s, pid_t tid)
 /* Whether what make_region() does where there is a filter passes that: one that ends the task for a call that it does not make would. */
 static bool may_make_region(const struct engine_space *es, const struct task *task, bool over)
 {
-	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE), no_file = UINT64_MAX,
-		       first = es->parallel ? flags | MAP_FIXED : flags;
+	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE), no_file = UINT64_MAX;
 	const struct {
 		bool of_cache;
 		long nr;
 		uint64_t args[6];
 	} calls[] = {
-		{false, SYS_mmap, {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, first, no_file}},
+		{false, SYS_mmap, {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, no_file}},
 		{true, SYS_mmap, {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT, PROT_READ | PROT_WRITE, flags, no_file}},
 		{true, SYS_mmap, {region_address(CODE_AT), REGION_SIZE - CODE_AT, PROT_READ | PROT_EXEC, flags, no_file}},
 		{true, SYS_munmap, {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT}},

@@ -25,6 +25,7 @@ enum {
 	MESSAGE_SIZE = 64,	 /* struct mmsghdr */
 	SMALL = 1024,		 /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
+	FRAME_STACK = 16,	 /* of the ucontext that rsp points to in a handler's return: uc_stack */
 	LOWEST = 65536,		 /* what is less is rather a number; nothing is watched there */
 	PRCTL_MDWE = 65,	 /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
 	CALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
@@ -434,11 +435,12 @@ enum watch_call watch_call_kind(const struct task *task)
 	}
 }
 
-static bool signal_stack(const struct task *task, struct watch_range *range)
+/* That which a stack_t tells of. */
+static bool signal_stack(const struct task *task, uint64_t at, struct watch_range *range)
 {
-	uint64_t s[3]; /* stack_t: its address, flags, size */
+	uint64_t s[3]; /* its address, flags, size */
 
-	if (tracee_read(task->tid, task->call.args[0], s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
+	if (tracee_read(task->tid, at, s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
 		return false;
 	*range = (struct watch_range){s[0], s[0] + s[2]};
 	return true;
@@ -460,7 +462,9 @@ bool watch_call_spared(const struct task *task, struct watch_range *range)
 		return false;
 	switch (task->call.nr) {
 	case SYS_sigaltstack:
-		return args[0] && signal_stack(task, range);
+		return args[0] && signal_stack(task, args[0], range);
+	case SYS_rt_sigreturn: /* a handler may have put another one into its frame (restore_altstack in arch/x86/kernel/signal_64.c) */
+		return signal_stack(task, task->regs.rsp + FRAME_STACK, range);
 	case SYS_madvise:
 		*range = (struct watch_range){args[0], args[0] + args[1]};
 		return map_call_leaves_out(&task->call) && range->end > range->start &&

@@ -62,7 +62,7 @@ static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed
 	const struct piece pieces[PIECES] = {{area_address(1), AREAS_BYTES, area_window(1)},
 					     first_window,
 					     {region_address(TABLE1_AT), TABLE1_BYTES, TABLE1_AT}};
-	const uint64_t flags[PIECES] = {fixed, fixed, MAP_FIXED}, areas[6] = {area_address(1), AREAS_BYTES};
+	const uint64_t flags[PIECES] = {fixed, fixed, MAP_FIXED};
 	void *bytes = MAP_FAILED;
 	int own, mapped = 0;
 	long fd = memory_file_open(tid, name, SHARED_AT, &own);
@@ -80,8 +80,11 @@ static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed
 		w->areas = own;
 		return true;
 	}
-	if (mapped)
-		tracee_syscall(tid, SYS_munmap, areas);
+	for (int i = 0; i < mapped; i++) {
+		const uint64_t args[6] = {pieces[i].start, pieces[i].size};
+
+		tracee_syscall(tid, SYS_munmap, args);
+	}
 	if (bytes != MAP_FAILED)
 		munmap(bytes, (size_t)AREAS * AREA_SIZE);
 	close(own);
@@ -97,8 +100,6 @@ int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool no_fi
 	w->areas = 0;
 	if (!no_file && (areas ? map_areas(w, tid, name, fixed) : map_shared(w, tid, name, fixed)))
 		return 0;
-	if (areas) /* some of it may be there */
-		fixed = MAP_FIXED;
 	return map_piece(tid, &first_window, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX) ? 0 : -BT_E_NO_MEMORY;
 }
 

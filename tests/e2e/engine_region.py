@@ -71,6 +71,15 @@ def context():
     equal(dump.count("changed what the engine keeps"), 1, "notes of it")
 
 
+@case("region: a program that lies in it is stepped, and nothing of it overwritten")
+def in_its_place():
+    for at in "0x550000000000", "0x550000001000", "0x550000010000":
+        program_ = build("status.S", *BARE, "-Wl,-Ttext-segment=" + at, name="status-" + at)
+        for options in [], ["--parallel"], ["--history", "off"]:
+            _, recorded = same_as_native([program_], ["--backend", "engine", *options])
+            check("single-stepped" in execute([BTREC, "dump", recorded.trace]).out.decode(), "at %s, %s: not stepped" % (at, options))
+
+
 @case("region: every case is tried")
 def all_tried():
     equal(sorted(native([program()]).out.decode().split()), sorted(MADE_ANEW + STEPPED), "cases")

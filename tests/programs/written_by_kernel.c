@@ -77,6 +77,38 @@ static long by_int80(void)
 	return bad + (signal(SIGTRAP, SIG_DFL) != SIG_IGN);
 }
 
+/* Whether the kernel has the page of calls that it emulates. */
+static int has_vsyscall(void)
+{
+	char line[256];
+	int found = 0;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strstr(line, "[vsyscall]") != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static long by_vsyscall(void)
+{
+	unsigned char *page = warm(1);
+	long *now = (long *)(page + 256), bad = 0;
+
+	for (int i = 0; has_vsyscall() && i < TIMES; i++) {
+		now[0] = 0;
+		encode(page, i);
+		bad += call(page, 1) != i + 1;
+		bad += ((function *)0xffffffffff600400)((intptr_t)now) != now[0] || now[0] < 1000; /* time() */
+		bad += call(page, 2) != i + 2;
+		now[0] = 0;
+		bad += call(page, 2) != i + 2;
+		bad += ((long (*)(void *, void *))0xffffffffff600000)(now, NULL) != 0 || now[0] < 1000; /* gettimeofday() */
+	}
+	return bad;
+}
+
 static long by_readv(void)
 {
 	unsigned char *page = warm(2), bytes[2 * SIZE];
@@ -445,7 +477,7 @@ static long by_io_uring(void)
 }
 
 static const struct row rows[] = {
-	{"by-read", by_read}, {"by-int80", by_int80}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg},
+	{"by-read", by_read}, {"by-int80", by_int80}, {"by-vsyscall", by_vsyscall}, {"by-readv", by_readv}, {"by-recvmsg", by_recvmsg},
 	{"by-vmsplice", by_vmsplice}, {"by-getxattrat", by_getxattrat},
 	{"by-file", by_file}, {"by-process-vm-writev", by_process_vm_writev}, {"by-proc-mem", by_proc_mem}, {"by-received-mem", by_received_mem},
 	{"by-small-calls", by_small_calls}, {"read-in-flight", read_in_flight}, {"by-io-submit", by_io_submit}, {"by-io-uring", by_io_uring},

@@ -195,10 +195,46 @@ static long switched_stack(void)
 	return bad + (handled != TIMES);
 }
 
+static unsigned char *frame_stack;
+
+static void take_other_stack(int signo, siginfo_t *info, void *context)
+{
+	ucontext_t *ucontext = context;
+
+	(void)signo;
+	(void)info;
+	ucontext->uc_stack = (stack_t){.ss_sp = frame_stack, .ss_size = 16 * PAGE};
+}
+
+static void count_it(int signo)
+{
+	(void)signo;
+	handled++;
+}
+
+/* The alternate stack is one with code, which a handler's return has made it. */
+static long stack_by_sigreturn(void)
+{
+	struct sigaction action = {.sa_sigaction = take_other_stack, .sa_flags = SA_SIGINFO};
+	long bad = 0;
+
+	frame_stack = warm(16);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	action = (struct sigaction){.sa_handler = count_it, .sa_flags = SA_ONSTACK};
+	sigaction(SIGUSR2, &action, NULL);
+	for (int i = 0; i < TIMES; i++) {
+		encode(frame_stack + 15 * PAGE, i);
+		bad += call(frame_stack + 15 * PAGE, 1) != i + 1;
+		raise(SIGUSR2);
+	}
+	return bad + (handled != TIMES);
+}
+
 static const struct row rows[] = {
 	{"with-signals-blocked", with_signals_blocked}, {"with-faults-ignored", with_faults_ignored},
 	{"blocked-fault", blocked_fault}, {"stack-beside-code", stack_beside_code}, {"stack-over-code", stack_over_code},
-	{"heap-again", heap_again}, {"switched-stack", switched_stack},
+	{"heap-again", heap_again}, {"switched-stack", switched_stack}, {"stack-by-sigreturn", stack_by_sigreturn},
 };
 
 int main(int argc, char **argv) { return run_case(argc, argv, rows, sizeof rows / sizeof rows[0]); }
