@@ -17,6 +17,8 @@ enum {
 	NAMES_MAX = 100000,
 };
 
+#define COPIED_MAX (16ull << 30) /* bytes of what comes from a pipe or a device */
+
 struct arguments {
 	const char *output; /* NULL: a new name */
 	bool help, quiet;
@@ -134,7 +136,7 @@ static int import_file(const struct arguments *a, const char *file, char trace[B
 	int rc = choose_trace(a, file, trace, directory, err);
 
 	if (!rc)
-		rc = capture_open(&c, file, err);
+		rc = capture_open(&c, file, COPIED_MAX, err);
 	if (rc)
 		return rc;
 	while ((rc = import_as(&c, file, trace, a->quiet, err)) == -BT_E_EXISTS && !a->output && !(rc = choose_trace(a, file, trace, directory, err)))

@@ -5,7 +5,6 @@
 #include <string.h>
 
 enum {
-	LOOKED_AT = 1 << 16, /* bytes in which a text must show what it is */
 	BRANCHES_MAX = 1 << 16, /* of a sample */
 	NAME_MAX_LEN = 64,
 	TYPE_SHIFT = 20,
@@ -349,8 +348,8 @@ static int take_one_line(struct text_reader *r, struct slice line)
 
 bool brstack_text_is(struct slice text)
 {
-	if (text.len > LOOKED_AT)
-		text.len = LOOKED_AT;
+	if (text.len > BRSTACK_TEXT_LOOKED_AT)
+		text.len = BRSTACK_TEXT_LOOKED_AT;
 	if (!text.len || memchr(text.at, 0, text.len))
 		return false;
 	while (text.len) {

@@ -7,6 +7,10 @@
 
 #include "import/importer.h"
 
+enum {
+	BRSTACK_TEXT_LOOKED_AT = 1 << 16, /* bytes in which a text must show what it is */
+};
+
 /* Whether the bytes are text that has a branch in its first lines. */
 bool brstack_text_is(struct slice text);
 

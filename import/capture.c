@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +27,29 @@ static const struct format formats[] = {
 	{brstack_text_is, brstack_text_import, "imported from the text of perf script"},
 };
 
-int capture_import(struct importer *im, struct slice bytes, struct bt_error *err)
+static const char no_capture[] = "no capture that can be imported: neither perf.data, nor text of perf script with brstack, nor a core file";
+
+enum {
+	LOOKED_AT = BRSTACK_TEXT_LOOKED_AT, /* bytes that say of which format all is: the others need fewer */
+};
+
+/* NULL: of none. */
+static const struct format *format_of(struct slice bytes)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-		if (formats[i].is(bytes)) {
-			importer_header(im)->reason = bt_str(formats[i].source);
-			return formats[i].import(im, bytes, err);
-		}
-	return bt_fail_at(err, BT_E_NOT_CAPTURE, 0,
-			  "no capture that can be imported: neither perf.data, nor text of perf script with brstack, nor a core file");
+		if (formats[i].is(bytes))
+			return &formats[i];
+	return NULL;
+}
+
+int capture_import(struct importer *im, struct slice bytes, struct bt_error *err)
+{
+	const struct format *format = format_of(bytes);
+
+	if (!format)
+		return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "%s", no_capture);
+	importer_header(im)->reason = bt_str(format->source);
+	return format->import(im, bytes, err);
 }
 
 /* A file without a name, where temporary files go. */
@@ -51,26 +66,61 @@ static int temporary_file(void)
 	return fd;
 }
 
-/* path: of what is copied. */
-static int copy_all(int from, int to, const char *path, struct bt_error *err)
+/* What is copied, under the name that is said of it. */
+struct source {
+	int fd;
+	const char *name;
+	uint64_t most;
+};
+
+/* Fills the bytes as far as there are any. Returns how many; negative, an error. */
+static ssize_t read_some(const struct source *from, uint8_t *bytes, size_t size, struct bt_error *err)
 {
-	char bytes[65536];
+	size_t done = 0;
+	ssize_t n = 1;
+
+	while (n && done < size) {
+		n = read(from->fd, bytes + done, size - done);
+		if (n < 0 && errno != EINTR)
+			return bt_fail(err, BT_E_IO, errno, "cannot read %s", from->name);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)done;
+}
+
+static int write_all(int to, const uint8_t *bytes, size_t size, const char *name, struct bt_error *err)
+{
 	ssize_t n;
 
-	while ((n = read(from, bytes, sizeof bytes)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return bt_fail(err, BT_E_IO, errno, "cannot read %s", path);
-		for (ssize_t done = 0, more; done < n; done += more) {
-			more = write(to, bytes + done, (size_t)(n - done));
-			if (more < 0 && errno != EINTR)
-				return bt_fail(err, BT_E_IO, errno, "cannot write a temporary file with what %s holds; set TMPDIR", path);
-			if (more < 0)
-				more = 0;
-		}
+	for (size_t done = 0; done < size; done += n > 0 ? (size_t)n : 0) {
+		n = write(to, bytes + done, size - done);
+		if (n < 0 && errno != EINTR)
+			return bt_fail(err, BT_E_IO, errno, "cannot write a temporary file with what %s holds; set TMPDIR", name);
 	}
 	return 0;
+}
+
+/* What has no end, as a device may, is refused: mostly by how it begins. */
+static int copy_all(const struct source *from, int to, struct bt_error *err)
+{
+	uint8_t bytes[LOOKED_AT];
+	uint64_t copied = 0;
+	ssize_t n;
+	int rc = 0;
+
+	while (!rc && (n = read_some(from, bytes, sizeof bytes, err)) != 0) {
+		if (n < 0)
+			return (int)n;
+		if (!copied && !format_of(slice_of(bytes, (size_t)n)))
+			return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "%s: %s", from->name, no_capture);
+		copied += (uint64_t)n;
+		if (copied > from->most)
+			return bt_fail_at(err, BT_E_NOT_CAPTURE, from->most,
+					  "%s: it begins like a capture and has no end within %" PRIu64 " MiB; a capture that is larger can be imported from a file",
+					  from->name, from->most >> 20);
+		rc = write_all(to, bytes, (size_t)n, from->name, err);
+	}
+	return rc;
 }
 
 static int map_file(struct capture *c, const char *path, int fd, const struct stat *st, struct bt_error *err)
@@ -87,42 +137,46 @@ static int map_file(struct capture *c, const char *path, int fd, const struct st
 	return 0;
 }
 
-static int spool(struct capture *c, const char *path, int fd, struct bt_error *err)
+static int spool(struct capture *c, const struct source *from, struct bt_error *err)
 {
 	int copy = temporary_file(), rc;
 	struct stat st;
 
 	if (copy < 0)
-		return bt_fail(err, BT_E_IO, errno, "cannot make a temporary file for %s; set TMPDIR", path);
-	rc = copy_all(fd, copy, path, err);
+		return bt_fail(err, BT_E_IO, errno, "cannot make a temporary file for %s; set TMPDIR", from->name);
+	rc = copy_all(from, copy, err);
 	if (!rc && fstat(copy, &st))
-		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", path);
+		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", from->name);
 	if (!rc)
-		rc = map_file(c, path, copy, &st, err);
+		rc = map_file(c, from->name, copy, &st, err);
 	close(copy);
 	return rc;
 }
 
-int capture_open(struct capture *c, const char *path, struct bt_error *err)
+int capture_open(struct capture *c, const char *path, uint64_t most, struct bt_error *err)
 {
 	bool is_stdin = !strcmp(path, "-");
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
+	struct source from = {.name = is_stdin ? "standard input" : path, .most = most};
 	struct stat st;
+	int rc;
 
 	*c = (struct capture){0};
 	if (!*path)
 		return bt_fail(err, BT_E_NO_TRACE, 0, "'': the file's name is empty");
-	if (fd < 0)
+	from.fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (from.fd < 0)
 		return bt_fail(err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : errno == ENOENT || errno == ENOTDIR ? BT_E_NO_TRACE : BT_E_IO,
 			       errno, "cannot open %s", path);
-	if (fstat(fd, &st))
-		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", path);
+	if (fstat(from.fd, &st))
+		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", from.name);
 	else if (S_ISDIR(st.st_mode))
-		rc = bt_fail(err, BT_E_UNSUPPORTED, 0, "%s is a directory; of perf.data in a directory nothing can be imported", path);
+		rc = bt_fail(err, BT_E_UNSUPPORTED, 0, "%s is a directory; of perf.data in a directory nothing can be imported", from.name);
+	else if (S_ISREG(st.st_mode) && (!is_stdin || !lseek(from.fd, 0, SEEK_CUR)))
+		rc = map_file(c, from.name, from.fd, &st, err);
 	else
-		rc = S_ISREG(st.st_mode) && !is_stdin ? map_file(c, path, fd, &st, err) : spool(c, path, fd, err);
+		rc = spool(c, &from, err);
 	if (!is_stdin)
-		close(fd);
+		close(from.fd);
 	return rc;
 }
 

@@ -378,6 +378,42 @@ def no_room():
     check(b"temporary" in result.err and b"TMPDIR" in result.err and b"cannot read" not in result.err, result.err)
 
 
+@case("what has no end is no capture: by how it begins, before anything is copied")
+def endless():
+    for name in ("/dev/zero", "/dev/urandom"):
+        for argument, stdin in ((name, None), ("-", name)):
+            with open(stdin or "/dev/null", "rb") as file:
+                done = subprocess.run([BTREC, "import", "-o", fresh("trace"), argument], stdin=file, stderr=subprocess.PIPE, timeout=20)
+            equal((done.returncode, done.stderr.count(b"\n")), (76, 1), "status and lines of %s" % name)
+            said = "btrec: %s: no capture that can be imported: " % (argument if stdin is None else "standard input")
+            check(done.stderr.decode().startswith(said), done.stderr)
+    words = start(["yes"], stdout=subprocess.PIPE)
+    done = subprocess.run([BTREC, "import", "-o", fresh("trace"), "-"], stdin=words.stdout, stderr=subprocess.PIPE, timeout=20)
+    words.kill()
+    equal(done.returncode, 76, "status of an endless pipe (%s)" % done.stderr)
+
+
+@case("a capture comes through a named pipe in small pieces; one that is standard input is read as the file that it is")
+def pieces():
+    event = perf.Event(*EVENT, ids=[1])
+    data = perf.pipe_mode([event], b"".join(event.sample(time=n, branches=[(1, 2, 0)]) for n in range(1, 100)))
+    wanted, pipe, trace = export(import_bytes(data).trace), fresh("pipe"), fresh("trace")
+    os.mkfifo(pipe)
+    importer = start([BTREC, "import", "-q", "-o", trace, pipe])
+    with open(pipe, "wb", buffering=0) as file:
+        for at in range(0, len(data), 701):
+            file.write(data[at:at + 701])
+    equal(importer.wait(timeout=30), 0, "status of a named pipe")
+    equal(export(trace), wanted, "samples of a named pipe")
+    path, trace = fresh("capture"), fresh("trace")
+    with open(path, "wb") as file:
+        file.write(b"before" + data)
+    with open(path, "rb") as file:
+        os.lseek(file.fileno(), 6, os.SEEK_SET)
+        equal(subprocess.run([BTREC, "import", "-q", "-o", trace, "-"], stdin=file).returncode, 0, "status from amid a file")
+    equal(export(trace), wanted, "samples from amid a file")
+
+
 @case("the text that an export makes is read back as the same")
 def text_round_trip():
     rng = random.Random(3)

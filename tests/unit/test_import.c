@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The importers when memory runs out, at every single place where it can, and the queue that puts records in order. Linked with
  * --wrap, so that each allocation goes through here. What the importers make of captures: tests/e2e/import_made.py. */
+#include <unistd.h>
+
 #include "import/capture.h"
 #include "import/perf_private.h"
 
@@ -96,10 +98,42 @@ static void records_come_by_time_and_those_of_one_time_in_their_order(void **sta
 	perf_queue_release(&q);
 }
 
+/* What a pipe holds that begins like a capture. */
+static int open_pipe_of(const char *bytes, size_t len, uint64_t most, struct capture *c, struct bt_error *err)
+{
+	char path[32];
+	int fds[2], rc;
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], bytes, len), len);
+	close(fds[1]);
+	snprintf(path, sizeof path, "/dev/fd/%d", fds[0]);
+	rc = capture_open(c, path, most, err);
+	close(fds[0]);
+	return rc;
+}
+
+static void a_capture_that_does_not_end_is_refused(void **state)
+{
+	static const char text[] = "0x1/0x2/P/-/-/0 0x3/0x4/P/-/-/0\n";
+	struct bt_error err = {0};
+	struct capture c;
+	(void)state;
+
+	assert_int_equal(open_pipe_of(text, sizeof text - 1, sizeof text - 1, &c, &err), 0);
+	assert_int_equal(c.bytes.len, sizeof text - 1);
+	capture_close(&c);
+	assert_int_equal(open_pipe_of(text, sizeof text - 1, sizeof text - 2, &c, &err), -BT_E_NOT_CAPTURE);
+	assert_non_null(strstr(err.text, "has no end within"));
+	assert_int_equal(open_pipe_of("text", 4, 1 << 20, &c, &err), -BT_E_NOT_CAPTURE);
+	assert_non_null(strstr(err.text, "no capture that can be imported"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_failed_allocation_of_an_import_is_survived),
+		cmocka_unit_test(a_capture_that_does_not_end_is_refused),
 		cmocka_unit_test(records_come_by_time_and_those_of_one_time_in_their_order),
 	};
 
