@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's include/linux/elfcore.h and
- * uapi/linux/elfcore.h for x86-64; NT_FILE as in fs/binfmt_elf.c. */
+ * uapi/linux/elfcore.h for x86-64. */
 #include "import/core_file.h"
 
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "import/code_file.h"
+#include "import/core_private.h"
 #include "lib/abort_message.h"
-#include "lib/build_id.h"
 
 enum {
 	ELF_HEADER = 64,
@@ -28,7 +28,6 @@ enum {
 	PRSTATUS_SIZE = 336,
 	PRPSINFO_SIZE = 136,
 	AUX_VDSO = 33, /* AT_SYSINFO_EHDR */
-	PAGE = 4096,
 	THREADS_MAX = 1 << 16,
 	/* What is kept of memory, as at a crash that btrec sees itself. */
 	STACK_MAX = 256 << 10,
@@ -39,39 +38,12 @@ enum {
 	SIG_ABRT = 6,
 };
 
-struct core_thread {
-	uint32_t tid, signal;
-	struct bt_regs regs;
-};
-
-struct core_segment {
-	uint64_t start, end, offset_in_file; /* the last: of the mapped file */
-	struct slice bytes;		     /* what of it was dumped */
-	struct slice path, build_id;
-	uint8_t prot;
-};
-
-struct core {
-	struct importer *im;
-	struct slice all;
-	struct bt_error *err;
-	struct core_segment *segments; /* by address */
-	size_t segment_count;
-	struct core_thread *threads;
-	size_t thread_count, thread_cap;
-	uint32_t pid;
-	struct slice name, arguments, files, siginfo;
-	uint64_t vdso, room; /* room: bytes of memory that may still be kept */
-	uint64_t whole; /* bytes the file has when it is all there */
-	uint32_t space;
-};
-
 bool core_file_is(struct slice bytes)
 {
 	return bytes.len >= ELF_HEADER && !memcmp(bytes.at, "\177ELF", 4) && bytes.at[16] == TYPE_CORE;
 }
 
-static struct slice part(struct slice all, uint64_t offset, uint64_t size)
+struct slice core_part(struct slice all, uint64_t offset, uint64_t size)
 {
 	if (offset > all.len)
 		return (struct slice){.bad = true};
@@ -81,7 +53,7 @@ static struct slice part(struct slice all, uint64_t offset, uint64_t size)
 	return slice_take(&all, (size_t)size);
 }
 
-static struct slice c_string(struct slice s)
+struct slice core_string(struct slice s)
 {
 	const void *end = s.len ? memchr(s.at, 0, s.len) : NULL;
 
@@ -125,8 +97,8 @@ static void take_process(struct core *c, struct slice desc)
 	slice_take(&desc, 24);
 	c->pid = slice_u32(&desc);
 	slice_take(&desc, 12);
-	c->name = c_string(slice_take(&desc, 16));
-	c->arguments = c_string(slice_take(&desc, 80));
+	c->name = core_string(slice_take(&desc, 16));
+	c->arguments = core_string(slice_take(&desc, 80));
 	while (c->arguments.len && c->arguments.at[c->arguments.len - 1] == ' ')
 		c->arguments.len--; /* the kernel puts one behind each argument */
 }
@@ -186,19 +158,12 @@ static int take_notes(struct core *c, struct slice notes)
 
 /* --- segments --- */
 
-static int compare_segments(const void *a, const void *b)
-{
-	const struct core_segment *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* What of the file a segment is. */
 static struct slice file_part(struct core *c, uint64_t offset, uint64_t size)
 {
 	if (size && size <= UINT64_MAX - offset && offset + size > c->whole)
 		c->whole = offset + size;
-	return part(c->all, offset, size);
+	return core_part(c->all, offset, size);
 }
 
 static void add_segment(struct core *c, struct slice row)
@@ -224,96 +189,10 @@ static void add_segment(struct core *c, struct slice row)
 		c->segment_count++;
 }
 
-/* The dumped memory at addr, or NULL. */
-static struct core_segment *segment_at(const struct core *c, uint64_t addr)
-{
-	size_t lo = 0, hi = c->segment_count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->segments[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < c->segments[lo - 1].end ? &c->segments[lo - 1] : NULL;
-}
-
-/* Up to n dumped bytes at addr within one segment. */
-static struct slice memory_at(const struct core *c, uint64_t addr, uint64_t n)
-{
-	const struct core_segment *s = segment_at(c, addr);
-
-	return s && addr - s->start < s->bytes.len ? part(s->bytes, addr - s->start, n) : (struct slice){0};
-}
-
-/* The build-id in an image, as a part of it: the caller need not keep another copy. */
-static struct slice find_build_id(struct slice image)
-{
-	uint8_t id[BT_BUILD_ID_MAX];
-	size_t n;
-
-	if (image.len > PAGE)
-		image.len = PAGE;
-	n = bt_build_id(image.at, image.len, id);
-	for (size_t at = 0; n && at + n <= image.len; at++)
-		if (!memcmp(image.at + at, id, n))
-			return slice_of(image.at + at, n);
-	return (struct slice){0};
-}
-
-/* Which files were mapped: count, page size, rows (start, end, page of the file), then their names. */
-static void name_segments(struct core *c)
-{
-	struct slice rows = c->files, names = rows, build_id = {0}, of = {0};
-	uint64_t count = slice_u64(&rows), page = slice_u64(&rows);
-
-	slice_take(&names, 16);
-	if (rows.bad || count > rows.len / 24)
-		return;
-	slice_take(&names, (size_t)count * 24);
-	for (uint64_t i = 0; i < count && names.len; i++) {
-		uint64_t start = slice_u64(&rows), end, first;
-		struct core_segment *s = segment_at(c, start);
-		struct slice path = c_string(names);
-
-		end = slice_u64(&rows);
-		first = slice_u64(&rows) * page;
-		slice_take(&names, path.len < names.len ? path.len + 1 : path.len);
-		/* The beginning of a file, where its build-id is, is dumped by default; its other mappings follow. */
-		if (path.len != of.len || (of.len && memcmp(path.at, of.at, of.len))) {
-			of = path;
-			build_id = (struct slice){0};
-		}
-		if (!first && s && s->start == start && !s->path.len)
-			build_id = find_build_id(s->bytes);
-		/* A segment is named once, whatever the rows say. */
-		for (; s && s < c->segments + c->segment_count && s->start < end && !s->path.len; s++) {
-			s->path = path;
-			s->offset_in_file = first + (s->start - start);
-			s->build_id = build_id;
-		}
-	}
-}
-
-static void name_others(struct core *c)
-{
-	struct core_segment *s = c->vdso ? segment_at(c, c->vdso) : NULL;
-
-	if (s && !s->path.len)
-		s->path = bt_str("[vdso]");
-	for (size_t i = 0; i < c->thread_count; i++) {
-		s = segment_at(c, c->threads[i].regs.rsp);
-		if (s && !s->path.len && c->threads[i].tid == c->pid)
-			s->path = bt_str("[stack]");
-	}
-}
-
 /* More segments than 16 bits count: their number is in sh_info of the first section header (elf(5), PN_XNUM). */
 static uint32_t count_of_sections(const struct core *c, uint64_t offset)
 {
-	struct slice section = part(c->all, offset, 64);
+	struct slice section = core_part(c->all, offset, 64);
 
 	slice_take(&section, 44);
 	return slice_u32(&section);
@@ -334,7 +213,7 @@ static int read_segments(struct core *c)
 	count = slice_u16(&head);
 	if (count == COUNT_ELSEWHERE)
 		count = count_of_sections(c, sections);
-	table = part(c->all, offset, (uint64_t)count * SEGMENT_HEADER);
+	table = core_part(c->all, offset, (uint64_t)count * SEGMENT_HEADER);
 	if (size != SEGMENT_HEADER || table.bad || table.len < (size_t)count * SEGMENT_HEADER)
 		return bt_fail_at(c->err, BT_E_CORRUPT, 32, "core file: its program headers are damaged or lie outside the file");
 	c->segments = calloc((size_t)count + 1, sizeof *c->segments);
@@ -353,8 +232,6 @@ static int read_segments(struct core *c)
 			rc = take_notes(c, file_part(c, offset, slice_u64(&fields)));
 		}
 	}
-	if (c->segment_count)
-		qsort(c->segments, c->segment_count, sizeof *c->segments, compare_segments);
 	return rc;
 }
 
@@ -389,17 +266,17 @@ static void put_maps(struct core *c)
 /* The page of code at addr: dumped, or of the file that was mapped. */
 static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 {
-	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
-	const struct core_segment *s = segment_at(c, page);
+	uint64_t page = addr & ~(uint64_t)(CORE_PAGE - 1);
+	const struct core_segment *s = core_map_at(c, page);
 	struct bt_record_code body = {.space = c->space, .epoch = epoch, .addr = page};
 	struct code_file file = {.mapping = NULL};
-	struct slice bytes = memory_at(c, page, PAGE);
+	struct slice bytes = core_map_memory(c, page, CORE_PAGE);
 
 	if (!s || !(s->prot & 4))
 		return;
 	if (!bytes.len) {
 		code_file_open(&file, s->path, s->build_id);
-		bytes = code_file_at(&file, s->offset_in_file + (page - s->start), PAGE);
+		bytes = code_file_at(&file, s->offset_in_file + (page - s->start), CORE_PAGE);
 	}
 	if (bytes.len && importer_writer(c->im)) {
 		body.object = trace_writer_object(importer_writer(c->im), bytes.at, bytes.len);
@@ -411,7 +288,7 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 
 static void put_memory(struct core *c, uint64_t start, uint64_t end)
 {
-	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start, .bytes = memory_at(c, start, end - start)};
+	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start, .bytes = core_map_memory(c, start, end - start)};
 
 	if (!body.bytes.len || body.bytes.len > c->room)
 		return;
@@ -422,7 +299,7 @@ static void put_memory(struct core *c, uint64_t start, uint64_t end)
 
 static void put_thread_memory(struct core *c, const struct core_thread *t)
 {
-	const struct core_segment *s = segment_at(c, t->regs.rsp);
+	const struct core_segment *s = core_map_at(c, t->regs.rsp);
 	uint64_t start = 0, end = 0;
 
 	if (s) {
@@ -433,7 +310,7 @@ static void put_thread_memory(struct core *c, const struct core_thread *t)
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
 		uint64_t addr = bt_regs_get(&t->regs, i);
 
-		s = segment_at(c, addr);
+		s = core_map_at(c, addr);
 		if (bt_reg_info[i].dwarf < 0 || !s || (addr >= start && addr < end))
 			continue;
 		put_memory(c, addr - s->start < NEAR_BEFORE ? s->start : addr - NEAR_BEFORE, s->end - addr < NEAR_AFTER ? s->end : addr + NEAR_AFTER);
@@ -454,8 +331,8 @@ struct libc_memory {
 static size_t read_libc(void *arg, uint64_t addr, void *to, size_t n)
 {
 	const struct libc_memory *m = arg;
-	const struct core_segment *s = segment_at(m->c, addr);
-	struct slice bytes = memory_at(m->c, addr, n);
+	const struct core_segment *s = core_map_at(m->c, addr);
+	struct slice bytes = core_map_memory(m->c, addr, n);
 
 	if (!bytes.len && s && s->path.len == m->path.len && !memcmp(s->path.at, m->path.at, m->path.len))
 		bytes = code_file_at(&m->file, s->offset_in_file + (addr - s->start), n < s->end - addr ? n : s->end - addr);
@@ -572,8 +449,7 @@ int core_file_import(struct importer *im, struct slice bytes, struct bt_error *e
 	if (!rc) {
 		if (!c.pid)
 			c.pid = c.threads[0].tid;
-		name_segments(&c);
-		name_others(&c);
+		core_map_complete(&c);
 		importer_header(im)->argv = c.arguments;
 		importer_header(im)->program = c.name;
 		put_trace(&c);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Captures made here: every layout of perf.data that the kernel can be asked for, each quirk of the hardware, each fault of a file,
-# the text of perf script, core files. What comes out of the trace is what went in.
+# the text of perf script. What comes out of the trace is what went in.
 import random
 import shutil
 import subprocess
@@ -444,86 +444,10 @@ app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/P
     check("byte 25 is none" in result.err.decode(), result.err.decode())
 
 
-def core_of(program, *arguments):
-    folder = fresh_dir("core")
-    need_core_files()
-    ended = execute([program, *arguments], cwd=folder, core=resource.getrlimit(resource.RLIMIT_CORE)[1])
-    cores = os.listdir(folder)
-    check(cores, "no core file was made (status %d)" % ended.status)
-    return os.path.join(folder, cores[0]), ended
-
-
 @case("a file without a name: said so")
 def empty_name():
     result = execute([BTREC, "import", ""])
     equal((result.status, result.err), (66, b"btrec: '': the file's name is empty\n"), "status and line")
-
-
-@case("a core file: what happened, stacks, registers, no history")
-def core():
-    program = build("faults.c", *STATIC)
-    path, ended = core_of(program, "null-write")
-    trace = fresh("trace")
-    equal(execute([BTREC, "import", "-q", "-o", trace, path]).status, 0, "status of import")
-    data = report(trace)
-    native_trace = record([program, "null-write"])
-    check(native_trace.status == ended.status, "recorded and native end differ")
-    wanted = report(native_trace.trace)
-    for key in ("signal", "code", "address"):
-        equal(data["fault"][key], wanted["fault"][key], key)
-    equal(data["fault"]["text"], wanted["fault"]["text"], "what happened")
-    equal([f["function"] for f in data["threads"][0]["stack"]], [f["function"] for f in wanted["threads"][0]["stack"]], "stack")
-    equal(data["branches"], [], "branches")
-    equal(data["exit"], wanted["exit"], "exit")
-    path, _ = core_of(build("faults.c", "-fPIE", "-pie"), "double-free")
-    trace = fresh("trace")
-    equal(execute([BTREC, "import", "-q", "-o", trace, path]).status, 0, "status of import")
-    fault = report(trace)["fault"]
-    equal((fault["where"]["function"], fault["message"][:22]), ("double_free", "free(): double free de"), "where libc ended it, and why")
-
-
-@case("a core file with its number of segments elsewhere")
-def many_segments():
-    path, _ = core_of(build("faults.c", *STATIC), "null-write")
-    with open(path, "rb") as file:
-        good = file.read()
-    trace = import_bytes(good).trace
-    moved = bytearray(good)
-    count = int.from_bytes(moved[56:58], "little")
-    moved[56:58] = b"\xff\xff"
-    moved[40:48] = len(moved).to_bytes(8, "little")
-    moved += bytes(44) + count.to_bytes(4, "little") + bytes(16)
-    equal(dump(import_bytes(bytes(moved)).trace, "MAP"), dump(trace, "MAP"), "mappings")
-
-
-@case("a damaged core file is refused or read, never a crash")
-def bad_core():
-    path, _ = core_of(build("faults.c", *STATIC), "null-write")
-    with open(path, "rb") as file:
-        good = file.read()
-    for size in (10, 64, 100, 500, 3000, len(good) // 2):
-        trace = fresh("trace")
-        cut = fresh("cut")
-        with open(cut, "wb") as file:
-            file.write(good[:size])
-        status = execute([BTREC, "import", "-q", "-o", trace, cut]).status
-        check(status in (0, 76), "core of %d bytes: status %d" % (size, status))
-    other = bytearray(good)
-    other[18] = 183  # another machine
-    import_bytes(bytes(other), status=69)
-
-
-@case("a core file that is cut off is imported as far as it is there, and that is said: on stderr and in the trace")
-def cut_core():
-    path, _ = core_of(build("faults.c", *STATIC), "null-write")
-    with open(path, "rb") as file:
-        good = file.read()
-    whole = import_bytes(good)
-    check(b"cut off" not in whole.err and "cut off" not in text(whole.trace), "of one that is whole: %r" % whole.err)
-    cut = import_bytes(good[:-5000])
-    said = "the core file is cut off: %d of %d bytes are there; memory and stacks are missing" % (len(good) - 5000, len(good))
-    check(("btrec: " + said) in cut.err.decode(), cut.err.decode())
-    check(said in text(cut.trace), text(cut.trace))
 
 
 def taken_branches(trace):

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Core files: what a trace made of one tells is what the process was.
+from e2e import *
+
+
+def import_bytes(data, status=0):
+    path = fresh("capture")
+    with open(path, "wb") as file:
+        file.write(data)
+    return import_file(path, status)
+
+
+def import_file(path, status=0):
+    trace = fresh("trace")
+    result = execute([BTREC, "import", "-o", trace, path])
+    equal(result.status, status, "status of import (%s)" % result.err.decode(errors="replace"))
+    result.trace = trace
+    check(status == 0 or not os.path.exists(trace), "a refused capture left a trace")
+    return result
+
+
+def dump(trace, kind):
+    out = execute([BTREC, "dump", trace]).out.decode(errors="replace")
+    return [line for line in out.splitlines() if line.startswith(kind + " ")]
+
+
+def core_of(program, *arguments):
+    folder = fresh_dir("core")
+    need_core_files()
+    ended = execute([program, *arguments], cwd=folder, core=resource.getrlimit(resource.RLIMIT_CORE)[1])
+    cores = os.listdir(folder)
+    check(cores, "no core file was made (status %d)" % ended.status)
+    return os.path.join(folder, cores[0]), ended
+
+
+@case("a core file: what happened, stacks, registers, no history")
+def core():
+    program = build("faults.c", *STATIC)
+    path, ended = core_of(program, "null-write")
+    trace = fresh("trace")
+    equal(execute([BTREC, "import", "-q", "-o", trace, path]).status, 0, "status of import")
+    data = report(trace)
+    native_trace = record([program, "null-write"])
+    check(native_trace.status == ended.status, "recorded and native end differ")
+    wanted = report(native_trace.trace)
+    for key in ("signal", "code", "address"):
+        equal(data["fault"][key], wanted["fault"][key], key)
+    equal(data["fault"]["text"], wanted["fault"]["text"], "what happened")
+    equal([f["function"] for f in data["threads"][0]["stack"]], [f["function"] for f in wanted["threads"][0]["stack"]], "stack")
+    equal(data["branches"], [], "branches")
+    equal(data["exit"], wanted["exit"], "exit")
+    path, _ = core_of(build("faults.c", "-fPIE", "-pie"), "double-free")
+    trace = fresh("trace")
+    equal(execute([BTREC, "import", "-q", "-o", trace, path]).status, 0, "status of import")
+    fault = report(trace)["fault"]
+    equal((fault["where"]["function"], fault["message"][:22]), ("double_free", "free(): double free de"), "where libc ended it, and why")
+
+
+@case("a core file with its number of segments elsewhere")
+def many_segments():
+    path, _ = core_of(build("faults.c", *STATIC), "null-write")
+    with open(path, "rb") as file:
+        good = file.read()
+    trace = import_bytes(good).trace
+    moved = bytearray(good)
+    count = int.from_bytes(moved[56:58], "little")
+    moved[56:58] = b"\xff\xff"
+    moved[40:48] = len(moved).to_bytes(8, "little")
+    moved += bytes(44) + count.to_bytes(4, "little") + bytes(16)
+    equal(dump(import_bytes(bytes(moved)).trace, "MAP"), dump(trace, "MAP"), "mappings")
+
+
+@case("a damaged core file is refused or read, never a crash")
+def bad_core():
+    path, _ = core_of(build("faults.c", *STATIC), "null-write")
+    with open(path, "rb") as file:
+        good = file.read()
+    for size in (10, 64, 100, 500, 3000, len(good) // 2):
+        trace = fresh("trace")
+        cut = fresh("cut")
+        with open(cut, "wb") as file:
+            file.write(good[:size])
+        status = execute([BTREC, "import", "-q", "-o", trace, cut]).status
+        check(status in (0, 76), "core of %d bytes: status %d" % (size, status))
+    other = bytearray(good)
+    other[18] = 183  # another machine
+    import_bytes(bytes(other), status=69)
+
+
+@case("a core file that is cut off is imported as far as it is there, and that is said: on stderr and in the trace")
+def cut_core():
+    path, _ = core_of(build("faults.c", *STATIC), "null-write")
+    with open(path, "rb") as file:
+        good = file.read()
+    whole = import_bytes(good)
+    check(b"cut off" not in whole.err and "cut off" not in text(whole.trace), "of one that is whole: %r" % whole.err)
+    cut = import_bytes(good[:-5000])
+    said = "the core file is cut off: %d of %d bytes are there; memory and stacks are missing" % (len(good) - 5000, len(good))
+    check(("btrec: " + said) in cut.err.decode(), cut.err.decode())
+    check(said in text(cut.trace), text(cut.trace))
+
+
+main()
