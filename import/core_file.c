@@ -27,12 +27,10 @@ enum {
 	NOTE_SIGINFO = 0x53494749,
 	PRSTATUS_SIZE = 336,
 	PRPSINFO_SIZE = 136,
-	AUX_VDSO = 33, /* AT_SYSINFO_EHDR */
+	AUX_EXECFN = 31, /* the kernel puts that name at the top of the initial thread's stack */
+	AUX_VDSO = 33,	 /* AT_SYSINFO_EHDR */
 	THREADS_MAX = 1 << 16,
-	/* What is kept of memory, as at a crash that btrec sees itself. */
-	STACK_MAX = 256 << 10,
-	RED_ZONE = 128,
-	NEAR_BEFORE = 64,
+	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	MESSAGE_MAX = 1024,
 	SIG_ABRT = 6,
@@ -110,6 +108,8 @@ static void take_auxv(struct core *c, struct slice desc)
 
 		if (type == AUX_VDSO)
 			c->vdso = value;
+		if (type == AUX_EXECFN)
+			c->on_stack = value;
 	}
 }
 
@@ -286,32 +286,48 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 	code_file_close(&file);
 }
 
-static void put_memory(struct core *c, uint64_t start, uint64_t end)
+/* Returns what was kept. */
+static struct slice put_memory(struct core *c, uint64_t start, uint64_t end)
 {
 	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start, .bytes = core_map_memory(c, start, end - start)};
 
 	if (!body.bytes.len || body.bytes.len > c->room)
-		return;
+		return (struct slice){0};
 	c->room -= body.bytes.len;
 	body.seq = next_seq(c);
 	put(c, BT_RECORD_MEMORY, &body);
+	return body.bytes;
 }
 
-static void put_thread_memory(struct core *c, const struct core_thread *t)
+static bool contains(struct core_range r, uint64_t addr)
 {
-	const struct core_segment *s = core_map_at(c, t->regs.rsp);
-	uint64_t start = 0, end = 0;
+	return addr >= r.start && addr < r.end;
+}
 
-	if (s) {
-		start = t->regs.rsp - s->start < RED_ZONE ? s->start : t->regs.rsp - RED_ZONE;
-		end = s->end - start < STACK_MAX ? s->end : start + STACK_MAX;
-		put_memory(c, start, end);
-	}
+/* Its stack, and where that is one for signals, the one that a signal interrupted, with the code there: how it got there begins in these. */
+static struct core_range put_stacks(struct core *c, const struct core_thread *t, uint32_t epoch)
+{
+	struct core_range r = core_stack_of(c, t->regs.rsp), other;
+	uint64_t sp, at;
+
+	if (!core_stack_interrupted(put_memory(c, r.start, r.end), r.start, t->regs.rsp, &sp, &at))
+		return r;
+	other = core_stack_of(c, sp);
+	if (!contains(r, other.start))
+		put_memory(c, other.start, other.end);
+	put_code(c, at, epoch);
+	return r;
+}
+
+static void put_thread_memory(struct core *c, const struct core_thread *t, uint32_t epoch)
+{
+	struct core_range stack = put_stacks(c, t, epoch);
+
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
 		uint64_t addr = bt_regs_get(&t->regs, i);
+		const struct core_segment *s = core_map_at(c, addr);
 
-		s = core_map_at(c, addr);
-		if (bt_reg_info[i].dwarf < 0 || !s || (addr >= start && addr < end))
+		if (bt_reg_info[i].dwarf < 0 || !s || contains(stack, addr))
 			continue;
 		put_memory(c, addr - s->start < NEAR_BEFORE ? s->start : addr - NEAR_BEFORE, s->end - addr < NEAR_AFTER ? s->end : addr + NEAR_AFTER);
 	}
@@ -427,7 +443,7 @@ static void put_trace(struct core *c)
 		}
 		put_thread(c, task, t, epoch);
 		put_code(c, t->regs.rip, epoch);
-		put_thread_memory(c, t);
+		put_thread_memory(c, t, epoch);
 	}
 	importer_note(c->im, "imported from a core file: it has no branch history");
 	if (c->whole > c->all.len)

@@ -8,6 +8,7 @@
 
 enum {
 	FILE_ROW = 24,
+	PROT_WRITABLE = 2,
 };
 
 /* --- the rows of NT_FILE --- */
@@ -123,15 +124,13 @@ static void name_segments(struct core *c)
 
 static void name_others(struct core *c)
 {
-	struct core_segment *s = c->vdso ? core_map_at(c, c->vdso) : NULL;
+	struct core_segment *vdso = c->vdso ? core_map_at(c, c->vdso) : NULL;
+	struct core_segment *stack = c->on_stack ? core_map_at(c, c->on_stack) : NULL;
 
-	if (s && !s->path.len)
-		s->path = bt_str("[vdso]");
-	for (size_t i = 0; i < c->thread_count; i++) {
-		s = core_map_at(c, c->threads[i].regs.rsp);
-		if (s && !s->path.len && c->threads[i].tid == c->pid)
-			s->path = bt_str("[stack]");
-	}
+	if (vdso && !vdso->path.len)
+		vdso->path = bt_str("[vdso]");
+	if (stack && !stack->path.len && stack->prot & PROT_WRITABLE)
+		stack->path = bt_str("[stack]");
 }
 
 void core_map_complete(struct core *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the reader of core files share: the address space that a core file tells of (core_map.c), what is read and written
- * (core_file.c). */
+/* What the parts of the reader of core files share: the address space that a core file tells of (core_map.c), the stacks of its threads
+ * (core_stack.c), what is read and written (core_file.c). */
 #ifndef BT_CORE_PRIVATE_H
 #define BT_CORE_PRIVATE_H
 
@@ -8,6 +8,7 @@
 
 enum {
 	CORE_PAGE = 4096,
+	CORE_STACK_MAX = 256 << 10, /* bytes kept of a stack, as at a crash that btrec sees itself */
 };
 
 struct core_thread {
@@ -32,10 +33,14 @@ struct core {
 	size_t thread_count, thread_cap;
 	uint32_t pid;
 	struct slice name, arguments, files, siginfo;
-	uint64_t vdso;	/* an address in that mapping, 0: unknown */
-	uint64_t room;	/* bytes of memory that may still be kept */
-	uint64_t whole; /* bytes the file has when it is all there */
+	uint64_t vdso, on_stack; /* addresses in those mappings, 0: unknown */
+	uint64_t room;		 /* bytes of memory that may still be kept */
+	uint64_t whole;		 /* bytes the file has when it is all there */
 	uint32_t space;
+};
+
+struct core_range {
+	uint64_t start, end;
 };
 
 /* Up to size bytes at an offset of a file that may be cut off; bad when nothing of it can be there. */
@@ -52,5 +57,12 @@ struct core_segment *core_map_at(const struct core *c, uint64_t addr);
 
 /* Up to n dumped bytes at addr within one segment. */
 struct slice core_map_memory(const struct core *c, uint64_t addr, uint64_t n);
+
+/* What is to be kept of the stack that sp points to, also after an overflow; empty where there is none. */
+struct core_range core_stack_of(const struct core *c, uint64_t sp);
+
+/* Where a thread on an alternate signal stack, whose memory from addr on these bytes are, was interrupted: the stack pointer, and the
+ * address of the code. False: it is on no such stack. */
+bool core_stack_interrupted(struct slice bytes, uint64_t addr, uint64_t sp, uint64_t *interrupted_sp, uint64_t *interrupted_at);
 
 #endif

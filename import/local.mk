@@ -5,7 +5,7 @@ import_libimport_a_SOURCES = \
 	import/code_file.c import/code_file.h \
 	import/code_map.c import/code_map.h \
 	import/core_file.c import/core_file.h import/core_private.h \
-	import/core_map.c \
+	import/core_map.c import/core_stack.c \
 	import/importer.c import/importer.h import/importer_private.h \
 	import/importer_branches.c import/importer_threads.c \
 	import/perf_aux.c \

@@ -25,6 +25,12 @@ def dump(trace, kind):
     return [line for line in out.splitlines() if line.startswith(kind + " ")]
 
 
+def mappings(trace):
+    """(name, offset, prot, start, end) of each."""
+    rows = [re.search(r' start=(\w+) end=(\w+) prot=(\d+) .* offset=(\w+) .* path="(.*?)" ', line + " ").groups() for line in dump(trace, "MAP")]
+    return [(path, int(offset, 0), int(prot), int(start, 16), int(end, 16)) for start, end, prot, offset, path in rows]
+
+
 def core_of(program, *arguments):
     folder = fresh_dir("core")
     need_core_files()
@@ -32,6 +38,14 @@ def core_of(program, *arguments):
     cores = os.listdir(folder)
     check(cores, "no core file was made (status %d)" % ended.status)
     return os.path.join(folder, cores[0]), ended
+
+
+def stack_of(data):
+    return [frame["function"] for frame in data["threads"][0]["stack"]]
+
+
+def without_frames_of_libc(stack):
+    return [name for name in stack if name in ("broken", "caller", "give_up", "raise_within", "handled", "handled_twice", "compare", "called_back", "main")]
 
 
 @case("a core file: what happened, stacks, registers, no history")
@@ -99,6 +113,47 @@ def cut_core():
     said = "the core file is cut off: %d of %d bytes are there; memory and stacks are missing" % (len(good) - 5000, len(good))
     check(("btrec: " + said) in cut.err.decode(), cut.err.decode())
     check(said in text(cut.trace), text(cut.trace))
+
+
+@case("after a stack overflow rsp lies below the stack: that is kept all the same, as of a recording")
+def overflow():
+    program = build("core_stacks.c", *STATIC)
+    path, _ = core_of(program, "overflow")
+    got, wanted = report(import_file(path).trace), report(record([program, "overflow"]).trace)
+    rsp = int(got["threads"][0]["registers"]["rsp"], 16)
+    stack, = [m for m in mappings(import_file(path).trace) if m[0] == "[stack]"]
+    check(rsp < stack[3], "rsp 0x%x is not below the stack 0x%x" % (rsp, stack[3]))
+    check(len(stack_of(got)) > 8, "%d frames" % len(stack_of(got)))
+    equal(stack_of(got), stack_of(wanted)[:len(stack_of(got))], "stack")
+    check("stack overflow" in got["fault"]["text"], got["fault"]["text"])
+
+
+@case("a handler on an alternate stack gives up: the stack that was interrupted is kept, too")
+def alternate_stack():
+    program = build("core_stacks.c")
+    for mode, handlers in (("handled", ["give_up"]), ("handled-twice", ["give_up", "raise_within"])):
+        path, _ = core_of(program, mode)
+        equal(without_frames_of_libc(stack_of(report(import_file(path).trace))),
+              [*handlers, "broken", "caller", mode.replace("-", "_"), "main"], "stack of " + mode)
+
+
+@case("a handler on an alternate stack gives up after a stack overflow: the stack that overflowed is kept, too")
+def alternate_stack_of_overflow():
+    path, _ = core_of(build("core_stacks.c"), "handled-overflow")
+    check(stack_of(report(import_file(path).trace)).count("descend") > 8, "stack: %s" % stack_of(report(import_file(path).trace)))
+
+
+@case("only the initial thread's own stack is called [stack]")
+def name_of_stack():
+    path, _ = core_of(build("core_stacks.c"), "elsewhere")
+    trace = import_file(path).trace
+    data = report(trace)
+    rsp = int(data["threads"][0]["registers"]["rsp"], 16)
+    here = [m for m in mappings(trace) if m[3] <= rsp < m[4]]
+    equal([m[0] for m in here], [""], "name of what rsp points to")
+    others = [m for m in mappings(trace) if m[0] == "[stack]"]
+    check(len(others) == 1 and others[0][2] == 3 and others[0][3] > 0x7f0000000000, "called [stack]: %s" % others)
+    equal(without_frames_of_libc(stack_of(data))[:2], ["broken", "caller"], "stack")
 
 
 main()
