@@ -216,7 +216,8 @@ static int read_segments(struct core *c)
 	table = core_part(c->all, offset, (uint64_t)count * SEGMENT_HEADER);
 	if (size != SEGMENT_HEADER || table.bad || table.len < (size_t)count * SEGMENT_HEADER)
 		return bt_fail_at(c->err, BT_E_CORRUPT, 32, "core file: its program headers are damaged or lie outside the file");
-	c->segments = calloc((size_t)count + 1, sizeof *c->segments);
+	c->segment_cap = (size_t)count + 1;
+	c->segments = calloc(c->segment_cap, sizeof *c->segments);
 	if (!c->segments)
 		return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
 	while (table.len && !rc) {
@@ -419,7 +420,8 @@ static void put_thread(struct core *c, uint32_t task, const struct core_thread *
 	put(c, BT_RECORD_THREAD, &body);
 }
 
-static void put_trace(struct core *c)
+/* named: how many mappings have no segment. */
+static void put_trace(struct core *c, int64_t named)
 {
 	uint32_t epoch = 1, task = 0;
 	struct bt_record_snapshot snap = {.snapshot = 1};
@@ -446,6 +448,9 @@ static void put_trace(struct core *c)
 		put_thread_memory(c, t, epoch);
 	}
 	importer_note(c->im, "imported from a core file: it has no branch history");
+	if (named)
+		importer_note(c->im, "mappings of files that the core file names and does not hold: %" PRId64 "; they are taken to be as the files' headers say",
+			      named);
 	if (c->whole > c->all.len)
 		importer_warn(c->im, "the core file is cut off: %zu of %" PRIu64 " bytes are there; memory and stacks are missing", c->all.len, c->whole);
 }
@@ -454,7 +459,7 @@ int core_file_import(struct importer *im, struct slice bytes, struct bt_error *e
 {
 	struct core c = {.im = im, .all = bytes, .err = err, .room = bytes.len};
 	struct slice machine = bytes;
-	int rc;
+	int64_t rc;
 
 	slice_take(&machine, 18);
 	if (bytes.at[4] != 2 || bytes.at[5] != 1 || slice_u16(&machine) != MACHINE_X86_64)
@@ -462,15 +467,16 @@ int core_file_import(struct importer *im, struct slice bytes, struct bt_error *e
 	rc = read_segments(&c);
 	if (!rc && !c.thread_count)
 		rc = bt_fail_at(err, BT_E_CORRUPT, bytes.len, "core file: it holds no thread");
-	if (!rc) {
+	if (!rc)
+		rc = core_map_complete(&c);
+	if (rc >= 0) {
 		if (!c.pid)
 			c.pid = c.threads[0].tid;
-		core_map_complete(&c);
 		importer_header(im)->argv = c.arguments;
 		importer_header(im)->program = c.name;
-		put_trace(&c);
+		put_trace(&c, rc);
 	}
 	free(c.segments);
 	free(c.threads);
-	return rc;
+	return rc < 0 ? (int)rc : 0;
 }

@@ -5,9 +5,14 @@
 
 #include "import/core_private.h"
 #include "lib/build_id.h"
+#include "lib/grow.h"
 
 enum {
 	FILE_ROW = 24,
+	ELF_HEADER = 64,
+	SEGMENT_HEADER = 56,
+	SEGMENT_LOAD = 1,
+	PROT_READ_ONLY = 1,
 	PROT_WRITABLE = 2,
 };
 
@@ -58,6 +63,12 @@ static int compare_segments(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+static void sort(struct core *c)
+{
+	if (c->segment_count)
+		qsort(c->segments, c->segment_count, sizeof *c->segments, compare_segments);
+}
+
 struct core_segment *core_map_at(const struct core *c, uint64_t addr)
 {
 	size_t lo = 0, hi = c->segment_count;
@@ -80,6 +91,45 @@ struct slice core_map_memory(const struct core *c, uint64_t addr, uint64_t n)
 	return s && addr - s->start < s->bytes.len ? core_part(s->bytes, addr - s->start, n) : (struct slice){0};
 }
 
+static int add_named(struct core *c, uint64_t start, uint64_t end)
+{
+	struct core_segment *grown = array_grow(c->segments, c->segment_count, &c->segment_cap, sizeof *grown);
+
+	if (!grown)
+		return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+	c->segments = grown;
+	c->segments[c->segment_count++] = (struct core_segment){.start = start, .end = end, .named_only = true};
+	return 0;
+}
+
+/* The kernel writes a program header for every mapping; gdb none for one of a file that the process did not change. Rows come by
+ * address: those that do not add nothing, and all is done in one pass. */
+static int add_what_rows_name(struct core *c)
+{
+	struct file_rows rows = rows_of(c);
+	struct file_row row;
+	size_t dumped = c->segment_count, i = 0;
+	uint64_t at = 0;
+	int rc = 0;
+
+	while (!rc && next_row(&rows, &row)) {
+		if (at < row.start)
+			at = row.start;
+		while (!rc && at < row.end) {
+			uint64_t end = row.end;
+
+			while (i < dumped && c->segments[i].end <= at)
+				i++;
+			if (i < dumped && c->segments[i].start < end)
+				end = c->segments[i].start;
+			if (end > at)
+				rc = add_named(c, at, end);
+			at = end > at ? end : c->segments[i].end;
+		}
+	}
+	return rc;
+}
+
 /* --- names --- */
 
 /* The build-id in an image, as a part of it: the caller need not keep another copy. */
@@ -97,27 +147,113 @@ static struct slice find_build_id(struct slice image)
 	return (struct slice){0};
 }
 
+/* ELF: execute 1, write 2, read 4. */
+static uint8_t protection(uint32_t flags)
+{
+	return (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0));
+}
+
+/* A mapping of a file's beginning. */
+struct image {
+	struct slice bytes;
+	uint64_t start;
+};
+
+struct load {
+	uint64_t offset, addr, filed;
+	uint32_t flags;
+};
+
+static bool next_load(struct slice *table, struct load *l)
+{
+	while (table->len >= SEGMENT_HEADER) {
+		struct slice row = slice_take(table, SEGMENT_HEADER);
+		uint32_t type = slice_u32(&row);
+
+		l->flags = slice_u32(&row);
+		l->offset = slice_u64(&row);
+		l->addr = slice_u64(&row);
+		slice_take(&row, 8);
+		l->filed = slice_u64(&row);
+		if (type == SEGMENT_LOAD)
+			return true;
+	}
+	return false;
+}
+
+/* The program headers of a file, as far as they lie in its first page. */
+static struct slice program_headers(struct slice file)
+{
+	struct slice head = file, table;
+	uint64_t offset;
+	uint16_t size, count;
+
+	if (file.len > CORE_PAGE)
+		file.len = CORE_PAGE;
+	if (file.len < ELF_HEADER || memcmp(file.at, "\177ELF\2\1", 6))
+		return (struct slice){0};
+	slice_take(&head, 32);
+	offset = slice_u64(&head);
+	slice_take(&head, 14);
+	size = slice_u16(&head);
+	count = slice_u16(&head);
+	table = core_part(file, offset, (uint64_t)count * SEGMENT_HEADER);
+	return size == SEGMENT_HEADER && !table.bad ? table : (struct slice){0};
+}
+
+static uint64_t page_of(uint64_t at)
+{
+	return at & ~(uint64_t)(CORE_PAGE - 1);
+}
+
+/* How a loader maps what of a file is at addr, by the file's own headers. What these do not tell of, and what is of no ELF file, can be
+ * read: more is not claimed. */
+static uint8_t loaded_as(const struct image *image, uint64_t addr, uint64_t offset)
+{
+	struct slice table = program_headers(image->bytes);
+	uint64_t bias = 0;
+	bool first = true;
+	struct load l;
+
+	for (; next_load(&table, &l); first = false) {
+		uint64_t start = page_of(l.addr), from = page_of(l.offset);
+
+		if (first)
+			bias = image->start - start + from;
+		start += bias;
+		if (addr >= start && addr - start < l.filed + (l.addr - page_of(l.addr)) && offset - from == addr - start)
+			return protection(l.flags);
+	}
+	return PROT_READ_ONLY;
+}
+
 static void name_segments(struct core *c)
 {
 	struct file_rows rows = rows_of(c);
 	struct slice build_id = {0}, of = {0};
+	struct image image = {.start = 0};
 	struct file_row row;
 
 	while (next_row(&rows, &row)) {
 		struct core_segment *s = core_map_at(c, row.start);
 
-		/* The beginning of a file, where its build-id is, is dumped by default; its other mappings follow. */
+		/* The beginning of a file, where its headers and its build-id are, is dumped by default; its other mappings follow. */
 		if (row.path.len != of.len || (of.len && memcmp(row.path.at, of.at, of.len))) {
 			of = row.path;
 			build_id = (struct slice){0};
+			image = (struct image){.start = 0};
 		}
-		if (!row.first && s && s->start == row.start && !s->path.len)
+		if (!row.first && s && s->start == row.start && !s->path.len) {
+			image = (struct image){s->bytes, s->start};
 			build_id = find_build_id(s->bytes);
+		}
 		/* A segment is named once, whatever the rows say. */
 		for (; s && s < c->segments + c->segment_count && s->start < row.end && !s->path.len; s++) {
 			s->path = row.path;
 			s->offset_in_file = row.first + (s->start - row.start);
 			s->build_id = build_id;
+			if (s->named_only)
+				s->prot = loaded_as(&image, s->start, s->offset_in_file);
 		}
 	}
 }
@@ -133,10 +269,18 @@ static void name_others(struct core *c)
 		stack->path = bt_str("[stack]");
 }
 
-void core_map_complete(struct core *c)
+int64_t core_map_complete(struct core *c)
 {
-	if (c->segment_count)
-		qsort(c->segments, c->segment_count, sizeof *c->segments, compare_segments);
+	size_t dumped = c->segment_count;
+	int rc;
+
+	sort(c);
+	rc = add_what_rows_name(c);
+	if (rc)
+		return rc;
+	if (c->segment_count > dumped)
+		sort(c);
 	name_segments(c);
 	name_others(c);
+	return (int64_t)(c->segment_count - dumped);
 }

@@ -21,6 +21,7 @@ struct core_segment {
 	struct slice bytes;		     /* what of it was dumped */
 	struct slice path, build_id;
 	uint8_t prot;
+	bool named_only; /* no program header tells of it */
 };
 
 struct core {
@@ -28,7 +29,7 @@ struct core {
 	struct slice all;
 	struct bt_error *err;
 	struct core_segment *segments; /* by address */
-	size_t segment_count;
+	size_t segment_count, segment_cap;
 	struct core_thread *threads;
 	size_t thread_count, thread_cap;
 	uint32_t pid;
@@ -49,8 +50,9 @@ struct slice core_part(struct slice all, uint64_t offset, uint64_t size);
 /* A string that ends with a NUL or with the slice. */
 struct slice core_string(struct slice s);
 
-/* When all program headers and notes are read: puts the segments in order, and names them. */
-void core_map_complete(struct core *c);
+/* When all program headers and notes are read: puts the segments in order, adds the mappings of files that NT_FILE alone tells of, names
+ * all. Returns how many it added; negative, an error (BT_E_NO_MEMORY). */
+int64_t core_map_complete(struct core *c) BT_MUST_USE;
 
 /* The segment at addr, or NULL. */
 struct core_segment *core_map_at(const struct core *c, uint64_t addr);

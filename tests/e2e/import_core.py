@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Core files: what a trace made of one tells is what the process was.
+# Core files, the kernel's and gdb's: what a trace made of one tells is what the process was.
+import shutil
+
 from e2e import *
 
 
@@ -154,6 +156,32 @@ def name_of_stack():
     others = [m for m in mappings(trace) if m[0] == "[stack]"]
     check(len(others) == 1 and others[0][2] == 3 and others[0][3] > 0x7f0000000000, "called [stack]: %s" % others)
     equal(without_frames_of_libc(stack_of(data))[:2], ["broken", "caller"], "stack")
+
+
+@case("gdb's core file leaves out code that only its list of files tells of: mapped as the file says")
+def core_of_gdb():
+    if not shutil.which("gdb"):
+        raise Skip("gdb is missing")
+    program, made = build("core_stacks.c"), fresh("gdb-core")
+    said = execute(["gdb", "-nx", "-batch", "-ex", "run called-back", "-ex", "generate-core-file " + made, program])
+    if not os.path.exists(made):
+        raise Failure("gdb: %s" % said.err.decode(errors="replace"))
+    with open(made, "rb") as file:
+        data = file.read()
+    got = import_file(made).trace
+    stack = stack_of(report(got))
+    equal(without_frames_of_libc(stack), ["compare", "called_back", "main"], "stack")
+    equal(stack[-1], "_start", "outermost frame")
+    check(re.search(r"names and does not hold: \d+;", text(got)), "no note in %s" % text(got))
+    here = mappings(got)
+    check(all(a[4] <= b[3] for a, b in zip(here, here[1:])), "mappings overlap or are out of order: %s" % here)
+    # The loader's own protections, as the kernel's core file has them.
+    path, _ = core_of(program, "called-back")
+    wanted = {m[:2] + (m[4] - m[3],): m[2] for m in mappings(import_file(path).trace) if "/" in m[0]}
+    libc = [m for m in here if os.path.basename(m[0]).startswith("libc.")]
+    check({m[2] for m in libc} >= {1, 3, 5}, "libc's mappings: %s" % libc)
+    for m in libc:
+        equal((m[:2], m[2]), (m[:2], wanted.get(m[:2] + (m[4] - m[3],))), "protection")
 
 
 main()

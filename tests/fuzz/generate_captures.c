@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Small captures of every format for the target import. Layouts: import/perf_event.c, import/core_file.c. */
+/* Small captures of every format for the target import. Layouts: import/perf_event.c, import/core_file.c, import/core_map.c,
+ * import/core_stack.c. */
 #include "tests/fuzz/generate_captures.h"
 
 #include <string.h>
@@ -12,6 +13,8 @@ enum {
 	HW_INDEX_AND_COUNTERS = 1 << 17 | 1 << 19,
 	SAMPLE_ID_ALL = 1 << 18,
 	GROUP_OF_ALL = 31,
+	REGISTERS = 27, /* of NT_PRSTATUS */
+	RSP = 19,
 };
 
 static void put_zeros(struct buf *b, size_t n)
@@ -248,7 +251,7 @@ static void put_note(struct buf *out, uint32_t type, const struct buf *desc)
 	put_zeros(out, -desc->len & 3);
 }
 
-static void put_notes(struct buf *out)
+static void put_thread_note(struct buf *out, uint64_t rsp)
 {
 	struct buf b = {0};
 
@@ -257,8 +260,8 @@ static void put_notes(struct buf *out)
 	put_zeros(&b, 16);
 	buf_u32(&b, 7);
 	put_zeros(&b, 76);
-	for (unsigned i = 0; i < 27; i++)
-		buf_u64(&b, 0x401000 + i);
+	for (unsigned i = 0; i < REGISTERS; i++)
+		buf_u64(&b, i == RSP ? rsp : 0x401000 + i);
 	put_zeros(&b, 8);
 	put_note(out, 1, &b);
 	buf_reset(&b);
@@ -268,15 +271,31 @@ static void put_notes(struct buf *out)
 	buf_put(&b, "name\0\0\0\0\0\0\0\0\0\0\0", 16);
 	put_zeros(&b, 80);
 	put_note(out, 3, &b);
-	buf_reset(&b);
-	buf_u64(&b, 1);
+	buf_release(&b);
+}
+
+/* mappings: how many a file has, of three pages each. */
+static void put_files_note(struct buf *out, unsigned mappings)
+{
+	struct buf b = {0};
+
+	buf_u64(&b, mappings);
 	buf_u64(&b, 4096);
-	buf_u64(&b, 0x400000);
-	buf_u64(&b, 0x402000);
-	buf_u64(&b, 0);
-	buf_put(&b, "/bin/a", 7);
+	for (unsigned i = 0; i < mappings; i++) {
+		buf_u64(&b, 0x400000 + i * 0x3000);
+		buf_u64(&b, 0x403000 + i * 0x3000);
+		buf_u64(&b, i * 3);
+	}
+	for (unsigned i = 0; i < mappings; i++)
+		buf_put(&b, "/bin/a", 7);
 	put_note(out, 0x46494c45, &b);
-	buf_reset(&b);
+	buf_release(&b);
+}
+
+static void put_signal_note(struct buf *out)
+{
+	struct buf b = {0};
+
 	buf_u64(&b, 11);
 	buf_u64(&b, 1);
 	buf_u64(&b, 0x10);
@@ -284,12 +303,16 @@ static void put_notes(struct buf *out)
 	buf_release(&b);
 }
 
-void capture_core(struct buf *out)
-{
-	struct buf notes = {0};
-	uint64_t at = 64 + 2 * 56;
+struct load {
+	uint32_t flags;
+	uint64_t start, size;
+	const struct buf *bytes;
+};
 
-	put_notes(&notes);
+static void put_core(struct buf *out, const struct buf *notes, const struct load *loads, unsigned count)
+{
+	uint64_t at = 64 + (1 + count) * 56;
+
 	buf_put(out, "\177ELF\2\1\1", 8);
 	put_zeros(out, 8);
 	buf_u16(out, 4);
@@ -298,21 +321,108 @@ void capture_core(struct buf *out)
 	buf_u64(out, 64);
 	put_zeros(out, 14);
 	buf_u16(out, 56);
+	buf_u16(out, (uint16_t)(1 + count));
+	put_zeros(out, 6);
+	buf_u32(out, 4);
+	buf_u32(out, 0);
+	buf_u64(out, at);
+	put_zeros(out, 16);
+	buf_u64(out, notes->len);
+	put_zeros(out, 16);
+	at += notes->len;
+	for (unsigned i = 0; i < count; i++) {
+		buf_u32(out, 1);
+		buf_u32(out, loads[i].flags);
+		buf_u64(out, at);
+		buf_u64(out, loads[i].start);
+		buf_u64(out, 0);
+		buf_u64(out, loads[i].bytes->len);
+		buf_u64(out, loads[i].size);
+		buf_u64(out, 0);
+		at += loads[i].bytes->len;
+	}
+	buf_put(out, notes->data, notes->len);
+	for (unsigned i = 0; i < count; i++)
+		buf_put(out, loads[i].bytes->data, loads[i].bytes->len);
+}
+
+void capture_core(struct buf *out)
+{
+	struct buf notes = {0}, code = {0};
+	struct load load = {5, 0x400000, 0x2000, &code};
+
+	put_thread_note(&notes, 0x401000 + RSP);
+	put_files_note(&notes, 1);
+	put_signal_note(&notes);
+	put_zeros(&code, 64);
+	put_core(out, &notes, &load, 1);
+	buf_release(&notes);
+	buf_release(&code);
+}
+
+/* The beginning of an ELF file whose second part, from 0x3000 on, is code. */
+static void put_image(struct buf *out)
+{
+	buf_put(out, "\177ELF\2\1\1", 8);
+	put_zeros(out, 24);
+	buf_u64(out, 64);
+	put_zeros(out, 14);
+	buf_u16(out, 56);
 	buf_u16(out, 2);
 	put_zeros(out, 6);
-	for (unsigned load = 0; load < 2; load++) {
-		buf_u32(out, load ? 1 : 4);
-		buf_u32(out, 5);
-		buf_u64(out, load ? at + notes.len : at);
-		buf_u64(out, load ? 0x400000 : 0);
-		buf_u64(out, 0);
-		buf_u64(out, load ? 64 : notes.len);
-		buf_u64(out, load ? 0x2000 : 0);
-		buf_u64(out, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		buf_u32(out, 1);
+		buf_u32(out, i ? 5 : 4);
+		buf_u64(out, i * 0x3000);
+		buf_u64(out, i * 0x3000);
+		put_zeros(out, 8);
+		buf_u64(out, 0x2800);
+		put_zeros(out, 16);
 	}
-	buf_put(out, notes.data, notes.len);
+}
+
+enum {
+	ALTERNATE = 0x500000,
+	INTERRUPTED = 0x700ff0, /* below its stack, as after an overflow */
+};
+
+/* A stack for signals with what the kernel pushes, from byte 8 on. */
+static void put_signal_stack(struct buf *out)
+{
+	put_zeros(out, 16);
+	buf_u64(out, 7);
+	buf_u64(out, 0);
+	buf_u64(out, ALTERNATE);
+	buf_u64(out, 0);
+	buf_u64(out, 0x1000);
+	put_zeros(out, 120);
+	buf_u64(out, INTERRUPTED);
+	buf_u64(out, 0x403010);
+	buf_u64(out, 0x202);
+	buf_u64(out, 0x33);
 	put_zeros(out, 64);
+}
+
+void capture_core_stacks(struct buf *out)
+{
+	struct buf notes = {0}, image = {0}, alternate = {0}, stack = {0}, auxv = {0};
+	const struct load loads[] = {{4, 0x400000, 0x3000, &image}, {6, ALTERNATE, 0x1000, &alternate}, {6, 0x701000, 0x1000, &stack}};
+
+	put_thread_note(&notes, ALTERNATE);
+	put_files_note(&notes, 4);
+	buf_u64(&auxv, 31);
+	buf_u64(&auxv, 0x701800);
+	put_note(&notes, 6, &auxv);
+	put_signal_note(&notes);
+	put_image(&image);
+	put_signal_stack(&alternate);
+	put_zeros(&stack, 64);
+	put_core(out, &notes, loads, sizeof loads / sizeof loads[0]);
 	buf_release(&notes);
+	buf_release(&image);
+	buf_release(&alternate);
+	buf_release(&stack);
+	buf_release(&auxv);
 }
 
 void capture_text(struct buf *out)

@@ -8,6 +8,7 @@ void capture_pipe(struct buf *out, bool packed);
 void capture_aux(struct buf *out, uint32_t type);
 void capture_file(struct buf *out);
 void capture_core(struct buf *out);
+void capture_core_stacks(struct buf *out); /* a signal's stack, an overflow, mappings that only NT_FILE has */
 void capture_text(struct buf *out);
 
 #endif

@@ -384,6 +384,8 @@ static void generate_import(const char *dir)
 	put_buf(dir, "perf-file", &b);
 	capture_core(&b);
 	put_buf(dir, "core", &b);
+	capture_core_stacks(&b);
+	put_buf(dir, "core-stacks", &b);
 	capture_text(&b);
 	put_buf(dir, "brstack-text", &b);
 	put(dir, "empty", "", 0);

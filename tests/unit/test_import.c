@@ -68,6 +68,8 @@ static void every_failed_allocation_of_an_import_is_survived(void **state)
 	survives(&b, 2);
 	capture_core(&b);
 	survives(&b, 0);
+	capture_core_stacks(&b);
+	survives(&b, 0);
 	capture_text(&b);
 	survives(&b, 3);
 }
