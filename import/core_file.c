@@ -290,8 +290,10 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 /* Returns what was kept. */
 static struct slice put_memory(struct core *c, uint64_t start, uint64_t end)
 {
-	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start, .bytes = core_map_memory(c, start, end - start)};
+	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start};
 
+	if (end > start)
+		body.bytes = core_map_memory(c, start, end - start);
 	if (!body.bytes.len || body.bytes.len > c->room)
 		return (struct slice){0};
 	c->room -= body.bytes.len;
@@ -314,8 +316,8 @@ static struct core_range put_stacks(struct core *c, const struct core_thread *t,
 	if (!core_stack_interrupted(put_memory(c, r.start, r.end), r.start, t->regs.rsp, &sp, &at))
 		return r;
 	other = core_stack_of(c, sp);
-	if (!contains(r, other.start))
-		put_memory(c, other.start, other.end);
+	/* Both may lie in one segment, one above the other. */
+	put_memory(c, contains(r, other.start) ? r.end : other.start, other.end);
 	put_code(c, at, epoch);
 	return r;
 }

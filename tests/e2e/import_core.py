@@ -145,6 +145,13 @@ def alternate_stack_of_overflow():
     check(stack_of(report(import_file(path).trace)).count("descend") > 8, "stack: %s" % stack_of(report(import_file(path).trace)))
 
 
+@case("the alternate stack and the one that was interrupted lie in one mapping: both are kept")
+def stacks_in_one_mapping():
+    path, _ = core_of(build("core_stacks.c"), "together")
+    stack = stack_of(report(import_file(path).trace))
+    equal([name for name in stack if name in ("give_up", "broken", "descend_some", "deep")], ["give_up", "broken"] + ["descend_some"] * 14 + ["deep"], "stack")
+
+
 @case("only the initial thread's own stack is called [stack]")
 def name_of_stack():
     path, _ = core_of(build("core_stacks.c"), "elsewhere")

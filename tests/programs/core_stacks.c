@@ -14,6 +14,7 @@ enum {
 
 static int *volatile nowhere;
 static volatile int zero, sink;
+static ucontext_t here, there;
 
 NOINLINE static void broken(void)
 {
@@ -54,9 +55,9 @@ static void raise_within(int signo)
 	sink = 3;
 }
 
-static void handle(void (*on_fault)(int))
+static void handle(void (*on_fault)(int), void *on)
 {
-	stack_t stack = {.ss_sp = malloc(SIZE), .ss_size = SIZE};
+	stack_t stack = {.ss_sp = on, .ss_size = SIZE};
 	struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
 
 	sigaltstack(&stack, NULL);
@@ -67,31 +68,63 @@ static void handle(void (*on_fault)(int))
 
 static void handled(void)
 {
-	handle(give_up);
+	handle(give_up, malloc(SIZE));
 	caller();
 }
 
 static void handled_twice(void)
 {
-	handle(raise_within);
+	handle(raise_within, malloc(SIZE));
 	caller();
 }
 
 static void handled_overflow(void)
 {
-	handle(give_up);
+	handle(give_up, malloc(SIZE));
 	overflow();
+}
+
+static char *map(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void run_on(char *stack, size_t size, void (*function)(void))
+{
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = size;
+	makecontext(&there, function, 0);
+	swapcontext(&here, &there);
 }
 
 static void elsewhere(void)
 {
-	static ucontext_t here, there;
+	run_on(map(SIZE), SIZE, caller);
+}
 
-	getcontext(&there);
-	there.uc_stack.ss_sp = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	there.uc_stack.ss_size = SIZE;
-	makecontext(&there, caller, 0);
-	swapcontext(&here, &there);
+NOINLINE static int descend_some(int depth)
+{
+	volatile char room[16384];
+
+	room[0] = (char)depth;
+	if (!depth)
+		broken();
+	return depth ? descend_some(depth - 1) + room[0] : room[0];
+}
+
+static void deep(void)
+{
+	sink = descend_some(13);
+}
+
+/* The stack for signals, and right above it the one that is interrupted, of which so much is in use that not all lies near the former. */
+static void together(void)
+{
+	char *both = map(6 * SIZE);
+
+	handle(give_up, both);
+	run_on(both + SIZE, 5 * SIZE, deep);
 }
 
 static int compare(const void *a, const void *b)
@@ -114,8 +147,13 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{"overflow", overflow},		  {"handled", handled},	    {"handled-twice", handled_twice},
-	{"handled-overflow", handled_overflow}, {"elsewhere", elsewhere}, {"called-back", called_back},
+	{"overflow", overflow},
+	{"handled", handled},
+	{"handled-twice", handled_twice},
+	{"handled-overflow", handled_overflow},
+	{"together", together},
+	{"elsewhere", elsewhere},
+	{"called-back", called_back},
 };
 
 int main(int argc, char **argv)
