@@ -36,6 +36,9 @@ enum {
 	SIG_ABRT = 6,
 };
 
+/* Signals that end a process with a core file (signal(7)): QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS. */
+#define DUMPING (1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 | 1ull << 8 | 1ull << 11 | 1ull << 24 | 1ull << 25 | 1ull << 31)
+
 bool core_file_is(struct slice bytes)
 {
 	return bytes.len >= ELF_HEADER && !memcmp(bytes.at, "\177ELF", 4) && bytes.at[16] == TYPE_CORE;
@@ -383,7 +386,7 @@ static void find_message(const struct core *c, char text[MESSAGE_MAX])
 	}
 }
 
-/* Returns the seq of the signal's event; 0 when there was none (a core of a running process). */
+/* Returns the seq of the signal's event; 0 when none ended the process. */
 static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thread *t)
 {
 	struct slice info = c->siginfo;
@@ -403,7 +406,8 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 	}
 	if (info.bad)
 		body = (struct bt_record_signal){.task = task, .point = point_of(t), .signo = t->signal, .action = BT_ACTION_CORE};
-	if (!body.signo)
+	/* A debugger writes a core file of a process that goes on, and tells what stopped it. */
+	if (!(body.signo < 64 && DUMPING >> body.signo & 1))
 		return 0;
 	if (body.signo == SIG_ABRT) {
 		find_message(c, message);

@@ -191,4 +191,22 @@ def core_of_gdb():
         equal((m[:2], m[2]), (m[:2], wanted.get(m[:2] + (m[4] - m[3],))), "protection")
 
 
+@case("gdb's core file of a process that goes on: no signal has ended it")
+def core_of_process_that_goes_on():
+    if not shutil.which("gdb"):
+        raise Skip("gdb is missing")
+    made = fresh("gdb-core")
+    execute(["gdb", "-nx", "-batch", "-ex", "break broken", "-ex", "run elsewhere", "-ex", "generate-core-file " + made, build("core_stacks.c")])
+    with open(made, "rb") as file:
+        data = bytearray(file.read())
+    # gdb tells of the breakpoint: a trap, which could have ended it. What it tells when it comes to a process is SIGSTOP.
+    for signo in (signal.SIGSTOP, signal.SIGINT, signal.SIGUSR1):
+        trap, other = (number.to_bytes(4, "little") + bytes(4) for number in (signal.SIGTRAP, signo))
+        at = data.index(b"CORE\0\0\0\0" + trap)
+        result = import_bytes(data[:at + 8] + other + data[at + 16:])
+        got = report(result.trace)
+        equal((got["fault"], got["exit"]["kind"]), (None, "unknown"), "what happened, and the end")
+        check("broken" in stack_of(got), "stack: %s" % stack_of(got))
+
+
 main()

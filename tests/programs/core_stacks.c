@@ -16,6 +16,12 @@ static int *volatile nowhere;
 static volatile int zero, sink;
 static ucontext_t here, there;
 
+/* A compiler may keep of an array what is used. */
+static void use(volatile char *all)
+{
+	__asm__ volatile("" : : "r"(all) : "memory");
+}
+
 NOINLINE static void broken(void)
 {
 	*nowhere = 1;
@@ -33,6 +39,7 @@ NOINLINE static int descend(int depth)
 {
 	volatile char room[16384];
 
+	use(room);
 	room[0] = (char)depth;
 	return zero ? room[0] : descend(depth + 1) + room[0];
 }
@@ -107,6 +114,7 @@ NOINLINE static int descend_some(int depth)
 {
 	volatile char room[16384];
 
+	use(room);
 	room[0] = (char)depth;
 	if (!depth)
 		broken();
