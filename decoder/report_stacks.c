@@ -10,7 +10,7 @@
 #include "lib/grow.h"
 
 enum {
-	FRAMES_MAX = 1 << 16,
+	FRAMES_MAX = 1 << 18, /* 8 MiB of small ones */
 	FRAMES_HEAD = 40, /* shown of a long stack: its innermost and outermost frames */
 	FRAMES_TAIL = 10,
 	RECURSION_PERIOD_MAX = 8, /* functions that call each other in turn */

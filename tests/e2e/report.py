@@ -51,7 +51,7 @@ def schema_fault():
 
 @case("a stack longer than the memory that is kept goes on by the branch history, and the JSON tells which frames")
 def long_stack():
-    trace = crash("stack-overflow")
+    trace = record([build("stacks.c", *STATIC, "-pthread"), "deep-exit"]).trace # of what dies 8 MiB are kept
     found = report(trace, "-n", "10")
     validate(found)
     thread = found["threads"][0]

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Stacks that a crash leaves, from memory alone: large ones, those that a handler on another has interrupted, all threads' of a killed process.
+import re
+import resource
 import signal
 
 from e2e import *
@@ -23,6 +25,22 @@ def big():
         stack, thread = stack_of(record([program(), "big"], mode))
         equal(stack[:7], ["leaf", *["parse"] * 5, "main"], "stack, %s" % mode)
         check(thread["unwound"] >= 7, "it was not unwound: %s" % thread["unwound"])
+
+
+@case("many frames")
+def deep():
+    stack, thread = stack_of(record([program(), "deep"], ["--history", "1000"]))
+    equal((stack[:1502], stack[1502]), (["leaf", *["descend"] * 1501], "main"), "stack")
+    check(thread["unwound"] >= 1503, "it was not unwound: %s" % thread["unwound"])
+
+
+@case("an overflow of 8 MiB: who began it is told")
+def overflow():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+
+    said = text(record([program(), "overflow"], ["--history", "1000"], setup=limit).trace, "-n", "1")
+    check(re.search(r"the same frame [0-9]+ times\n  #[0-9]+ +main\+", said), said)
 
 
 @case("what a handler on an alternate stack has interrupted")

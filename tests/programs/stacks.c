@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* stacks big|alternate|threads|headless: dies where its stack is large, or that of a handler; or waits with three threads, behind "headless" without its
- * first one. tests/e2e/stacks.py */
+/* stacks big|deep|overflow|alternate|threads|headless: dies where its stack is large, or that of a handler ("deep-exit": ends there with 3); or waits
+ * with three threads, behind "headless" without its first one. tests/e2e/stacks.py */
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,20 @@ __attribute__((noinline)) static void parse(int depth)
 	else
 		leaf(text);
 	sum += (unsigned)text[sum % sizeof text];
+}
+
+__attribute__((noinline)) static void descend(int depth, bool dies)
+{
+	volatile char bytes[400];
+
+	bytes[0] = (char)depth;
+	if (depth)
+		descend(depth - 1, dies);
+	else if (dies)
+		leaf("555555");
+	else
+		exit(3);
+	sum += (unsigned)bytes[0];
 }
 
 __attribute__((noinline)) static void on_alternate(int signo)
@@ -99,6 +114,12 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "big"))
 		parse(4);
+	if (!strcmp(argv[1], "deep"))
+		descend(1500, true);
+	if (!strcmp(argv[1], "overflow"))
+		descend(INT32_MAX, true);
+	if (!strcmp(argv[1], "deep-exit"))
+		descend(1500, false);
 	if (!strcmp(argv[1], "alternate"))
 		die_in_handler();
 	wait_in_threads();
