@@ -153,11 +153,14 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 	*c = (struct callstack){0};
 	for (size_t i = 0; i < n && i < h->count; i++) {
 		const struct history_entry *e = &h->entries[i];
+		uint64_t ret;
 
 		switch (e->kind) {
 		case BT_BRANCH_CALL:
 		case BT_BRANCH_ICALL:
-			push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .ret = behind(&places, s, e), .entry = i});
+			ret = behind(&places, s, e);
+			if (ret != e->to) /* else it only asks where it is: call 1f; 1: pop */
+				push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .ret = ret, .entry = i});
 			break;
 		case BT_BRANCH_ASYNC:
 			push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .entry = i, .is_handler = true});
@@ -212,10 +215,22 @@ static size_t ordinary(const struct callstack *c, size_t from, size_t to)
 	return n;
 }
 
-/* The trampoline that a handler returns to is nobody's call: the frame it interrupted follows. */
-static bool is_called(const struct stack_frame *frames, size_t count, size_t i)
+/* The newest handler below `top`; top itself when there is none. */
+static size_t find_handler(const struct callstack *c, size_t top)
 {
-	return frames[i].is_return && (i + 1 == count || frames[i + 1].is_return);
+	for (size_t i = top; i-- > 0;)
+		if (c->calls[i].is_handler)
+			return i;
+	return top;
+}
+
+/* A frame that no call made: a handler's trampoline, behind which lies where the handler interrupted the program. What is older than the handler is
+ * the stack of that place. */
+static size_t pass_handler(const struct callstack *c, size_t top, const struct stack_frame *f)
+{
+	size_t at = find_handler(c, top);
+
+	return at < top && f->is_trampoline ? at + 1 : at;
 }
 
 struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames, size_t count)
@@ -226,10 +241,16 @@ struct stack_check callstack_check(const struct callstack *c, const struct stack
 	for (size_t i = 1; i < count; i++) {
 		size_t at;
 
-		if (!is_called(frames, count, i))
+		r.callers += frames[i].is_return;
+		if (r.verdict == STACK_DISAGREES)
 			continue;
-		r.callers++;
-		if (r.verdict == STACK_DISAGREES || !ordinary(c, 0, top))
+		if (!frames[i].is_return) {
+			at = pass_handler(c, top, &frames[i]);
+			r.left += ordinary(c, at, top);
+			top = at;
+			continue;
+		}
+		if (!ordinary(c, 0, top))
 			continue;
 		at = find(c, top, frames[i].pc);
 		if (at == top) {

@@ -64,7 +64,8 @@ uint64_t symbols_address(struct symbols *s, uint32_t space, uint32_t epoch, cons
 
 struct stack_frame {
 	uint64_t pc, cfa;
-	bool is_return; /* pc is a return address: look it up as one */
+	bool is_return;	    /* pc is a return address: look it up as one */
+	bool is_trampoline; /* what a handler returns to: no call has made this frame; what was interrupted is the next */
 };
 
 /* The stack of a thread of a snapshot, innermost first, by DWARF unwinding from its registers and the memory kept with the

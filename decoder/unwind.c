@@ -159,6 +159,16 @@ static bool is_sigreturn(const struct unwind_context *u, uint64_t addr)
 	return (n == sizeof wide && !memcmp(bytes, wide, sizeof wide)) || (n >= sizeof narrow && !memcmp(bytes, narrow, sizeof narrow));
 }
 
+/* libdwfl tells a trampoline from a caller only where its CFI does, and from what was interrupted never. */
+static void mark_trampolines(const struct unwind_context *u)
+{
+	for (size_t i = 1; i < u->count; i++)
+		if (is_sigreturn(u, u->frames[i].pc)) {
+			u->frames[i].is_trampoline = true;
+			u->frames[i].is_return = false;
+		}
+}
+
 /* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have made ends the stack. */
 static size_t plausible(const struct unwind_context *u)
 {
@@ -166,7 +176,7 @@ static size_t plausible(const struct unwind_context *u)
 		uint64_t pc = u->frames[i].pc;
 		uint8_t byte;
 
-		if (!u->frames[i].is_return || is_sigreturn(u, pc))
+		if (!u->frames[i].is_return)
 			continue;
 		if (!is_code(u, pc - 1) || (symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) && !follows_call(u, pc)))
 			return i;
@@ -215,6 +225,7 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, cons
 		frames[wild].is_return = true;
 	if (!u.count)
 		frames[u.count++] = (struct stack_frame){.pc = thread->regs.rip};
+	mark_trampolines(&u);
 	count = plausible(&u);
 	if (count < u.count)
 		*complete = false;

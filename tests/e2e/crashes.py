@@ -236,6 +236,18 @@ def smashed():
         check("disagree" not in said and "agrees with" in said, "of one that is whole: " + said)
 
 
+@case("a handler on a stack of its own: its frames and what it interrupted stand once, and what called that is the branch history's")
+def handler_elsewhere():
+    recorded = record([build("faults.c", *STATIC), "abort-in-handler"], FROM_MAIN)
+    thread = report(recorded.trace, "-n", "1")["threads"][0]
+    stack = [f["function"] for f in thread["stack"]]
+    check(0 < thread["unwound"] < len(stack), "unwound %d of %s" % (thread["unwound"], stack))
+    after = stack[stack.index("give_up"):]
+    equal([f for f in after if "restore_rt" not in (f or "")], ["give_up", "store", "abort_in_handler", "main"], "the stack from the handler on")
+    found = thread["by_history"]
+    equal((found["verdict"], found["checked"], found["callers"]), ("agrees", *[stack.index("give_up")] * 2), "by the history")
+
+
 @case("frames that an exception or longjmp has left, of functions that are older than the history, contradict no stack")
 def left_frames():
     short, long = ["crash", "outer", "main"], ["crash", "work", "outer", "main"]

@@ -178,15 +178,32 @@ static void say_and_leave(int signo)
 	_exit(write(1, words, sizeof(words) - 1) > 0 ? 3 : 4);
 }
 
-static void stack_overflow_handled(void)
+static void handle_elsewhere(void (*handler)(int))
 {
 	static char elsewhere[64 * 1024];
 	stack_t stack = {.ss_sp = elsewhere, .ss_size = sizeof(elsewhere)};
-	struct sigaction action = {.sa_handler = say_and_leave, .sa_flags = SA_ONSTACK};
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
 
 	sigaltstack(&stack, NULL);
 	sigaction(SIGSEGV, &action, NULL);
+}
+
+static void stack_overflow_handled(void)
+{
+	handle_elsewhere(say_and_leave);
 	sink = descend(0);
+}
+
+static void give_up(int signo)
+{
+	(void)signo;
+	abort(); /* @abort-in-handler */
+}
+
+static void abort_in_handler(void)
+{
+	handle_elsewhere(give_up);
+	store(no_node);
 }
 
 static void call_abort(void)
@@ -502,6 +519,7 @@ static const struct {
 	{"stack-overflow", stack_overflow},
 	{"stack-overflow-handled", stack_overflow_handled},
 	{"abort", call_abort},
+	{"abort-in-handler", abort_in_handler},
 	{"assert", fail_assert},
 	{"divide-by-zero", divide},
 	{"divide-overflow", divide_overflow},

@@ -55,6 +55,7 @@ static struct history_entry entry(enum bt_branch_kind kind, uint64_t from, uint6
 #define CALL(n) entry(BT_BRANCH_CALL, CODE + 16 * (n), CODE + 16 * ((n) + 1))
 #define RET_OF(n) entry(BT_BRANCH_RET, CODE + 0xff0, CODE + 16 * (n) + 5)
 #define FRAME_OF(n) {.pc = CODE + 16 * (n) + 5, .is_return = true}
+#define TRAMPOLINE {.pc = CODE + 0x2f9, .is_trampoline = true}
 
 static void build(struct world *w, struct history_entry *entries, size_t n)
 {
@@ -171,7 +172,7 @@ static void a_handler_is_not_taken_for_a_call(void **state)
 	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_ASYNC, CODE + 16, CODE + 0x200), CALL(5),
 				    RET_OF(5), entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 16)};
 	const struct stack_frame frames[] = {
-		{.pc = CODE + 0x900}, FRAME_OF(5), {.pc = CODE + 0x2f9, .is_return = true}, {.pc = CODE + 16}, FRAME_OF(0)};
+		{.pc = CODE + 0x900}, FRAME_OF(5), TRAMPOLINE, {.pc = CODE + 16}, FRAME_OF(0)};
 	struct stack_check check;
 
 	build(w, e, 3);
@@ -181,6 +182,57 @@ static void a_handler_is_not_taken_for_a_call(void **state)
 	assert_int_equal(check.checked, 2);
 	build(w, e, COUNT(e));
 	assert_int_equal(w->c.count, 1);
+}
+
+/* On an alternate stack: the memory that was kept ends behind what the handler interrupted, or within the handler. */
+static void a_stack_cut_short_behind_a_handler_goes_on_outside_it(void **state)
+{
+	struct world *w = *state;
+	struct history_entry e[] = {CALL(0), CALL(1), entry(BT_BRANCH_ASYNC, CODE + 0x28, CODE + 0x200), CALL(5)};
+	static const uint64_t whole[] = {CODE + 0x900, CODE + 16 * 5 + 5, CODE + 0x2f9, CODE + 0x28, CODE + 16 + 5, CODE + 5};
+	struct stack_frame frames[8] = {{.pc = CODE + 0x900}, FRAME_OF(5), TRAMPOLINE, {.pc = CODE + 0x28}};
+	struct stack_check check;
+
+	build(w, e, COUNT(e));
+	for (size_t n = 4; n >= 3; n--) {
+		check = callstack_check(&w->c, frames, n);
+		assert_int_equal(check.verdict, STACK_AGREES);
+		assert_int_equal(check.callers, 1);
+		assert_int_equal(check.checked, 1);
+		assert_int_equal(callstack_extend(&w->c, &check, frames, n, COUNT(frames)), COUNT(whole));
+		for (size_t i = 0; i < COUNT(whole); i++)
+			assert_int_equal(frames[i].pc, whole[i]);
+		assert_false(frames[3].is_return);
+	}
+}
+
+static void handlers_of_handlers_are_passed_one_by_one(void **state)
+{
+	struct world *w = *state;
+	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_ASYNC, CODE + 0x18, CODE + 0x200), entry(BT_BRANCH_ASYNC, CODE + 0x200, CODE + 0x400)};
+	struct stack_frame frames[8] = {{.pc = CODE + 0x404}, TRAMPOLINE, {.pc = CODE + 0x200}, TRAMPOLINE};
+	struct stack_check check;
+
+	build(w, e, COUNT(e));
+	check = callstack_check(&w->c, frames, 4);
+	assert_int_equal(check.callers, 0);
+	assert_int_equal(callstack_extend(&w->c, &check, frames, 4, COUNT(frames)), 6);
+	assert_int_equal(frames[4].pc, CODE + 0x18);
+	assert_int_equal(frames[5].pc, CODE + 5);
+	check = callstack_check(&w->c, frames, 2);
+	assert_int_equal(check.outer, 3);
+}
+
+/* Position-independent code asks so where it is. */
+static void a_call_of_its_own_return_address_is_not_open(void **state)
+{
+	struct world *w = *state;
+	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_CALL, CODE + 16, CODE + 16 + 5), CALL(2)};
+
+	build(w, e, COUNT(e));
+	assert_int_equal(w->c.count, 2);
+	assert_int_equal(w->c.calls[0].from, CODE);
+	assert_int_equal(w->c.calls[1].from, CODE + 16 * 2);
 }
 
 static void a_stack_cut_short_goes_on_by_the_history(void **state)
@@ -214,6 +266,9 @@ int main(void)
 		WORLD_TEST(calls_left_by_longjmp_are_counted),
 		WORLD_TEST(a_frame_that_nobody_called_disagrees),
 		WORLD_TEST(a_handler_is_not_taken_for_a_call),
+		WORLD_TEST(a_stack_cut_short_behind_a_handler_goes_on_outside_it),
+		WORLD_TEST(handlers_of_handlers_are_passed_one_by_one),
+		WORLD_TEST(a_call_of_its_own_return_address_is_not_open),
 		WORLD_TEST(a_stack_cut_short_goes_on_by_the_history),
 	};
 
