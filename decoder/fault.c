@@ -24,7 +24,6 @@ enum {
 	SIG_SYS = 31,
 	USER32_CS = 0x23, /* the kernel's asm/segment.h */
 	SYS_NR_MAX = 4096,
-	INT3 = 0xcc,
 };
 
 void fault_say(struct fault_context *c, const char *fmt, ...)
@@ -218,12 +217,13 @@ static void find_insn(struct fault_context *c)
 	struct fault *f = c->f;
 	const struct history_entry *last = fault_arrival(c);
 
-	f->where = f->pc;
-	f->pc_is_wild = !is_executable(c, f->pc);
+	f->where = symbols_signal_from(c->s, c->snap, f->epoch, f->pc);
+	f->has_trapped = f->where != f->pc;
+	f->pc_is_wild = !is_executable(c, f->where);
 	f->is_32_bit = !f->pc_is_wild && c->regs && c->regs->cs == USER32_CS;
 	if ((f->pc_is_wild && !last) || f->is_32_bit)
 		return;
-	if (decode_at(c, f->pc_is_wild ? last->from : f->pc) && c->regs)
+	if (decode_at(c, f->pc_is_wild ? last->from : f->where) && c->regs)
 		take_values(c);
 }
 
@@ -378,10 +378,8 @@ static void explain_ill(struct fault_context *c)
 
 static void explain_trap(struct fault_context *c)
 {
-	uint8_t byte;
-
-	if (symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc - 1, &byte, 1) && byte == INT3)
-		fault_say_place(c, "breakpoint instruction int3 at ", c->f->pc - 1, false);
+	if (c->f->has_trapped)
+		fault_say_place(c, "breakpoint instruction int3 at ", c->f->where, false);
 	else
 		fault_say(c, "%s", signal_text(c->signal->signo));
 }

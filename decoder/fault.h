@@ -31,6 +31,7 @@ struct fault {
 	char insn_text[DISASM_TEXT_MAX];
 	uint64_t where; /* the place in the program to look at: of insn, or of the call of abort */
 	bool where_is_return;
+	bool has_trapped; /* where is an int3: pc is the instruction behind it */
 	bool has_caller; /* where lies in the language's runtime; it was called from here */
 	uint64_t caller;
 	bool caller_is_return;

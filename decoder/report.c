@@ -188,9 +188,11 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 
 static void put_where(struct report *r, const struct fault *f)
 {
-	report_heading(r, f->where == f->pc ? "Where" : "Where it came from");
+	bool is_here = f->where == f->pc || f->has_trapped;
+
+	report_heading(r, is_here ? "Where" : "Where it came from");
 	put_place(r, f, f->where, f->where_is_return);
-	if (f->has_insn || f->where == f->pc || f->pc_is_wild) /* not of a caller */
+	if (f->has_insn || is_here || f->pc_is_wild) /* not of a caller */
 		put_insn(r, f);
 	if (!f->has_caller)
 		return;

@@ -68,6 +68,9 @@ struct stack_frame {
 	bool is_trampoline; /* what a handler returns to: no call has made this frame; what was interrupted is the next */
 };
 
+/* Which instruction the signal of a snapshot came from, at whose task's rip it did: the one there; but the kernel tells of int3 where it would go on. */
+uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *snap, uint32_t epoch, uint64_t rip);
+
 /* The stack of a thread of a snapshot, innermost first, by DWARF unwinding from its registers and the memory kept with the
  * snapshot; at most max frames. Where unwinding stops early, *complete is false. Returns the number of frames (>= 1). */
 size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, const struct bt_record_thread *thread,

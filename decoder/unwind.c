@@ -10,6 +10,9 @@ enum {
 	TASK_ID = 1, /* libdwfl wants a process and a thread id; there is one thread at a time */
 	DWARF_RSP = 7,
 	CALL_MAX = 7, /* bytes of the longest call instruction in common use */
+	SIG_TRAP = 5,
+	SI_KERNEL_CODE = 0x80,
+	INT3 = 0xcc,
 };
 
 struct unwind_context {
@@ -197,6 +200,16 @@ static bool return_from_wild(struct unwind_context *u)
 	return true;
 }
 
+uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *snap, uint32_t epoch, uint64_t rip)
+{
+	const struct bt_record_signal *g = snap->signal;
+	uint8_t byte;
+
+	if (!g || g->signo != SIG_TRAP || g->code != SI_KERNEL_CODE)
+		return rip;
+	return symbols_code(s, snap->rec->space, epoch, rip - 1, &byte, 1) && byte == INT3 ? rip - 1 : rip;
+}
+
 size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, const struct bt_record_thread *thread,
 		      struct stack_frame *frames, size_t max, bool *complete)
 {
@@ -214,6 +227,8 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, cons
 	*complete = false;
 	if (!max)
 		return 0;
+	if (thread->task == snap->rec->task)
+		u.regs.rip = symbols_signal_from(s, snap, u.epoch, u.regs.rip);
 	if (!is_code(&u, u.regs.rip)) {
 		frames[u.count++] = (struct stack_frame){.pc = u.regs.rip};
 		if (!return_from_wild(&u))
@@ -224,7 +239,11 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, cons
 	if (wild && u.count > wild)
 		frames[wild].is_return = true;
 	if (!u.count)
-		frames[u.count++] = (struct stack_frame){.pc = thread->regs.rip};
+		frames[u.count++] = (struct stack_frame){.pc = u.regs.rip};
+	if (frames[0].pc + 1 == thread->regs.rip) { /* behind its instruction, as a return address is */
+		frames[0].pc++;
+		frames[0].is_return = true;
+	}
 	mark_trampolines(&u);
 	count = plausible(&u);
 	if (count < u.count)

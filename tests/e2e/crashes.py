@@ -71,7 +71,9 @@ FAULTS = {
     "privileged": ("SIGSEGV", "SI_KERNEL", ANY, "privileged", dict(
         words=["privileged|hlt"], stack=["privileged", "main"])),
     "breakpoint": ("SIGTRAP", "SI_KERNEL", ANY, "breakpoint", dict(
-        words=["breakpoint|int3"], stack=["breakpoint", "main"], mark=None)),
+        where="breakpoint", words=["breakpoint instruction int3 at breakpoint"], stack=["breakpoint", "main"])),
+    "breakpoint-at-end": ("SIGTRAP", "SI_KERNEL", ANY, "trap_at_end", dict(
+        mark=None, where="trap_at_end", words=["int3 at trap_at_end"], stack=["trap_at_end", "breakpoint_at_end", "main"])),
     "bus-error": ("SIGBUS", "BUS_ADRERR", ANY, "bus_error", dict(
         words=["beyond the end|past the end|end of the file"], stack=["bus_error", "main"])),
     "misaligned": ("SIGSEGV", "SI_KERNEL", ANY, "misaligned", dict(

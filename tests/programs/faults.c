@@ -244,6 +244,20 @@ static void breakpoint(void)
 	sink = 4;
 }
 
+/* The last instruction of a function, behind which the next one begins. */
+void trap_at_end(void);
+__asm__(".pushsection .text\n"
+	".type trap_at_end, @function\ntrap_at_end:\n\t.cfi_startproc\n\tpush %rbx\n\t.cfi_adjust_cfa_offset 8\n\tint3\n\t.cfi_endproc\n"
+	".size trap_at_end, . - trap_at_end\n"
+	".type behind_trap, @function\nbehind_trap:\n\t.cfi_startproc\n\tret\n\t.cfi_endproc\n"
+	".size behind_trap, . - behind_trap\n"
+	".popsection");
+
+static void breakpoint_at_end(void)
+{
+	trap_at_end();
+}
+
 static void bus_error(void)
 {
 	FILE *file = tmpfile();
@@ -526,6 +540,7 @@ static const struct {
 	{"illegal", illegal},
 	{"privileged", privileged},
 	{"breakpoint", breakpoint},
+	{"breakpoint-at-end", breakpoint_at_end},
 	{"bus-error", bus_error},
 	{"misaligned", misaligned},
 	{"fault-in-handler", fault_in_handler},

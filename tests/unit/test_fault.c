@@ -235,11 +235,38 @@ static void the_instruction_and_its_operands_are_given(void **state)
 	maker_release(&k);
 }
 
+static void a_breakpoint_is_the_instruction_before_where_the_program_stands(void **state)
+{
+	static const struct fault_case c = {CODE("\xcc\x90"), .regs.rip = TEXT + 1, .signo = 5, .signal_code = KERNEL};
+	struct maker k;
+	struct model *m = make(&k, &c);
+	struct stack_frame frame;
+	struct symbols *s;
+	struct bt_error err;
+	struct fault f;
+	bool complete;
+	(void)state;
+
+	assert_int_equal(symbols_open(&s, m, &err), 0);
+	assert_int_equal(fault_explain_snapshot(&f, m, s, model_final_snapshot(m), &err), 0);
+	assert_int_equal(f.pc, TEXT + 1);
+	assert_int_equal(f.where, TEXT);
+	assert_true(f.has_trapped);
+	assert_string_equal(f.insn_text, "int3");
+	assert_int_equal(symbols_unwind(s, model_final_snapshot(m), model_final_snapshot(m)->threads[0], &frame, 1, &complete), 1);
+	assert_int_equal(frame.pc, TEXT + 1);
+	assert_true(frame.is_return);
+	symbols_close(s);
+	model_free(m);
+	maker_release(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_fault_is_told_in_words),
 		cmocka_unit_test(the_instruction_and_its_operands_are_given),
+		cmocka_unit_test(a_breakpoint_is_the_instruction_before_where_the_program_stands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
