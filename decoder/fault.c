@@ -21,6 +21,7 @@ enum {
 	SIG_FPE = 8,
 	SIG_SEGV = 11,
 	SIG_PIPE = 13,
+	SIG_XFSZ = 25,
 	SIG_SYS = 31,
 	USER32_CS = 0x23, /* the kernel's asm/segment.h */
 	SYS_NR_MAX = 4096,
@@ -187,11 +188,13 @@ static void take_values(struct fault_context *c)
 static bool decode_at(struct fault_context *c, uint64_t addr)
 {
 	struct fault *f = c->f;
-	uint8_t bytes[BT_INSN_MAX];
-	size_t n = symbols_code(c->s, f->space, f->epoch, addr, bytes, sizeof bytes);
+	size_t n = symbols_code(c->s, f->space, f->epoch, addr, f->code, sizeof f->code);
+	int rc = disasm_decode(&f->insn, f->code, n, addr);
 
 	f->where = addr;
-	f->has_insn = !disasm_decode(&f->insn, bytes, n, addr);
+	f->code_len = (uint8_t)n;
+	f->code_is_cut = n && rc == -BT_E_TRUNCATED;
+	f->has_insn = !rc;
 	if (f->has_insn)
 		disasm_text(&f->insn, NULL, f->insn_text, sizeof f->insn_text);
 	return f->has_insn;
@@ -248,6 +251,17 @@ static bool has_sender(const struct bt_record_signal *g)
 	return false;
 }
 
+/* The kernel sends these to who made the call, and gives that for the sender. */
+static bool is_of_a_call(const struct bt_record_signal *g, const struct model_task *task)
+{
+	static const uint32_t signals[] = {SIG_PIPE, SIG_XFSZ};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		found = found || g->signo == signals[i];
+	return found && !g->code && (!g->sender || !task || g->sender == task->pid);
+}
+
 /* What the signal means, unless it means nothing of its own, as real-time ones do. */
 static void say_meaning(struct fault_context *c)
 {
@@ -264,7 +278,7 @@ static void explain_sent(struct fault_context *c)
 	char name[SIGNAL_NAME_MAX];
 
 	signal_name(g->signo, name);
-	if (g->signo == SIG_PIPE) {
+	if (is_of_a_call(g, task)) {
 		fault_say(c, "%s", name);
 		say_meaning(c);
 		return;
@@ -277,7 +291,7 @@ static void explain_sent(struct fault_context *c)
 		return;
 	}
 	if (task && g->sender == task->pid) {
-		fault_say(c, "%s, raised by the program itself%s", name, g->signo == SIG_ABRT ? " with abort" : "");
+		fault_say(c, "%s, raised by the program itself", name);
 		if (g->signo == SIG_ABRT)
 			fault_explain_abort(c);
 		return;

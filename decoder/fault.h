@@ -28,6 +28,8 @@ struct fault {
 	bool has_insn;
 	bool is_32_bit; /* the code at pc: it is not decoded */
 	struct disasm insn; /* the one at where */
+	uint8_t code[BT_INSN_MAX], code_len; /* else what is there instead */
+	bool code_is_cut; /* the beginning of an instruction */
 	char insn_text[DISASM_TEXT_MAX];
 	uint64_t where; /* the place in the program to look at: of insn, or of the call of abort */
 	bool where_is_return;

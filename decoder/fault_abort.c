@@ -23,6 +23,7 @@ static const struct abort_reason {
 	{"__assert_fail", "an assertion failed", true},
 	{"__assert_fail_base", "an assertion failed", true},
 	{"__assert_perror_fail", "an assertion failed", true},
+	{"std::__glibcxx_assert_fail", "an assertion of the C++ library failed", false},
 	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack", true},
 	{"__chk_fail", "buffer overflow detected by a checking library function", true},
 	{"__fortify_fail", "a checking library function found an error", true},
@@ -216,6 +217,25 @@ static bool may_have_said_it(const struct location *caller)
 	return bt_is_libc(caller->module) && !is_one_of(caller->function, others, sizeof others / sizeof *others);
 }
 
+/* kill and raise send the same signal. */
+static bool has_called_abort(const struct fault_context *c, const struct place_on_stack *places, size_t n)
+{
+	struct callstack calls = {0};
+	struct location loc;
+	bool found = false;
+
+	for (size_t i = 0; i < n && !found; i++)
+		found = names(places[i].loc.function, "abort");
+	if (c->h && !found)
+		callstack_build(&calls, c->h, c->s, c->end);
+	for (size_t i = calls.count; i-- > 0 && !found && !calls.calls[i].is_handler;) {
+		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].to, false, &loc);
+		found = names(loc.function, "abort");
+	}
+	callstack_release(&calls);
+	return found;
+}
+
 void fault_explain_abort(struct fault_context *c)
 {
 	struct place_on_stack places[FRAMES_MAX];
@@ -225,6 +245,8 @@ void fault_explain_abort(struct fault_context *c)
 
 	if (n <= 1) /* nothing contradicts it */
 		take_message(c);
+	if (*c->f->message || has_called_abort(c, places, n))
+		fault_say(c, " with abort");
 	for (size_t r = 0; r < sizeof abort_reasons / sizeof *abort_reasons; r++)
 		for (size_t i = 0; i < n; i++) {
 			if (!names(places[i].loc.function, abort_reasons[r].function))

@@ -13,7 +13,7 @@ enum {
 	SIG_BUS = 7,
 	BUS_ADRALN = 1,
 	BUS_ADRERR = 2,
-	ADDRESS_UNKNOWN = 0,
+	ALIGNMENT_CHECK = 1 << 18, /* of eflags */
 	NEIGHBOUR_MAX = 1 << 16, /* a mapping this close is worth telling */
 };
 
@@ -242,17 +242,48 @@ static const struct disasm_memory *non_canonical_operand(const struct fault_cont
 	return NULL;
 }
 
-static const struct disasm_memory *misaligned_operand(const struct fault_context *c, uint64_t *addr)
+/* What the address of an operand must be a multiple of, if anything; begun with: the instructions for which that is not the operand's size. */
+static unsigned alignment_of(const struct fault_context *c, const struct disasm_memory *m)
+{
+	static const struct {
+		const char *begun_with;
+		unsigned alignment;
+	} others[] = {{"fxsave", 16}, {"fxrstor", 16}, {"xsave", 64}, {"xrstor", 64}};
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strncmp(c->f->insn_text, others[i].begun_with, strlen(others[i].begun_with)))
+			return others[i].alignment;
+	return m->size & (m->size - 1) ? 1 : m->size;
+}
+
+/* The operand that is not aligned, of those that must be to at least so many bytes. */
+static const struct disasm_memory *misaligned_operand(const struct fault_context *c, unsigned least, uint64_t *addr)
 {
 	const struct disasm *d = &c->f->insn;
 
 	for (size_t i = 0; i < d->memory_count; i++) {
 		const struct disasm_memory *m = &d->memory[i];
+		unsigned alignment = alignment_of(c, m);
 
-		if (m->access && m->size >= 16 && !(m->size & (m->size - 1)) && disasm_address(d, m, c->regs, addr) && *addr % m->size)
+		if (m->access && alignment >= least && disasm_address(d, m, c->regs, addr) && *addr % alignment)
 			return m;
 	}
 	return NULL;
+}
+
+/* A far return by what lies on the stack: any program may make one, but not to everywhere. */
+static bool explain_interrupt_return(struct fault_context *c)
+{
+	unsigned size = fault_insn_is(c, "iretq") ? 8 : fault_insn_is(c, "iretd") ? 4 : 2;
+	uint64_t target, cs;
+
+	if (c->f->insn.class != BT_INSN_IRET)
+		return false;
+	fault_say(c, "return by \"%s\"", c->f->insn_text);
+	if (fault_read(c, c->regs->rsp, size, &target) && fault_read(c, c->regs->rsp + size, size, &cs))
+		fault_say(c, " to 0x%" PRIx64 " with code segment 0x%" PRIx64, target, cs);
+	fault_say(c, ": the frame on the stack is none that a program may return by");
+	return true;
 }
 
 /* The kernel names no address for a general protection or stack segment fault: it is 0, whatever the operand was. */
@@ -260,7 +291,7 @@ static void explain_protection(struct fault_context *c)
 {
 	static const char *const privileged[] = {"hlt", "cli", "sti", "in", "out", "insb", "insw", "insd", "outsb", "outsw", "outsd", "rdmsr",
 						 "wrmsr", "lgdt", "lidt", "lldt", "ltr", "invd", "wbinvd", "invlpg", "clts", "swapgs",
-						 "sysret", "sysexit", "iretq", "rdpmc", "xsetbv", "lmsw", "monitor", "mwait"};
+						 "sysret", "sysexit", "rdpmc", "xsetbv", "lmsw", "monitor", "mwait"};
 	const struct disasm_memory *m;
 	uint64_t addr;
 
@@ -274,12 +305,14 @@ static void explain_protection(struct fault_context *c)
 	}
 	if (explain_wild_branch(c))
 		return;
-	m = misaligned_operand(c, &addr);
+	m = misaligned_operand(c, 16, &addr);
 	if (m) {
-		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to the %u bytes that \"%s\" needs", fault_access_verb(m), addr, m->size,
-			  c->f->insn_text);
+		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to the %u bytes that \"%s\" needs", fault_access_verb(m), addr,
+			  alignment_of(c, m), c->f->insn_text);
 		return;
 	}
+	if (explain_interrupt_return(c))
+		return;
 	for (size_t i = 0; i < sizeof privileged / sizeof *privileged; i++)
 		if (fault_insn_is(c, privileged[i])) {
 			fault_say(c, "privileged instruction \"%s\": only the kernel may run it", c->f->insn_text);
@@ -288,10 +321,51 @@ static void explain_protection(struct fault_context *c)
 	fault_say(c, "general protection fault at \"%s\"", c->f->insn_text);
 }
 
+static void say_code(struct fault_context *c)
+{
+	fault_say(c, ", bytes");
+	for (size_t i = 0; i < c->f->code_len; i++)
+		fault_say(c, " %02x", c->f->code[i]);
+}
+
+/* The same of what is not known as an instruction; the processor says so of one that is too long. */
+static void explain_unknown_protection(struct fault_context *c)
+{
+	fault_say(c, "general protection fault");
+	if (c->f->is_32_bit)
+		fault_say(c, " of 32-bit code");
+	else if (c->f->has_insn)
+		fault_say(c, " at \"%s\"", c->f->insn_text);
+	else if (!c->f->code_len)
+		fault_say(c, " (the code at 0x%" PRIx64 " is not in the trace)", c->f->pc);
+	else
+		say_code(c);
+	if (!c->f->has_insn && c->f->code_len == BT_INSN_MAX)
+		fault_say(c, ": no known instruction, or one of more than %d bytes", BT_INSN_MAX);
+}
+
+/* The kernel gives no address of an access that is only not aligned. */
+static void explain_misaligned(struct fault_context *c)
+{
+	uint64_t addr;
+	const struct disasm_memory *m = misaligned_operand(c, 2, &addr);
+
+	if (m)
+		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to its %u bytes", fault_access_verb(m), addr, alignment_of(c, m));
+	else
+		fault_say(c, "access to what is not aligned, by \"%s\"", c->f->insn_text);
+	if (c->regs->eflags & ALIGNMENT_CHECK)
+		fault_say(c, ", and alignment is checked (the AC flag is set)");
+}
+
 static void explain_bus(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
 {
 	const struct model_map *map = fault_map(c, addr);
 
+	if (c->signal->code == BUS_ADRALN && !addr) {
+		explain_misaligned(c);
+		return;
+	}
 	fault_say(c, "%s 0x%" PRIx64, m ? fault_access_verb(m) : "access to", addr);
 	if (c->signal->code == BUS_ADRALN) {
 		fault_say(c, ", which is not aligned");
@@ -306,12 +380,18 @@ static void explain_bus(struct fault_context *c, uint64_t addr, const struct dis
 
 static void explain_unknown(struct fault_context *c, uint64_t addr)
 {
-	fault_say(c, "access to 0x%" PRIx64, addr);
+	bool is_in_code = c->f->code_is_cut && addr == c->f->pc + c->f->code_len;
+
+	fault_say(c, "%s 0x%" PRIx64, is_in_code ? "execution at" : "access to", addr);
 	if (addr < NEAR_NULL)
 		fault_say(c, ", close to null");
 	say_why(c, addr, 0);
 	if (c->f->is_32_bit)
 		fault_say(c, ", by 32-bit code");
+	else if (is_in_code)
+		fault_say(c, ", within the instruction that begins at 0x%" PRIx64, c->f->pc);
+	else if (!c->f->has_insn && c->f->code_len)
+		say_code(c);
 	else if (!c->f->has_insn)
 		fault_say(c, " (the code at 0x%" PRIx64 " is not in the trace)", c->f->pc);
 }
@@ -326,12 +406,11 @@ void fault_explain_access(struct fault_context *c)
 		return;
 	}
 	/* Of a general protection fault the address is 0. */
-	if (c->f->is_32_bit && c->signal->code == SI_KERNEL_CODE) {
-		fault_say(c, "general protection fault of 32-bit code");
-		return;
-	}
 	if (!c->regs || !c->f->has_insn) {
-		explain_unknown(c, addr);
+		if (c->signal->code == SI_KERNEL_CODE)
+			explain_unknown_protection(c);
+		else
+			explain_unknown(c, addr);
 		return;
 	}
 	if (c->signal->code == SI_KERNEL_CODE) {

@@ -150,10 +150,23 @@ static void put_target(struct report *r, const struct fault *f, uint64_t value)
 	text_printf(&r->t, "+0x%" PRIx64, value - map->start);
 }
 
+static void put_no_insn(struct report *r, const struct fault *f)
+{
+	text_printf(&r->t, "  0x%" PRIx64 ":", f->where);
+	for (size_t i = 0; i < f->code_len; i++)
+		text_printf(&r->t, " %02x", f->code[i]);
+	if (f->is_32_bit)
+		text_printf(&r->t, " 32-bit code, which is not shown\n");
+	else if (!f->code_len)
+		text_printf(&r->t, " no code in the trace\n");
+	else
+		text_printf(&r->t, f->code_is_cut ? ", the beginning of an instruction\n" : ", no instruction that is known\n");
+}
+
 static void put_insn(struct report *r, const struct fault *f)
 {
 	if (!f->has_insn) {
-		text_printf(&r->t, "  0x%" PRIx64 ": %s\n", f->where, f->is_32_bit ? "32-bit code, which is not shown" : "no code in the trace");
+		put_no_insn(r, f);
 		return;
 	}
 	text_printf(&r->t, "  0x%" PRIx64 ": ", f->where);

@@ -17,7 +17,8 @@ ANY = object()
 
 # argument: signal, si_code, fault address (ANY: not checked), function at the fault, and then
 #   mark: of the line at the fault (default: the argument); words: patterns of the report's text; calls: functions that the
-#   last branches enter, in this order; stack: functions on the stack, innermost first, others may stand between.
+#   last branches enter, in this order; stack: functions on the stack, innermost first, others may stand between;
+#   said: a pattern of what btview --stdio prints.
 FAULTS = {
     "null-write": ("SIGSEGV", "SEGV_MAPERR", 0x10, "store", dict(
         words=["write", r"0x10\b", "null"], calls=["null_write", "store"], stack=["store", "null_write", "main"])),
@@ -60,6 +61,8 @@ FAULTS = {
         mark=None, words=["^stack overflow: .*was entered [0-9]+ times without returning$"], stack=["descend_allocating", "descend_allocating"])),
     "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
         mark=None, where="call_abort", words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
+    "kill-by-abort": ("SIGABRT", "SI_USER", ANY, ANY, dict(
+        mark=None, words=["^SIGABRT, raised by the program itself$"], stack=["kill_by_abort", "main"])),
     "assert": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
         mark=None, where="fail_assert", words=["abort.*: an assertion failed, at fail_assert"], calls=["fail_assert", "__assert_fail"], stack=["abort", "fail_assert", "main"])),
     "divide-by-zero": ("SIGFPE", "FPE_INTDIV", ANY, "divide", dict(
@@ -89,7 +92,7 @@ FAULTS = {
     "float-divide": ("SIGFPE", "FPE_FLTDIV", ANY, "float_divide", dict(
         words=["float|division"], stack=["float_divide", "main"])),
     "alignment-check": ("SIGBUS", "BUS_ADRALN", ANY, "alignment_check", dict(
-        words=["align"], stack=["alignment_check", "main"])),
+        words=["write to 0x[0-9a-f]*[19], which is not aligned to its 4 bytes, and alignment is checked"], stack=["alignment_check", "main"])),
     "software-interrupt": ("SIGSEGV", "SI_KERNEL", ANY, "software_interrupt", dict(
         words=["int 0x21|interrupt|privileged"], stack=["software_interrupt", "main"])),
     "forbidden-page": ("SIGSEGV", "SEGV_ACCERR", ANY, "forbidden_page", dict(
@@ -100,7 +103,8 @@ FAULTS = {
         words=["write|push", "0xff8"])),
     "no-stack-for-handler": ("SIGSEGV", ANY, ANY, "no_stack_for_handler", dict(words=[])),
     "torn-instruction": ("SIGSEGV", "SEGV_MAPERR", ANY, None, dict(
-        words=["execut|fetch|instruction|nothing is mapped"], stack=["torn_instruction", "main"])),
+        words=["execution at 0x[0-9a-f]*000, where nothing is mapped.*, within the instruction that begins at 0x[0-9a-f]*ff[0-9a-f]$"],
+        said="ff[0-9a-f]:( [0-9a-f]{2})+, the beginning of an instruction\n", stack=["torn_instruction", "main"])),
     "torn-after-syscall": ("SIGSEGV", "SEGV_MAPERR", ANY, None, dict(
         words=["execut|fetch|instruction"], last="syscall", stack=["call_it", "torn_after_syscall", "main"])),
     "string-fault": ("SIGSEGV", "SEGV_MAPERR", ANY, "string_fault", dict(
@@ -191,6 +195,7 @@ def check_fault(found, words, expected, source):
         equal(len(found["snapshots"]), more["snapshots"], "number of snapshots")
     for pattern in more.get("words", []):
         check(re.search(pattern, fault["text"], re.I), "the text %r does not say %r" % (fault["text"], pattern))
+    check(re.search(more.get("said", ""), words), "btview --stdio does not print %r: %s" % (more.get("said"), words))
     first = "\n".join(words.splitlines()[:12])
     check(name in first, "btview --stdio does not name %s at its top: %s" % (name, first))
     check(fault["text"] in words, "btview --stdio does not say %r: %s" % (fault["text"], first))
@@ -457,8 +462,9 @@ def cxx_inlined():
 
 @case("C++: noexcept, and a namespace that Rust has, too")
 def cxx_ends():
-    program = build("ends.cc")
-    for how, function, says in (("noexcept", "careful(int)", "an exception was thrown and not caught: no handler, noexcept, or"),
+    program = build("ends.cc", "-D_GLIBCXX_ASSERTIONS")
+    for how, function, says in (("element", "main", "an assertion of the C++ library failed"),
+                                ("noexcept", "careful(int)", "an exception was thrown and not caught: no handler, noexcept, or"),
                                 ("assert", "core::check(int)", "an assertion failed"), ("terminate", "main", "std::terminate was called")):
         recorded = record([program, how])
         equal(recorded.status, -signal.SIGABRT, "end of " + how)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* ends noexcept|assert|terminate|null: ends itself that way. tests/e2e/crashes.py */
+/* ends noexcept|assert|terminate|null|element: ends itself that way. tests/e2e/crashes.py */
 #include <cassert>
 #include <cstring>
 #include <exception>
+#include <vector>
 
 static volatile int sink;
 
@@ -36,6 +37,8 @@ int main(int argc, char **argv)
 			careful(argc);
 		else if (!strcmp(how, "assert"))
 			core::check(argc);
+		else if (!strcmp(how, "element"))
+			sink = std::vector<int>(1)[(size_t)argc];
 		else if (!strcmp(how, "null"))
 			sink = core::read(argc > 9 ? &argc : nullptr);
 		else

@@ -212,6 +212,11 @@ static void call_abort(void)
 	abort(); /* @abort */
 }
 
+static void kill_by_abort(void)
+{
+	kill(getpid(), SIGABRT); /* @kill-by-abort */
+}
+
 static void fail_assert(void)
 {
 	assert(zero == 1); /* @assert */
@@ -534,6 +539,7 @@ static const struct {
 	{"stack-overflow-handled", stack_overflow_handled},
 	{"abort", call_abort},
 	{"abort-in-handler", abort_in_handler},
+	{"kill-by-abort", kill_by_abort},
 	{"assert", fail_assert},
 	{"divide-by-zero", divide},
 	{"divide-overflow", divide_overflow},
