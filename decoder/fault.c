@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "decoder/fault_private.h"
+#include "decoder/focus.h"
 #include "decoder/signals.h"
 #include "decoder/syscalls.h"
 #include "decoder/text.h"
@@ -271,6 +272,47 @@ static void say_meaning(struct fault_context *c)
 		fault_say(c, ": %s", text);
 }
 
+/* The fault that the task's newest handler of one got, when the signal comes from that handler: it stands in it still, or where that has returned
+ * to, with the same signal again. Crash handlers do so to end the program. */
+static const struct model_snapshot *handled_before(const struct fault_context *c)
+{
+	const struct bt_record_signal *fault = NULL;
+
+	for (size_t i = 0; i < c->m->event_count && &c->m->events[i].rec.u.signal != c->signal; i++) {
+		const struct bt_record *rec = &c->m->events[i].rec;
+
+		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->signal->task && rec->u.signal.sync)
+			fault = &rec->u.signal;
+	}
+	for (size_t i = 0; fault && i < c->m->snapshot_count; i++) {
+		const struct model_snapshot *s = &c->m->snapshots[i];
+		bool is_in_handler = c->snap->rec->depth > s->rec->depth;
+		bool is_back = fault->signo == c->signal->signo && c->snap->rec->point.rip == s->rec->point.rip;
+
+		if (s->signal == fault && s->rec->kind == BT_SNAPSHOT_FAULT && s->rec->space == c->snap->rec->space)
+			return is_in_handler || is_back ? s : NULL;
+	}
+	return NULL;
+}
+
+static void explain(struct fault_context *c);
+
+static void say_handled_before(struct fault_context *c)
+{
+	const struct model_snapshot *snap = handled_before(c);
+	struct fault f;
+	struct fault_context before = {.f = &f, .m = c->m, .s = c->s, .snap = snap, .h = c->h};
+
+	if (!snap)
+		return;
+	before.thread = focus_thread(snap, snap->rec->task);
+	before.end = c->h ? history_index(c->h, snap->rec->position) : 0;
+	explain(&before);
+	if (!f.pc_is_wild && !f.has_trapped) /* else it says so already */
+		fault_say_place(&before, ", at ", f.where, f.where_is_return);
+	fault_say(c, "; the fault before it, which a handler got: %s", f.text);
+}
+
 static void explain_sent(struct fault_context *c)
 {
 	const struct bt_record_signal *g = c->signal;
@@ -294,6 +336,7 @@ static void explain_sent(struct fault_context *c)
 		fault_say(c, "%s, raised by the program itself", name);
 		if (g->signo == SIG_ABRT)
 			fault_explain_abort(c);
+		say_handled_before(c);
 		return;
 	}
 	if (!g->sender) {
@@ -455,47 +498,41 @@ static void explain_other(struct fault_context *c)
 	}
 }
 
+/* What c names but f, signal and regs is given. */
+static void explain(struct fault_context *c)
+{
+	c->signal = c->snap->signal;
+	c->regs = c->thread ? &c->thread->regs : NULL;
+	*c->f = (struct fault){
+		.pc = c->thread ? c->thread->regs.rip : c->snap->rec->point.rip,
+		.space = c->snap->rec->space,
+		.epoch = c->thread ? c->thread->epoch : c->snap->rec->epoch,
+	};
+	find_insn(c);
+	if (c->signal)
+		explain_signal(c);
+	else
+		explain_other(c);
+	fault_find_caller(c);
+}
+
 void fault_explain(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
 		   const struct bt_record_thread *thread, const struct history *h, size_t end)
 {
-	struct fault_context c = {
-		.f = f,
-		.m = m,
-		.s = s,
-		.snap = snap,
-		.signal = snap->signal,
-		.thread = thread,
-		.regs = thread ? &thread->regs : NULL,
-		.h = h,
-		.end = end,
-	};
+	struct fault_context c = {.f = f, .m = m, .s = s, .snap = snap, .thread = thread, .h = h, .end = end};
 
-	*f = (struct fault){
-		.pc = thread ? thread->regs.rip : snap->rec->point.rip,
-		.space = snap->rec->space,
-		.epoch = thread ? thread->epoch : snap->rec->epoch,
-	};
-	find_insn(&c);
-	if (c.signal)
-		explain_signal(&c);
-	else
-		explain_other(&c);
-	fault_find_caller(&c);
+	explain(&c);
 }
 
 int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
 			   struct bt_error *err)
 {
-	const struct bt_record_thread *thread = NULL;
 	struct history h;
 	int rc = history_load(&h, m, snap->rec->task, err);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < snap->thread_count; i++)
-		if (snap->threads[i]->task == snap->rec->task)
-			thread = snap->threads[i];
-	fault_explain(f, m, s, snap, thread, &h, history_index(&h, snap->rec->position));
+	fault_explain(f, m, s, snap, focus_thread(snap, snap->rec->task), &h, history_index(&h, snap->rec->position));
 	history_release(&h);
 	return 0;
 }

@@ -61,6 +61,9 @@ FAULTS = {
         mark=None, words=["^stack overflow: .*was entered [0-9]+ times without returning$"], stack=["descend_allocating", "descend_allocating"])),
     "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
         mark=None, where="call_abort", words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
+    "raise-again": ("SIGSEGV", "SI_TKILL", ANY, "store", dict(
+        mark="null-write", words=["^SIGSEGV, raised by the program itself; the fault before it, which a handler got: write to 0x10 .*, at store"],
+        snapshots=2, stack=["store", "raise_again", "main"])),
     "kill-by-abort": ("SIGABRT", "SI_USER", ANY, ANY, dict(
         mark=None, words=["^SIGABRT, raised by the program itself$"], stack=["kill_by_abort", "main"])),
     "assert": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
@@ -251,6 +254,8 @@ def handler_elsewhere():
     check(0 < thread["unwound"] < len(stack), "unwound %d of %s" % (thread["unwound"], stack))
     after = stack[stack.index("give_up"):]
     equal([f for f in after if "restore_rt" not in (f or "")], ["give_up", "store", "abort_in_handler", "main"], "the stack from the handler on")
+    said = report(recorded.trace, "-n", "1")["fault"]["text"]
+    check(re.search("abort was called, at give_up.*; the fault before it, which a handler got: write to 0x10 .*, at store", said), said)
     found = thread["by_history"]
     equal((found["verdict"], found["checked"], found["callers"]), ("agrees", *[stack.index("give_up")] * 2), "by the history")
 

@@ -212,6 +212,19 @@ static void call_abort(void)
 	abort(); /* @abort */
 }
 
+/* It comes when the handler has returned, to the same place. */
+static void raise_with_default(int signo)
+{
+	signal(signo, SIG_DFL);
+	raise(signo);
+}
+
+static void raise_again(void)
+{
+	handle_elsewhere(raise_with_default);
+	store(no_node);
+}
+
 static void kill_by_abort(void)
 {
 	kill(getpid(), SIGABRT); /* @kill-by-abort */
@@ -539,6 +552,7 @@ static const struct {
 	{"stack-overflow-handled", stack_overflow_handled},
 	{"abort", call_abort},
 	{"abort-in-handler", abort_in_handler},
+	{"raise-again", raise_again},
 	{"kill-by-abort", kill_by_abort},
 	{"assert", fail_assert},
 	{"divide-by-zero", divide},

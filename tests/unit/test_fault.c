@@ -277,11 +277,68 @@ static void a_breakpoint_is_the_instruction_before_where_the_program_stands(void
 	maker_release(&k);
 }
 
+/* A fault that a handler gets, with the registers that it had, and what the program sends itself then. */
+static void add_handled_and_sent(struct maker *k, uint32_t depth, const struct bt_regs *regs)
+{
+	static const struct bt_regs at_fault = {.rip = TEXT, .rsp = STACK + 0x20000};
+	uint64_t signal = k->seq;
+
+	maker_add(k, 1, SIGNAL, signal, .task = 1, .signo = 11, .code = 1, .addr = 0x10, .sync = 1);
+	maker_add(k, 1, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FAULT, .space = 1, .epoch = 1, .event = signal,
+		  .point.rip = TEXT);
+	maker_add(k, 1, THREAD, thread, .snapshot = 1, .task = 1, .epoch = 1, .regs = at_fault);
+	signal = k->seq;
+	maker_add(k, 1, SIGNAL, signal, .task = 1, .signo = 11, .code = (uint32_t)-6, .sender = PID, .action = BT_ACTION_CORE);
+	maker_add(k, 1, SNAPSHOT, snapshot, .snapshot = 2, .task = 1, .kind = BT_SNAPSHOT_FATAL, .space = 1, .epoch = 1, .event = signal,
+		  .point.rip = regs->rip, .depth = depth);
+	maker_add(k, 1, THREAD, thread, .snapshot = 2, .task = 1, .epoch = 1, .regs = *regs);
+}
+
+static void a_handlers_own_signal_does_not_hide_the_fault(void **state)
+{
+	static const struct {
+		uint64_t rip;
+		uint32_t depth;
+		bool is_told;
+	} rows[] = {
+		{TEXT + 0x20, 1, true}, /* in the handler */
+		{TEXT, 0, true}, /* blocked until it has returned */
+		{TEXT + 0x20, 0, false}, /* the handler was left long ago */
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct bt_regs regs = {.rip = rows[i].rip, .rsp = STACK + 0x20000};
+		struct model *m;
+		struct symbols *s;
+		struct bt_error err;
+		struct maker k;
+		struct fault f;
+
+		maker_init(&k);
+		maker_add(&k, 0, SPACE, space, .space = 1);
+		maker_add(&k, 0, TASK, task, .task = 1, .unit = 1, .space = 1, .pid = PID, .tid = PID);
+		add_maps(&k);
+		maker_code(&k, 1, 1, TEXT, 0, "\x48\xc7\x43\x10\x07\0\0\0", 8);
+		add_handled_and_sent(&k, rows[i].depth, &regs);
+		m = maker_load(&k);
+		assert_int_equal(symbols_open(&s, m, &err), 0);
+		assert_int_equal(fault_explain_snapshot(&f, m, s, model_final_snapshot(m), &err), 0);
+		assert_string_equal(f.text, rows[i].is_told ? "SIGSEGV, raised by the program itself; the fault before it, which a handler got: "
+							      "write to 0x10 through rbx, a null structure pointer, at offset 16, at app+0x1000"
+							    : "SIGSEGV, raised by the program itself");
+		symbols_close(s);
+		model_free(m);
+		maker_release(&k);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_fault_is_told_in_words),
 		cmocka_unit_test(the_instruction_and_its_operands_are_given),
+		cmocka_unit_test(a_handlers_own_signal_does_not_hide_the_fault),
 		cmocka_unit_test(a_breakpoint_is_the_instruction_before_where_the_program_stands),
 	};
 
