@@ -190,14 +190,18 @@ static bool decode_at(struct fault_context *c, uint64_t addr)
 {
 	struct fault *f = c->f;
 	size_t n = symbols_code(c->s, f->space, f->epoch, addr, f->code, sizeof f->code);
+	struct text_names names = {.s = c->s, .space = f->space, .epoch = f->epoch};
+	const struct disasm_style style = {.syntax = DISASM_INTEL, .name = text_address_name, .arg = &names};
 	int rc = disasm_decode(&f->insn, f->code, n, addr);
 
 	f->where = addr;
 	f->code_len = (uint8_t)n;
 	f->code_is_cut = n && rc == -BT_E_TRUNCATED;
 	f->has_insn = !rc;
-	if (f->has_insn)
+	if (f->has_insn) {
 		disasm_text(&f->insn, NULL, f->insn_text, sizeof f->insn_text);
+		disasm_text(&f->insn, f->insn.has_target ? &style : NULL, f->insn_named, sizeof f->insn_named);
+	}
 	return f->has_insn;
 }
 

@@ -31,6 +31,7 @@ struct fault {
 	uint8_t code[BT_INSN_MAX], code_len; /* else what is there instead */
 	bool code_is_cut; /* the beginning of an instruction */
 	char insn_text[DISASM_TEXT_MAX];
+	char insn_named[DISASM_TEXT_MAX]; /* the same with the name of where it calls or jumps: escape it, too */
 	uint64_t where; /* the place in the program to look at: of insn, or of the call of abort */
 	bool where_is_return;
 	bool has_trapped; /* where is an int3: pc is the instruction behind it */

@@ -170,7 +170,7 @@ static void put_insn(struct report *r, const struct fault *f)
 		return;
 	}
 	text_printf(&r->t, "  0x%" PRIx64 ": ", f->where);
-	text_outside(&r->t, f->insn_text);
+	text_outside(&r->t, f->insn_named);
 	text_printf(&r->t, "\n");
 	for (size_t i = 0; i < f->value_count; i++) {
 		const struct fault_value *v = &f->values[i];

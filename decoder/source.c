@@ -38,7 +38,10 @@ bool source_line(const char *path, int line, char *out, size_t cap)
 	fclose(f);
 	if (n >= 0) {
 		text[strcspn(text, "\r\n")] = 0;
-		snprintf(out, cap, "%s", text + strspn(text, " \t"));
+		for (char *c = text; *c; c++)
+			if (*c == '\t')
+				*c = ' ';
+		snprintf(out, cap, "%s", text + strspn(text, " "));
 	}
 	free(text);
 	return n >= 0;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads line `line` (from 1) of the file at path into out[cap], without leading blanks and its end. False when there is no
+/* Reads line `line` (from 1) of the file at path into out[cap], without leading blanks and its end, and with spaces for its tabs. False when there is no
  * such line or the file is no regular readable one. */
 bool source_line(const char *path, int line, char *out, size_t cap);
 

@@ -92,6 +92,20 @@ void text_brief_name(char *out, size_t cap, const char *name)
 	out[n] = 0;
 }
 
+bool text_address_name(void *arg, uint64_t addr, char *out, size_t size)
+{
+	const struct text_names *names = arg;
+	char name[NAME_BRIEF_MAX];
+	struct location loc;
+
+	symbols_lookup(names->s, names->space, names->epoch, addr, false, &loc);
+	if (!*loc.function)
+		return false;
+	text_brief_name(name, sizeof name, loc.function);
+	snprintf(out, size, loc.offset ? "%s+0x%" PRIx64 : "%s", name, loc.offset);
+	return true;
+}
+
 /* A function's name, in whole but where it is of no use to anybody. */
 static void put_name(struct text *t, const char *name)
 {

@@ -35,6 +35,13 @@ void text_pad(struct text *t, size_t from, size_t width);
 
 const char *text_basename(const char *path);
 
+/* What an instruction's text calls a code address, "function+0x12"; false where no function is known. For disasm_style: arg is a struct text_names. */
+struct text_names {
+	struct symbols *s;
+	uint32_t space, epoch;
+};
+bool text_address_name(void *arg, uint64_t addr, char *out, size_t size);
+
 /* A C++ name without parameters and with its template arguments as <>, into out[cap]; as it is when it is short. */
 void text_brief_name(char *out, size_t cap, const char *name);
 

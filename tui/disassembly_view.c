@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/disasm.h"
+#include "decoder/text.h"
 #include "tui/label.h"
 
 enum {
@@ -163,31 +164,10 @@ static size_t count(const struct view *view)
 	return d && d->count ? d->count : 1;
 }
 
-struct naming {
-	struct viewer *v;
-	const struct place *place;
-};
-
-/* What the text calls an address: "function+0x12". */
-static bool name_address(void *arg, uint64_t addr, char *out, size_t size)
-{
-	const struct naming *n = arg;
-	struct location loc;
-
-	symbols_lookup(n->v->s, n->place->space, n->place->epoch, addr, false, &loc);
-	if (!*loc.function)
-		return false;
-	if (loc.offset)
-		snprintf(out, size, "%s+0x%" PRIx64, loc.function, loc.offset);
-	else
-		snprintf(out, size, "%s", loc.function);
-	return true;
-}
-
 static void put_text(struct viewer *v, const struct place *p, const struct instruction *insn, struct row *out)
 {
-	struct naming naming = {.v = v, .place = p};
-	const struct disasm_style style = {.syntax = DISASM_INTEL, .name = name_address, .arg = &naming};
+	struct text_names names = {.s = v->s, .space = p->space, .epoch = p->epoch};
+	const struct disasm_style style = {.syntax = DISASM_INTEL, .name = text_address_name, .arg = &names};
 	char text[DISASM_TEXT_MAX];
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n = symbols_code(v->s, p->space, p->epoch, insn->addr, bytes, insn->len);

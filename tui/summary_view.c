@@ -184,7 +184,7 @@ static void add_fault(struct viewer *v, struct lines *l)
 	if (!f.has_insn)
 		return;
 	begin(v, &row, "instruction");
-	row_outside(&row, STYLE_NORMAL, f.insn_text, 0);
+	row_outside(&row, STYLE_NORMAL, f.insn_named, 0);
 	lines_add(l, &row, &target);
 	add_values(v, l, &f, &target);
 }

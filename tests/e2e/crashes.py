@@ -104,6 +104,8 @@ FAULTS = {
         words=["write"], stack=["unmapped_page", "main"])),
     "no-stack": ("SIGSEGV", "SEGV_MAPERR", 0xff8, "no_stack", dict(
         words=["write|push", "0xff8"])),
+    "no-stack-to-call": ("SIGSEGV", "SEGV_MAPERR", 0xff8, "no_stack_to_call", dict(
+        words=["write to 0xff8"], said=r"\n  [0-9]+: .*; /\* @no-stack-to-call \*/\n  0x[0-9a-f]+: call call_it\n")),
     "no-stack-for-handler": ("SIGSEGV", ANY, ANY, "no_stack_for_handler", dict(words=[])),
     "torn-instruction": ("SIGSEGV", "SEGV_MAPERR", ANY, None, dict(
         words=["execution at 0x[0-9a-f]*000, where nothing is mapped.*, within the instruction that begins at 0x[0-9a-f]*ff[0-9a-f]$"],

@@ -382,6 +382,12 @@ static void no_stack(void)
 	__asm__ volatile("mov $0x1000, %%esp\n\tpush %%rax" ::: "memory"); /* @no-stack */
 }
 
+/* With a tab in the line, as sources have them. */
+static void no_stack_to_call(void)
+{
+	__asm__ volatile("mov $0x1000, %%esp\n\tcall %P0" ::"i"(call_it) : "memory");	/* @no-stack-to-call */
+}
+
 /* There is a handler, and no room for its frame. */
 static void no_stack_for_handler(void)
 {
@@ -573,6 +579,7 @@ static const struct {
 	{"forbidden-page", forbidden_page},
 	{"unmapped-page", unmapped_page},
 	{"no-stack", no_stack},
+	{"no-stack-to-call", no_stack_to_call},
 	{"no-stack-for-handler", no_stack_for_handler},
 	{"torn-instruction", torn_instruction},
 	{"torn-after-syscall", torn_after_syscall},
