@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/callstack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -265,6 +266,17 @@ struct stack_check callstack_check(const struct callstack *c, const struct stack
 	}
 	r.outer = top;
 	return r;
+}
+
+const char *callstack_words(const struct stack_check *check, char words[STACK_WORDS_MAX])
+{
+	*words = '\0';
+	if (check->verdict == STACK_DISAGREES)
+		snprintf(words, STACK_WORDS_MAX, "The stack and the branch history disagree from frame #%zu on: the history has no such call.", check->frame);
+	else if (check->verdict == STACK_AGREES)
+		snprintf(words, STACK_WORDS_MAX, "The branch history agrees with %zu of %zu callers%s.", check->checked, check->callers,
+			 check->checked < check->callers ? " (the others were called before it begins)" : "");
+	return words;
 }
 
 size_t callstack_extend(const struct callstack *c, const struct stack_check *check, struct stack_frame *frames, size_t count, size_t max)

@@ -41,6 +41,13 @@ struct stack_check {
 
 struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames, size_t count);
 
+enum {
+	STACK_WORDS_MAX = 160,
+};
+
+/* What the check says, as a sentence; "" when it says nothing. Returns words. */
+const char *callstack_words(const struct stack_check *check, char words[STACK_WORDS_MAX]);
+
 /* Where unwinding stopped early and nothing disagrees, adds the older open calls to the frames, at most to max of them.
  * Returns the number of frames then. */
 size_t callstack_extend(const struct callstack *c, const struct stack_check *check, struct stack_frame *frames, size_t count, size_t max);

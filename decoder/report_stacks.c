@@ -104,26 +104,18 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
 }
 
-static void put_verdict(struct report *r, const struct stack_check *check)
-{
-	if (check->verdict == STACK_DISAGREES)
-		text_printf(&r->t, "  The stack and the branch history disagree from frame #%zu on: the history has no such call.\n",
-			    check->frame);
-	else if (check->verdict == STACK_AGREES)
-		text_printf(&r->t, "  The branch history agrees with %zu of %zu callers%s.\n", check->checked, check->callers,
-			    check->checked < check->callers ? " (the others were called before it begins)" : "");
-}
-
 static void put_check(struct report *r, const struct bt_record_thread *thread, const struct history *h, struct stack_frame *frames,
 		      size_t count, bool complete)
 {
 	struct callstack calls;
 	struct stack_check check;
+	char words[STACK_WORDS_MAX];
 	size_t extended;
 
 	callstack_build(&calls, h, r->s, history_index(h, thread->position));
 	check = callstack_check(&calls, frames, count);
-	put_verdict(r, &check);
+	if (*callstack_words(&check, words))
+		text_printf(&r->t, "  %s\n", words);
 	extended = complete ? count : callstack_extend(&calls, &check, frames, count, FRAMES_MAX);
 	if (extended > count) {
 		text_printf(&r->t, "  It could not be unwound further. By the branch history it goes on:\n");

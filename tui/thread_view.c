@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decoder/callstack.h"
 #include "decoder/signals.h"
 #include "decoder/syscalls.h"
 #include "tui/label.h"
@@ -12,14 +13,26 @@ enum {
 	FRAMES_INNER = 200, /* shown */
 	FRAMES_OUTER = 50,
 	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
+	CALLS_MAX = 20, /* shown of the open calls */
 };
 
 #define NO_GROUP SIZE_MAX
 
+/* The stack of a thread, and what its branch history says of it. */
+struct stack {
+	struct stack_frame *frames; /* NULL: not looked for yet */
+	size_t count, unwound; /* frames behind the unwound ones are the history's */
+	bool complete;
+	struct callstack calls;
+	struct stack_check check;
+};
+
 struct threads {
 	struct lines lines; /* first: the view's lines operations see the state as a struct lines */
 	const struct model_snapshot *snap;
+	size_t count;
 	bool *open; /* stacks shown, by thread */
+	struct stack *stacks; /* by thread */
 };
 
 static void add_frame(struct viewer *v, struct lines *l, const struct stack_frame *f, size_t n, struct target target)
@@ -48,6 +61,8 @@ static void add_remark(struct viewer *v, struct lines *l, const struct target *t
 {
 	struct row row;
 
+	if (!*text)
+		return;
 	row_init(&row, v->screen.utf8);
 	row_put(&row, STYLE_DIM, "        ");
 	if (n)
@@ -56,30 +71,91 @@ static void add_remark(struct viewer *v, struct lines *l, const struct target *t
 	lines_add(l, &row, target);
 }
 
-/* Of an endless recursion both ends tell more than its middle. */
-static void add_stack(struct viewer *v, struct lines *l, const struct target *target)
+/* Unwinds a thread's stack and asks its history. False without memory. */
+static bool find_stack(struct viewer *v, struct stack *s, const struct bt_record_thread *t)
 {
-	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
-	bool complete = true;
-	size_t n;
+	struct history own = {0};
+	const struct history *h = t->task == v->task ? &v->history : &own;
+	struct stack_frame *shorter;
 
-	if (!frames) {
+	if (s->frames)
+		return true;
+	s->frames = calloc(FRAMES_MAX, sizeof *s->frames);
+	if (!s->frames)
+		return false;
+	s->unwound = symbols_unwind(v->s, v->snap, t, s->frames, FRAMES_MAX, &s->complete);
+	if (h == &own && history_load_calls(&own, v->m, t->task, NULL)) {
+		free(s->frames);
+		s->frames = NULL;
+		return false;
+	}
+	callstack_build(&s->calls, h, v->s, history_index(h, t->position));
+	s->check = callstack_check(&s->calls, s->frames, s->unwound);
+	s->count = s->complete ? s->unwound : callstack_extend(&s->calls, &s->check, s->frames, s->unwound, FRAMES_MAX);
+	history_release(&own);
+	shorter = realloc(s->frames, s->count * sizeof *s->frames);
+	s->frames = shorter ? shorter : s->frames;
+	return true;
+}
+
+/* Where the stack cannot be trusted. */
+static void add_open_calls(struct viewer *v, struct lines *l, const struct callstack *c, struct target target)
+{
+	size_t shown = 0;
+
+	if (c->count)
+		add_remark(v, l, &target, "By the branch history these calls were open, innermost first:", 0);
+	target.has_place = true;
+	for (size_t i = c->count; i-- > 0 && shown < CALLS_MAX; shown++) {
+		struct row row;
+
+		target.place.addr = c->calls[i].from;
+		row_init(&row, v->screen.utf8);
+		row_put(&row, STYLE_DIM, c->calls[i].is_handler ? "          interrupted at " : "          call at ");
+		label_code(v, &row, target.place.space, target.place.epoch, target.place.addr, false, 0);
+		lines_add(l, &row, &target);
+	}
+	if (c->count > shown)
+		add_remark(v, l, &target, "more", c->count - shown);
+}
+
+static void add_verdict(struct viewer *v, struct lines *l, const struct stack *s, const struct target *target)
+{
+	char words[STACK_WORDS_MAX];
+
+	add_remark(v, l, target, callstack_words(&s->check, words), 0);
+	if (s->count > s->unwound)
+		add_remark(v, l, target, "It could not be unwound further. By the branch history it goes on:", 0);
+	else if (s->count == FRAMES_MAX)
+		add_remark(v, l, target, "Older frames are not shown.", 0);
+	else if (!s->complete)
+		add_remark(v, l, target, "It could not be unwound further.", 0);
+	if (s->check.verdict == STACK_DISAGREES)
+		add_open_calls(v, l, &s->calls, *target);
+}
+
+/* Of an endless recursion both ends tell more than its middle. */
+static void add_stack(struct viewer *v, struct lines *l, struct stack *s, const struct target *target)
+{
+	bool is_judged = false;
+
+	if (!find_stack(v, s, v->snap->threads[target->group])) {
 		l->failed = true;
 		return;
 	}
-	n = symbols_unwind(v->s, v->snap, v->snap->threads[target->group], frames, FRAMES_MAX, &complete);
-	for (size_t i = 0; i < n; i++) {
-		if (i == FRAMES_INNER && n > FRAMES_INNER + FRAMES_OUTER) {
-			add_remark(v, l, target, "frames are left out", n - FRAMES_INNER - FRAMES_OUTER);
-			i = n - FRAMES_OUTER;
+	for (size_t i = 0; i < s->count; i++) {
+		if (i == FRAMES_INNER && s->count > FRAMES_INNER + FRAMES_OUTER) {
+			add_remark(v, l, target, "frames are left out", s->count - FRAMES_INNER - FRAMES_OUTER);
+			i = s->count - FRAMES_OUTER;
 		}
-		add_frame(v, l, &frames[i], i, *target);
+		if (i >= s->unwound && !is_judged) {
+			add_verdict(v, l, s, target);
+			is_judged = true;
+		}
+		add_frame(v, l, &s->frames[i], i, *target);
 	}
-	if (n == FRAMES_MAX)
-		add_remark(v, l, target, "older frames are not shown", 0);
-	else if (!complete)
-		add_remark(v, l, target, "the stack could not be followed further", 0);
-	free(frames);
+	if (!is_judged)
+		add_verdict(v, l, s, target);
 }
 
 static void add_thread(struct viewer *v, struct threads *t, size_t i)
@@ -105,7 +181,7 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 		row_put(&row, STYLE_SYSTEM, ", %s", in_syscall(&rec->regs, call));
 	lines_add(&t->lines, &row, &target);
 	if (t->open[i])
-		add_stack(v, &t->lines, &target);
+		add_stack(v, &t->lines, &t->stacks[i], &target);
 }
 
 static void put_end(struct row *row, const struct bt_record_exit *e)
@@ -173,8 +249,14 @@ static void release(struct view *view)
 {
 	struct threads *t = view->state;
 
-	if (t)
+	for (size_t i = 0; t && t->stacks && i < t->count; i++) {
+		free(t->stacks[i].frames);
+		callstack_release(&t->stacks[i].calls);
+	}
+	if (t) {
+		free(t->stacks);
 		free(t->open);
+	}
 	lines_view_release(view);
 }
 
@@ -187,11 +269,14 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 		return 0;
 	release(view);
 	t = view->state = calloc(1, sizeof *t);
-	if (t)
+	if (t) {
 		t->open = calloc(count + 1, sizeof *t->open);
-	if (!t || !t->open)
+		t->stacks = calloc(count + 1, sizeof *t->stacks);
+	}
+	if (!t || !t->open || !t->stacks)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	t->snap = v->snap;
+	t->count = count;
 	for (size_t i = 0; i < count && i < OPEN_MAX; i++)
 		t->open[i] = true;
 	fill(v, t);

@@ -108,7 +108,7 @@ keys t
 screen threads
 keys j
 screen threads-frame
-keys Down Down Enter
+keys Down Down Down Enter
 screen other-history
 keys s g
 screen summary-other
@@ -298,6 +298,24 @@ expect_status 0 "$BTVIEW" --json -n 10 scribbled
 expect_text "$work/out" '"verdict": \{"state":"inconsistent","from":0,'
 expect_status 0 "$BTVIEW" --json trace
 expect_text "$work/out" '"verdict": \{"state":"consistent","from":null,"checked":[1-9]'
+
+echo "== a stack that the history knows better"
+STACK=gone "$make_trace" "$work/cut" "$work/sample" 36 || exit 99
+run "$BTVIEW cut"
+wait_for '[summary]'
+keys t
+screen threads-cut
+keys j j f # what was found once is shown again
+wait_for ' 1/5'
+keys f j j j
+screen threads-cut-caller
+keys Q
+STACK=wrong "$make_trace" "$work/wrong" "$work/sample" 36 || exit 99
+run "$BTVIEW wrong"
+wait_for '[summary]'
+keys t
+screen threads-wrong
+keys Q
 
 echo "== begins where it is asked to"
 run "$BTVIEW --thread 2 trace"

@@ -3,7 +3,7 @@
  *   make_trace DIR PROGRAM [rounds [argument...]]
  * PROGRAM is screen_sample.S, assembled. It is walked, not run: the lengths and targets of its instructions are those of
  * its bytes, and the conditionals go as decided here. rounds: of its loop (default 36: some 300 branches). The arguments
- * become the recorded command line. */
+ * become the recorded command line. STACK in the environment: gone (it was not kept), wrong (a return address was written over). */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +41,7 @@ struct walk {
 	uint64_t first;
 	struct bt_point chunk; /* where the chunk begins */
 	uint64_t scribble;     /* the number of an entry that something wrote on; 0: none */
+	bool stack_gone, stack_wrong;
 };
 
 static void die(const char *what)
@@ -186,11 +187,13 @@ static void snapshot(struct walk *k, const struct moment *m, uint64_t rbp, const
 	seq = trace_writer_next_seq(k->w);
 	snap.seq = seq;
 	thread.seq = trace_writer_next_seq(k->w);
-	memory.seq = trace_writer_next_seq(k->w);
+	if (!k->stack_gone)
+		memory.seq = trace_writer_next_seq(k->w);
 	trace_writer_event(k->w, 1, BT_RECORD_SIGNAL, &signal);
 	trace_writer_event(k->w, 1, BT_RECORD_SNAPSHOT, &snap);
 	trace_writer_event(k->w, 1, BT_RECORD_THREAD, &thread);
-	trace_writer_event(k->w, 1, BT_RECORD_MEMORY, &memory);
+	if (!k->stack_gone)
+		trace_writer_event(k->w, 1, BT_RECORD_MEMORY, &memory);
 	if (other) {
 		struct bt_record_thread t = *other;
 
@@ -284,6 +287,8 @@ static void run(struct walk *k, uint64_t rounds, const struct bt_record_thread *
 	step(k, true, 0);  /* call lookup */
 	step(k, false, 0); /* jz; the next instruction faults */
 	say(k);
+	if (k->stack_wrong)
+		k->stack[(k->rsp - STACK) / 8] = TEXT + 5;
 	snapshot(k, &end, 0, other);
 }
 
@@ -361,6 +366,8 @@ int main(int argc, char **argv)
 	}
 	if (getenv("SCRIBBLE"))
 		k->scribble = strtoull(getenv("SCRIBBLE"), NULL, 10);
+	k->stack_gone = getenv("STACK") && !strcmp(getenv("STACK"), "gone");
+	k->stack_wrong = getenv("STACK") && !strcmp(getenv("STACK"), "wrong");
 	read_code(k, argv[2]);
 	buf_put(&args, "sample", sizeof "sample");
 	for (int i = 4; i < argc; i++)
