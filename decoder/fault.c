@@ -256,7 +256,7 @@ static bool has_sender(const struct bt_record_signal *g)
 	return false;
 }
 
-/* The kernel sends these to who made the call, and gives that for the sender. */
+/* The kernel sends these to who made the call, and gives that for the sender; in a PID namespace by another number, and then nobody has named it. */
 static bool is_of_a_call(const struct bt_record_signal *g, const struct model_task *task)
 {
 	static const uint32_t signals[] = {SIG_PIPE, SIG_XFSZ};
@@ -264,7 +264,7 @@ static bool is_of_a_call(const struct bt_record_signal *g, const struct model_ta
 
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		found = found || g->signo == signals[i];
-	return found && !g->code && (!g->sender || !task || g->sender == task->pid);
+	return found && !g->code && (!task || g->sender == task->pid || !g->sender_name.len);
 }
 
 /* What the signal means, unless it means nothing of its own, as real-time ones do. */

@@ -154,7 +154,10 @@ static const struct fault_case cases[] = {
 	{"broken pipe", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = PID,
 	 .text = "SIGPIPE: write to a pipe or socket that nobody reads"},
 	{"broken pipe, raised", CODE("\x90"), .signo = 13, .signal_code = (uint32_t)-6, .sender = PID, .text = "SIGPIPE, raised by the program itself"},
-	{"broken pipe, sent", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = 77, .text = "SIGPIPE, sent by process 77 (user 0)"},
+	{"broken pipe, sent", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = 77, .sender_name = "supervisor",
+	 .text = "SIGPIPE, sent by process 77 (supervisor, user 0)"},
+	{"broken pipe in a PID namespace", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = 2,
+	 .text = "SIGPIPE: write to a pipe or socket that nobody reads"},
 	{"file too large", CODE("\x90"), .signo = 25, .signal_code = 0, .sender = PID, .text = "SIGXFSZ: its limit of file size was reached"},
 };
 
