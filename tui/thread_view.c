@@ -9,7 +9,7 @@
 #include "tui/label.h"
 
 enum {
-	FRAMES_MAX = 16384, /* unwound */
+	FRAMES_MAX = 1 << 18, /* unwound: 8 MiB of small ones */
 	FRAMES_INNER = 200, /* shown */
 	FRAMES_OUTER = 50,
 	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
