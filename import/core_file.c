@@ -313,12 +313,13 @@ static bool contains(struct core_range r, uint64_t addr)
 /* Its stack, and where that is one for signals, the one that a signal interrupted, with the code there: how it got there begins in these. */
 static struct core_range put_stacks(struct core *c, const struct core_thread *t, uint32_t epoch)
 {
-	struct core_range r = core_stack_of(c, t->regs.rsp), other;
+	uint64_t most = t == c->threads ? CORE_STACK_MAX : CORE_OTHER_STACK_MAX;
+	struct core_range r = core_stack_of(c, t->regs.rsp, most), other;
 	uint64_t sp, at;
 
 	if (!core_stack_interrupted(put_memory(c, r.start, r.end), r.start, t->regs.rsp, &sp, &at))
 		return r;
-	other = core_stack_of(c, sp);
+	other = core_stack_of(c, sp, most);
 	/* Both may lie in one segment, one above the other. */
 	put_memory(c, contains(r, other.start) ? r.end : other.start, other.end);
 	put_code(c, at, epoch);

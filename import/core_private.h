@@ -8,7 +8,8 @@
 
 enum {
 	CORE_PAGE = 4096,
-	CORE_STACK_MAX = 256 << 10, /* bytes kept of a stack, as at a crash that btrec sees itself */
+	CORE_STACK_MAX = 8 << 20,	 /* bytes kept of a stack of the first thread, which the signal came to; as at a crash that btrec sees itself */
+	CORE_OTHER_STACK_MAX = 256 << 10, /* of others, of which there may be thousands */
 };
 
 struct core_thread {
@@ -60,8 +61,8 @@ struct core_segment *core_map_at(const struct core *c, uint64_t addr);
 /* Up to n dumped bytes at addr within one segment. */
 struct slice core_map_memory(const struct core *c, uint64_t addr, uint64_t n);
 
-/* What is to be kept of the stack that sp points to, also after an overflow; empty where there is none. */
-struct core_range core_stack_of(const struct core *c, uint64_t sp);
+/* What is to be kept of the stack that sp points to, also after an overflow, at most so many bytes; empty where there is none. */
+struct core_range core_stack_of(const struct core *c, uint64_t sp, uint64_t most);
 
 /* Where a thread on an alternate signal stack, whose memory from addr on these bytes are, was interrupted: the stack pointer, and the
  * address of the code. False: it is on no such stack. */

@@ -28,7 +28,7 @@ static const struct core_segment *find_stack(const struct core *c, uint64_t sp)
 	return NULL;
 }
 
-struct core_range core_stack_of(const struct core *c, uint64_t sp)
+struct core_range core_stack_of(const struct core *c, uint64_t sp, uint64_t most)
 {
 	const struct core_segment *s = find_stack(c, sp);
 	struct core_range r = {0, 0};
@@ -36,7 +36,7 @@ struct core_range core_stack_of(const struct core *c, uint64_t sp)
 	if (!s)
 		return r;
 	r.start = sp <= s->start || sp - s->start < RED_ZONE ? s->start : sp - RED_ZONE;
-	r.end = s->end - r.start < CORE_STACK_MAX ? s->end : r.start + CORE_STACK_MAX;
+	r.end = s->end - r.start < most ? s->end : r.start + most;
 	return r;
 }
 

@@ -126,7 +126,9 @@ def overflow():
     stack, = [m for m in mappings(import_file(path).trace) if m[0] == "[stack]"]
     check(rsp < stack[3], "rsp 0x%x is not below the stack 0x%x" % (rsp, stack[3]))
     check(len(stack_of(got)) > 8, "%d frames" % len(stack_of(got)))
-    equal(stack_of(got), stack_of(wanted)[:len(stack_of(got))], "stack")
+    # How often it fits in depends on what lies above it: names, the environment.
+    equal(list(dict.fromkeys(stack_of(got))), list(dict.fromkeys(stack_of(wanted))), "functions on the stack")
+    equal(stack_of(got)[-4:], stack_of(wanted)[-4:], "who began it")
     check("stack overflow" in got["fault"]["text"], got["fault"]["text"])
 
 
