@@ -11,14 +11,24 @@
 #include "collector/recorder_private.h"
 #include "collector/tracee.h"
 
+/* Room for n bytes behind what is kept, of which the oldest go. */
+static char *make_room(struct last_words *w, size_t n)
+{
+	size_t kept = w->len < LAST_WORDS_MAX - n ? w->len : LAST_WORDS_MAX - n;
+
+	memmove(w->text, w->text + w->len - kept, kept);
+	w->len = kept + n;
+	return w->text + kept;
+}
+
 /* Memory that can be read no more leaves a hole: what was kept before it is not the end any more. */
 static void hear(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
 {
-	size_t n = len < LAST_WORDS_MAX ? len : LAST_WORDS_MAX, kept = w->len < LAST_WORDS_MAX - n ? w->len : LAST_WORDS_MAX - n;
+	size_t n = len < LAST_WORDS_MAX ? (size_t)len : LAST_WORDS_MAX;
 
-	memmove(w->text, w->text + w->len - kept, kept);
 	w->total += len;
-	w->len = tracee_read(tid, at + len - n, w->text + kept, n) == n ? kept + n : 0;
+	if (tracee_read(tid, at + len - n, make_room(w, n), n) != n)
+		w->len = 0;
 }
 
 /* Of what the vectors name so much was written. */
@@ -48,23 +58,51 @@ static void hear_vectors(struct last_words *w, pid_t tid, uint64_t at, uint64_t 
 	}
 }
 
+/* NULL without memory. */
+static struct last_words *words_of(struct process *process)
+{
+	if (!process->last_words)
+		process->last_words = calloc(1, sizeof *process->last_words);
+	return process->last_words;
+}
+
+void last_words_add(struct process *process, const void *bytes, size_t n, uint64_t unknown)
+{
+	struct last_words *w = words_of(process);
+
+	if (!w)
+		return;
+	if (unknown)
+		w->len = 0;
+	w->total += unknown + n;
+	memcpy(make_room(w, n), bytes, n);
+}
+
+void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t len)
+{
+	struct last_words *w = words_of(process);
+
+	if (w)
+		hear(w, tid, at, len);
+}
+
 void last_words_heard(struct task *task)
 {
 	const struct tracee_syscall *c = &task->call;
 	const struct bt_regs *regs = &task->regs;
 	bool vectors = !c->compat && c->nr == SYS_writev;
+	struct last_words *w;
 	uint64_t at = c->compat ? (uint32_t)regs->rcx : regs->rsi;
 
 	if ((!vectors && !call_is(c, SYS_write)) || (int)(c->compat ? regs->rbx : regs->rdi) != STDERR_FILENO || (int64_t)regs->rax <= 0)
 		return;
-	if (!task->process->last_words)
-		task->process->last_words = calloc(1, sizeof *task->process->last_words);
-	if (!task->process->last_words)
+	if (!vectors) {
+		last_words_wrote(task->process, task->tid, at, regs->rax);
 		return;
-	if (vectors)
-		hear_vectors(task->process->last_words, task->tid, at, regs->rdx, regs->rax);
-	else
-		hear(task->process->last_words, task->tid, at, regs->rax);
+	}
+	w = words_of(task->process);
+	if (w)
+		hear_vectors(w, task->tid, at, regs->rdx, regs->rax);
 }
 
 void last_words_write(struct recorder *r, struct task *task)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct process;
 struct recorder;
 struct task;
 
@@ -20,6 +21,12 @@ struct last_words {
 	size_t len;
 	char text[LAST_WORDS_MAX];
 };
+
+/* The process has written so many bytes that are not known, then these, at most LAST_WORDS_MAX. */
+void last_words_add(struct process *process, const void *bytes, size_t n, uint64_t unknown);
+
+/* The process has written the len > 0 bytes at that address. */
+void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t len);
 
 /* The task stands, with task->regs, behind a system call that was not cut short. */
 void last_words_heard(struct task *task);

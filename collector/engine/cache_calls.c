@@ -5,10 +5,12 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collector/cut_transfer.h"
 #include "collector/engine/calls.h"
 #include "collector/engine/engine_private.h"
+#include "collector/last_words.h"
 #include "collector/tracee.h"
 
 #ifndef ARCH_SET_CPUID
@@ -76,6 +78,8 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 		grant &= ~(uint64_t)CALLS_WAIT;
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
 		grant &= ~(uint64_t)CALLS_WRITE;
+	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order they write */
+		grant &= ~(uint64_t)CALLS_COPIES;
 	if (!table)
 		grant &= ~(uint64_t)CALLS_DESCRIPTORS;
 	if (es->descriptors.closing) /* dup2() by another task may replace what a copy would be */
@@ -165,6 +169,13 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 	return n;
 }
 
+/* What it has just written to descriptor 2, should it have: the glue has not come to that. */
+static void hear(struct task *task, const struct engine_space *es, const struct stretch *s, size_t n)
+{
+	if (s->called && n && es->notes[n - 1].nr == SYS_write && (int)s->regs.rdi == STDERR_FILENO && (int64_t)s->regs.rax > 0)
+		last_words_wrote(task->process, task->tid, s->regs.rsi, s->regs.rax);
+}
+
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
@@ -172,6 +183,8 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 	const struct args_note *args = NULL;
 	uint64_t tick = 0;
 
+	words_take(task, es);
+	hear(task, es, s, n);
 	es->shares_file |= s->ctx.calls & CALLS_MAPS && !(s->ctx.calls & CALLS_PROTECTS);
 	for (size_t i = 0; i < n; i++) {
 		const struct call_note *note = &es->notes[i];

@@ -268,6 +268,11 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.r11 = s->ctx.r11;
 	if (noting && at >= c->telling && at < c->told)
 		s->regs.rsi = s->ctx.spill;
+	if (noting && at >= c->copying && at < c->copied) {
+		s->regs.rsi = s->ctx.spill;
+		s->regs.rdx = s->ctx.rdx;
+		s->regs.rdi = s->ctx.r10;
+	}
 	if (p)
 		s->regs.rip = chain->pc + (uint64_t)(int64_t)p->pc;
 	else if (chain)

@@ -27,9 +27,10 @@ enum calls_need {
 	CALLS_ASKS = 1 << 14,	   /* likewise; its third argument has to be 0: it sets nothing */
 	CALLS_STOP = 1 << 15,	   /* never granted */
 	CALLS_PROTECTS = 1 << 16,  /* of no call as such: mprotect(2) may let write. Taken back where a file is mapped that others see changes of: code may be mapped from it, too */
-	CALLS_TELLS = 1 << 17,	   /* with CALLS_DESCRIPTORS: not of descriptor 2, of which the recorder keeps what is written (last_words.h) */
+	CALLS_TELLS = 1 << 17,	   /* of descriptor 2 only where what it writes can be copied (CALLS_COPIES): the recorder keeps that (last_words.h) */
+	CALLS_COPIES = 1 << 18,	   /* of no call as such: write(2) may write to descriptor 2 */
 	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
-		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS | CALLS_TELLS,
+		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS | CALLS_TELLS | CALLS_COPIES,
 };
 
 enum {

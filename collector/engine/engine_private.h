@@ -143,6 +143,7 @@ struct engine_space {
 	bool serves_faults; /* the program may serve page faults itself (userfaultfd(2)) */
 	bool cpuid_traps; /* the program may have asked for that: CPUID is left to the processor */
 	struct descriptors descriptors;
+	uint64_t words; /* bytes that were written to descriptor 2 in the cache, as far as they have been taken */
 	pid_t adopted; /* a task that ran here unseen (--from); 0: everything has been seen */
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */
 	struct branch_log_record *records; /* room to read them into */
@@ -355,6 +356,13 @@ void calls_signalled(const struct task *task, siginfo_t *info);
 /* Enters the system calls made in the cache into the task's list, and the records that stand before them into its log. Returns 0 or
  * -BT_E_GONE. */
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* cache_words.c: takes what the task, which has stopped, has written to descriptor 2 meanwhile. */
+void words_take(const struct task *task, struct engine_space *es);
+/* The region has just been made, or is a fork's child's: nothing has been written yet. */
+void words_begin(const struct task *task, struct engine_space *es);
+/* Whether a fault in the code is one of copying that: then *raw, which is to be the task's, is behind it. */
+bool words_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
 
 /* ---- cache_mappings.c ---- */
 

@@ -449,6 +449,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		engine_note_refusal(b, task);
 	} else {
 		limits_raise(&task->process->limits, task->process->pid, share_of(es));
+		words_begin(task, es);
 	}
 	if (!es->refused && !es->mapped) {
 		begin_hints(es, shared ? hints_of(shared->hints, task->process->pid, s) : NULL);

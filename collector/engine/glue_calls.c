@@ -112,13 +112,8 @@ static void emit_compare_kind(struct emitter *e, uint8_t kind)
  * which stays. */
 static void emit_descriptor(struct emitter *e, struct forward *no)
 {
-	size_t keep, at_once, any, other;
+	size_t keep, at_once, any;
 
-	emit_test_class(e, CALLS_TELLS);
-	other = short_jump(e, JE);
-	EMIT(e, 0x83, 0xff, STDERR_FILENO); /* cmp edi, descriptor */
-	jump_if(e, no, CC_E);
-	land(e, other);
 	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
 	emit_u32(e, DESCRIPTORS);
 	jump_if(e, no, CC_AE);
@@ -281,6 +276,63 @@ static void emit_telling(struct emitter *e)
 	jump_if(e, &no, CC_NE);
 	emit_set(e, CTX_COPY, COPY_TOLD);
 	land_all(e, &no);
+}
+
+/* A write to descriptor 2, which is to be copied, or made at a stop. eax: enum calls_need of the call, which stays. */
+static void emit_saying(struct emitter *e, struct forward *no)
+{
+	struct forward other = {.count = 0};
+
+	emit_test_class(e, CALLS_TELLS);
+	jump_if(e, &other, CC_E);
+	EMIT(e, 0x83, 0xff, STDERR_FILENO); /* cmp edi, descriptor */
+	jump_if(e, &other, CC_NE);
+	emit_test_grant(e, CALLS_COPIES);
+	jump_if(e, no, CC_E);
+	no->sites[no->count++] = emit_unless_call(e, SYS_write);
+	emit_set(e, CTX_COPY, COPY_WORDS);
+	land_all(e, &other);
+}
+
+/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end (words_fault()): the kernel need not have looked at what goes to
+ * /dev/null, and another thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
+static void emit_said(struct code_cache *c, struct emitter *e)
+{
+	struct forward nothing = {.count = 0};
+	size_t few, again;
+
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: its result */
+	jump_if(e, &nothing, CC_LE);
+	emit_store(e, X86_RSI, CTX_SPILL);
+	emit_store(e, X86_RDX, CTX_RDX);
+	emit_store(e, X86_RDI, CTX_R10);
+	c->copying = (uint32_t)e->len;
+	emit_load(e, X86_RDX, WORDS_TOTAL_AT);
+	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, bytes */
+	emit_u32(e, WORDS_BYTES);
+	few = emit_jcc(e, CC_BE);
+	EMIT(e, 0x48, 0x8d, 0xb4, 0x0e); /* lea rsi, [rsi+rcx-bytes] */
+	emit_u32(e, (uint32_t)-WORDS_BYTES);
+	EMIT(e, 0x48, 0x8d, 0x94, 0x0a); /* lea rdx, [rdx+rcx-bytes] */
+	emit_u32(e, (uint32_t)-WORDS_BYTES);
+	EMIT(e, 0xb9); /* mov ecx, bytes */
+	emit_u32(e, WORDS_BYTES);
+	emit_patch(e, few, e->base + e->len);
+	again = e->len;
+	EMIT(e, 0x8a, 0x06, 0x89, 0xd7, 0x81, 0xe7); /* mov al, [rsi]; mov edi, edx; and edi, mask */
+	emit_u32(e, WORDS_BYTES - 1);
+	EMIT(e, 0x65, 0x88, 0x87); /* mov gs:[rdi+ring], al */
+	emit_u32(e, WORDS_AT);
+	EMIT(e, 0x48, 0xff, 0xc6, 0x48, 0xff, 0xc2, 0x48, 0xff, 0xc9); /* inc rsi; inc rdx; dec rcx */
+	emit_patch(e, emit_jcc(e, CC_NE), e->base + again);
+	c->copy_end = (uint32_t)e->len;
+	emit_store(e, X86_RDX, WORDS_TOTAL_AT);
+	emit_load(e, X86_RDI, CTX_R10);
+	emit_load(e, X86_RDX, CTX_RDX);
+	emit_load(e, X86_RSI, CTX_SPILL);
+	c->copied = (uint32_t)e->len;
+	land_all(e, &nothing);
 }
 
 /* Behind such a call: a file of a local file system becomes known as one. What the kernel has written may be others' to change or take away, so it is
@@ -481,6 +533,7 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 	emit_opening(e, &to.no);
 	emit_set(e, CTX_COPY, 0);
 	emit_telling(e);
+	emit_saying(e, &to.no);
 	emit_test_class(e, CALLS_MAPS);
 	other = emit_jcc(e, CC_E);
 	emit_maps(e, &to);
@@ -532,7 +585,7 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
  * and goes to CTX_BACK. */
 void glue_emit_called(struct code_cache *c, struct emitter *e)
 {
-	size_t nothing, some, failed, copied, told;
+	size_t nothing, some, failed, copied, told, other, said;
 
 	c->called = (uint32_t)e->len;
 	emit_load(e, X86_RCX, CTX_CALL_NEXT);
@@ -550,6 +603,12 @@ void glue_emit_called(struct code_cache *c, struct emitter *e)
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, words */
+	emit_u32(e, COPY_WORDS);
+	other = emit_jcc(e, CC_NE);
+	emit_said(c, e);
+	said = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
 	EMIT(e, 0x81, 0xf9); /* cmp ecx, told */
 	emit_u32(e, COPY_TOLD);
 	copied = emit_jcc(e, CC_NE);
@@ -566,6 +625,7 @@ void glue_emit_called(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x88, 0x01); /* mov [rcx], al */
 	emit_patch(e, failed, e->base + e->len);
 	emit_patch(e, told, e->base + e->len);
+	emit_patch(e, said, e->base + e->len);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_BACK);

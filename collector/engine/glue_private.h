@@ -19,6 +19,7 @@ enum {
 	CC_NE = 5,
 	CC_BE = 6,
 	CC_A = 7,
+	CC_LE = 14,
 	CC_G = 15,
 	FORWARD_MOST = 64,
 };

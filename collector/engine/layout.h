@@ -58,7 +58,12 @@ enum {
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
 	DESCRIPTOR_STOPS = 2,	/* calls on it are made at stops */
 	DESCRIPTOR_WAITS = 3,	/* they may wait: from here on */
+	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
 	COPY_TOLD = 0x100, /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
+	/* What was written to descriptor 2 in the cache (in the first data area): how many bytes so far, and the last of them, where that number leads. */
+	WORDS_TOTAL_AT = 0x1800,
+	WORDS_AT = 0x2000,
+	WORDS_BYTES = 0x1000,
 	CALL_NOTES_AT = 0x4000,
 	CALL_NOTES_BYTES = 0xc000,
 	CALL_NOTES_END = CALL_NOTES_AT + CALL_NOTES_BYTES,

@@ -8,6 +8,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/cache_entry.c \
 	collector/engine/cache_guess.c \
 	collector/engine/cache_sample.c \
+	collector/engine/cache_words.c \
 	collector/engine/cache_hints.c \
 	collector/engine/cache_learn.c \
 	collector/engine/cache_mappings.c \

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # What a process wrote to its standard error last: in the trace, the report, the JSON and the viewer.
+import signal
+
 from e2e import *
 
 KEPT = 4096
@@ -37,6 +39,27 @@ def written():
 def failing():
     result = record([program(), "lines", "failing", "pieces"], ["-q"])
     equal(words(result.trace), (result.err[-KEPT:], len(result.err)), "kept")
+
+@case("what /dev/null takes without looking at it does no harm")
+def wild():
+    for mode in MODES:
+        with open(os.devnull, "wb") as file:
+            result = record([program(), "wild", "=before", "wild", "=seen"], ["-q", *mode], stderr=file)
+        equal(result.status, -signal.SIGABRT, "end, %s" % mode)
+        check(words(result.trace)[0].endswith(b"seen"), "%s: %s" % (mode, words(result.trace)))
+
+
+@case("registers and flags, whenever a signal comes")
+def registers():
+    path = fresh("stderr")
+    written = native([program(), "checked"]).err
+    for mode in [], ["--history", "off"], ["--parallel"]:
+        for each in (307, 509) if not mode else (353,): # with fewer than a handler takes nothing else would run
+            with open(path, "wb") as file:
+                result = record([program(), "checked"], ["-q", "--backend", "engine", "--alarm-each", str(each), *mode], stderr=file)
+            equal(result.status, -signal.SIGABRT, "end, %s, %d" % (mode, each))
+            equal(words(result.trace), (written[-KEPT:], len(written)), "%s, a signal each %d" % (mode, each))
+
 
 @case("more than one execve, and an end by a status, or by SIGKILL")
 def executed():

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static char *volatile nowhere = (char *)8;
+
 static void lines(int n)
 {
 	char filling[150];
@@ -66,6 +68,37 @@ static void short_writes(void)
 	fflush(stdout);
 }
 
+static volatile sig_atomic_t alarms;
+
+static void count_alarm(int signo)
+{
+	(void)signo;
+	alarms++;
+}
+
+/* What a call leaves as it is stays so, flags included. */
+static void write_checked(void)
+{
+	struct sigaction action = {.sa_handler = count_alarm, .sa_flags = SA_RESTART};
+	char line[200];
+
+	sigaction(SIGALRM, &action, NULL);
+	for (size_t i = 0; i < 20; i++) {
+		unsigned long rax = 1, rdi = STDERR_FILENO, rsi = (unsigned long)line, rdx = i * 8 + 1, rbx = ~i, flags;
+		register unsigned long r8 __asm__("r8") = i * 3, r9 __asm__("r9") = i * 5, r10 __asm__("r10") = i * 7;
+
+		memset(line, 'a' + (int)(i % 26), sizeof line);
+		__asm__ volatile("cmp $20, %[rbx]\n\tstd\n\tsyscall\n\tpushf\n\tcld\n\tpop %[flags]"
+				 : "+a"(rax), "+D"(rdi), "+S"(rsi), "+d"(rdx), [rbx] "+b"(rbx), "+r"(r8), "+r"(r9), "+r"(r10), [flags] "=&r"(flags)
+				 :
+				 : "rcx", "r11", "memory", "cc");
+		/* cmp of a small negative number with 20: no carry, no zero, the sign; and the direction */
+		if (rax != i * 8 + 1 || rdi != STDERR_FILENO || rsi != (unsigned long)line || rdx != i * 8 + 1 || rbx != ~i || r8 != i * 3 || r9 != i * 5 ||
+		    r10 != i * 7 || (flags & 0xcc1) != 0x480)
+			exit(4);
+	}
+}
+
 static void do_as(const char *way, char **rest)
 {
 	pthread_t threads[4];
@@ -78,8 +111,12 @@ static void do_as(const char *way, char **rest)
 		many_pieces();
 	if (!strcmp(way, "short"))
 		short_writes();
-	if (!strcmp(way, "failing") && (write(STDERR_FILENO, (void *)8, 100) != -1 || errno != EFAULT))
+	if (!strcmp(way, "failing") && (write(STDERR_FILENO, nowhere, 100) != -1 || errno != EFAULT))
 		exit(2);
+	if (!strcmp(way, "wild") && write(STDERR_FILENO, nowhere, 100) != 100) /* /dev/null does not look */
+		exit(2);
+	if (!strcmp(way, "checked"))
+		write_checked();
 	if (!strcmp(way, "exec"))
 		execv("/proc/self/exe", rest);
 	if (!strcmp(way, "status"))
