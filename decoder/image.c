@@ -104,6 +104,7 @@ void image_free(struct image *im)
 	if (!im)
 		return;
 	dwfl_end(im->dwfl);
+	dwfl_end(im->fixed);
 	for (size_t i = 0; i < im->count; i++)
 		module_free(im->modules[i]);
 	free(im->modules);
@@ -226,8 +227,15 @@ static enum image_file_state examine_unnamed(Elf *elf, int fd, const struct mome
 	return state == IMAGE_FILE_UNKNOWN && !has_id && may_be_same(fd, at, map) ? IMAGE_FILE_OK : state;
 }
 
-/* Whether the open file is what was mapped; *bias is filled for IMAGE_FILE_OK. */
-static enum image_file_state examine(const struct image_module *im, int fd, const struct moment *at, const struct model_map *map, uint64_t *bias)
+static bool has_fixed_addresses(Elf *elf)
+{
+	GElf_Ehdr eh;
+
+	return gelf_getehdr(elf, &eh) && eh.e_type == ET_EXEC;
+}
+
+/* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. */
+static enum image_file_state examine(struct image_module *im, int fd, const struct moment *at, const struct model_map *map)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	enum image_file_state state = IMAGE_FILE_NO_ELF;
@@ -242,8 +250,9 @@ static enum image_file_state examine(const struct image_module *im, int fd, cons
 			state = strcmp(hex, im->build_id) ? IMAGE_FILE_CHANGED : IMAGE_FILE_OK;
 		else
 			state = examine_unnamed(elf, fd, at, map, *hex);
-		if (state == IMAGE_FILE_OK && !bias_of(elf, map, bias))
+		if (state == IMAGE_FILE_OK && !bias_of(elf, map, &im->bias))
 			state = IMAGE_FILE_NO_ELF;
+		im->moved = has_fixed_addresses(elf) ? im->bias : 0;
 	} else if (*im->build_id) {
 		state = IMAGE_FILE_CHANGED;
 	}
@@ -312,18 +321,59 @@ static uint64_t modified(int fd)
 	return fstat(fd, &st) || st.st_mtim.tv_sec < 0 ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
+/* Programs map pieces of their own file anew (V8 does): the Dwfl gets a file once at each place, because reporting it again lets go of what it had. */
+static Dwfl_Module *reported_before(const struct image *image, const struct image_module *im)
+{
+	for (size_t i = 0; i < image->count; i++) {
+		const struct image_module *other = image->modules[i];
+		bool same_place = im->moved ? other->moved != 0 : !other->moved && other->bias == im->bias;
+
+		if (other != im && other->mod && other->state == IMAGE_FILE_OK && same_place && !strcmp(other->path, im->path) &&
+		    !strcmp(other->build_id, im->build_id))
+			return other->mod;
+	}
+	return NULL;
+}
+
+/* Names in a Dwfl are paths, but no two are the same: a module of the same name and range would be taken for the old one. */
+static Dwfl_Module *report_elf(struct image *image, const struct image_module *im, int fd)
+{
+	Dwfl *dwfl = im->moved ? image->fixed : image->dwfl;
+	Dwfl_Module *mod;
+	char *name;
+
+	if (!dwfl || asprintf(&name, "%s@%zu", im->path, image->count) < 0)
+		return NULL;
+	mod = dwfl_report_elf(dwfl, name, im->path, fd, im->moved ? 0 : im->bias, true);
+	free(name);
+	return mod;
+}
+
+/* Takes fd. */
+static void report_right_file(struct image *image, struct image_module *im, int fd)
+{
+	im->modified = modified(fd);
+	if (im->moved && !image->fixed && (image->fixed = dwfl_begin(&callbacks)))
+		dwfl_report_begin_add(image->fixed);
+	im->mod = reported_before(image, im);
+	if (!im->mod) {
+		im->mod = report_elf(image, im, fd);
+		if (im->mod)
+			return; /* fd is the Dwfl's now */
+	}
+	close(fd);
+}
+
 static void report_file(struct image *image, struct image_module *im, const struct moment *moment, const struct model_map *const *maps,
 			size_t count, size_t at)
 {
 	int fd = open_regular(im->path);
-	uint64_t bias = 0, low, high;
+	uint64_t low, high;
 
-	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, maps[at], &bias);
+	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, maps[at]);
 	if (im->state == IMAGE_FILE_OK) {
-		im->modified = modified(fd);
-		im->mod = dwfl_report_elf(image->dwfl, im->path, im->path, fd, bias, true);
-		if (im->mod)
-			fd = -1; /* the Dwfl's now */
+		report_right_file(image, im, fd);
+		fd = -1;
 	} else if (im->state != IMAGE_FILE_NO_ELF) {
 		extent(im, maps, count, at, &low, &high);
 		report_stand_in(image, im, maps[at], low, high);
@@ -363,7 +413,8 @@ static void take_range(struct image_module *im)
 	if (!im->mod || !dwfl_module_info(im->mod, &userdata, &start, &end, NULL, NULL, NULL, NULL))
 		return;
 	*userdata = im;
-	if (start <= im->start && end >= im->end) {
+	/* What is moved is a piece, and only the piece is known to be there. */
+	if (!im->moved && start <= im->start && end >= im->end) {
 		im->start = start;
 		im->end = end;
 	}
@@ -375,6 +426,8 @@ void image_add(struct image *image, const struct model *m, uint32_t space, uint3
 	struct moment moment = {.m = m, .space = space, .epoch = epoch};
 
 	dwfl_report_begin_add(image->dwfl);
+	if (image->fixed)
+		dwfl_report_begin_add(image->fixed);
 	for (size_t i = 0; i < count; i++) {
 		struct image_module *im;
 
@@ -392,6 +445,8 @@ void image_add(struct image *image, const struct model *m, uint32_t space, uint3
 		take_range(im);
 	}
 	dwfl_report_end(image->dwfl, NULL, NULL);
+	if (image->fixed)
+		dwfl_report_end(image->fixed, NULL, NULL);
 }
 
 static int compare_cus(const void *a, const void *b)
@@ -447,6 +502,14 @@ static const struct cu_range *cu_at(const struct image_module *im, Dwarf_Addr ad
 	return low && addr < im->cus[low - 1].end ? &im->cus[low - 1] : NULL;
 }
 
+Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias)
+{
+	Elf *elf = dwfl_module_getelf(im->mod, bias);
+
+	*bias += elf ? im->moved : 0;
+	return elf;
+}
+
 Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *storage, Dwarf_Addr *bias)
 {
 	Dwarf *dw = dwfl_module_getdwarf(im->mod, bias);
@@ -455,7 +518,8 @@ Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *
 
 	if (!dw)
 		return NULL;
-	cu = dwfl_module_addrdie(im->mod, addr, bias);
+	cu = dwfl_module_addrdie(im->mod, addr - im->moved, bias);
+	*bias += im->moved;
 	if (cu)
 		return cu;
 	if (!im->cus_read)

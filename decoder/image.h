@@ -31,7 +31,9 @@ struct image_module {
 	uint64_t start, end;
 	uint64_t map_start, map_offset; /* of the executable mapping it was found by */
 	uint64_t modified; /* of the file that IMAGE_FILE_OK is of: when it was written, ns since 1970 */
-	Dwfl_Module *mod; /* NULL: nothing to look into */
+	Dwfl_Module *mod; /* NULL: nothing to look into. Of modules of the same file at the same bias it is the same */
+	uint64_t bias;	  /* of IMAGE_FILE_OK: addresses in memory less those in the file */
+	uint64_t moved;	  /* addresses less those that mod knows: of a file of fixed addresses that lies elsewhere, else 0 */
 	Elf *memory_elf;  /* of IMAGE_FILE_MEMORY; Dwfl owns it once it asked for it */
 	void *memory;
 	struct cu_range *cus; /* index for units that .debug_aranges leaves out; sorted by start */
@@ -41,6 +43,7 @@ struct image_module {
 
 struct image {
 	Dwfl *dwfl;
+	Dwfl *fixed; /* files of fixed addresses that lie elsewhere, at their own: libdwfl knows no other place. NULL: none yet */
 	struct image_module **modules;
 	size_t count;
 	bool attached;			  /* the Dwfl has its thread callbacks (unwind.c) */
@@ -61,7 +64,10 @@ void image_add(struct image *im, const struct model *m, uint32_t space, uint32_t
 /* The module that covers addr and that the mapping belongs to: its file's, or its zeroed data's, which are no file's. NULL: none. */
 struct image_module *image_module_at(const struct image *im, const struct model_map *map, uint64_t addr);
 
-/* The DWARF unit of an address, or NULL; *bias as of dwfl_module_addrdie. */
+/* The file of a module with mod, or NULL; *bias: addresses less those in the file. */
+Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias);
+
+/* The DWARF unit of an address, or NULL; *bias: addresses less those in the DWARF. */
 Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *storage, Dwarf_Addr *bias);
 
 #endif

@@ -270,7 +270,7 @@ static void look_up_symbol(struct symbols *s, struct image_module *mod, uint64_t
 	GElf_Off offset;
 	GElf_Sym sym;
 	char plain[1024];
-	const char *name = dwfl_module_addrinfo(mod->mod, pc, &offset, &sym, NULL, NULL, NULL);
+	const char *name = dwfl_module_addrinfo(mod->mod, pc - mod->moved, &offset, &sym, NULL, NULL, NULL);
 
 	if (!name || !*name)
 		return;
@@ -283,7 +283,7 @@ static void look_up_symbol(struct symbols *s, struct image_module *mod, uint64_t
 static void look_up_stub(struct symbols *s, struct image_module *mod, struct location *loc)
 {
 	GElf_Addr bias;
-	Elf *elf = dwfl_module_getelf(mod->mod, &bias);
+	Elf *elf = image_module_elf(mod, &bias);
 	uint64_t start;
 	const char *target = plt_target(elf, loc->addr - bias, &start);
 	char *plain, *name;
@@ -309,7 +309,7 @@ static void look_up(struct symbols *s, struct image_module *mod, bool is_return,
 		loc->vaddr = loc->addr - mod->map_start + mod->map_offset;
 		return;
 	}
-	if (dwfl_module_getelf(mod->mod, &bias))
+	if (image_module_elf(mod, &bias))
 		loc->vaddr = loc->addr - bias;
 	else
 		loc->vaddr = loc->addr - mod->start;
@@ -471,7 +471,7 @@ static uint64_t address_in(struct image_module *mod, const char *function)
 
 		if (name && sym.st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym.st_info) != STT_FILE &&
 		    GELF_ST_TYPE(sym.st_info) != STT_SECTION && is_named(name, function))
-			return value;
+			return value + mod->moved;
 	}
 	return 0;
 }

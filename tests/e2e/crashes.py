@@ -454,6 +454,18 @@ def check_library(recorded):
     check(contains_in_order(entered(found), ["ledger_add", "ledger_note"]), "calls are %s" % entered(found))
 
 
+@case("code that a program has mapped from its own file anew, also one of fixed addresses")
+def moved_code():
+    for flags in ("-no-pie", "-fno-pie"), ("-pie", "-fPIE"):
+        recorded = record([build("moved_code.c", *flags)])
+        equal(recorded.status, -signal.SIGSEGV, "end")
+        found = report(recorded.trace, "-n", "10")
+        equal(found["fault"]["where"]["function"], "store", "where")
+        check_line(found["fault"]["where"], "moved_code.c", "moved-code")
+        check(any(b["kind"] == "icall" and b["from"]["function"] == "main" and b["to"]["function"] == "store" for b in found["branches"]), "no call of it")
+        check("\nWhere\n  store " in text(recorded.trace), "the report has another place")
+
+
 @case("C++ with inlined functions, after a caught exception")
 def cxx_inlined():
     alone, recorded = same_as_native([build("exceptions.cc"), "inlined"], FROM_MAIN)
