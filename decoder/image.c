@@ -95,6 +95,7 @@ static void module_free(struct image_module *im)
 		elf_end(im->memory_elf);
 	free(im->memory);
 	free(im->cus);
+	unit_set_release(&im->units);
 	free(im->path);
 	free(im);
 }
@@ -510,20 +511,31 @@ Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias)
 	return elf;
 }
 
-Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *storage, Dwarf_Addr *bias)
+/* What libdwfl says: it gives the gaps between a unit's functions, where other units without debug information are, to that unit. */
+static struct unit *unit_that_dwfl_tells(struct image_module *im, uint64_t addr, Dwarf_Addr pc)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *cu = dwfl_module_addrdie(im->mod, addr - im->moved, &bias);
+	struct unit *u = cu ? unit_of(&im->units, cu) : NULL;
+
+	return u && unit_covers(u, pc) ? u : NULL;
+}
+
+struct unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias)
 {
 	Dwarf *dw = dwfl_module_getdwarf(im->mod, bias);
 	const struct cu_range *r;
-	Dwarf_Die *cu;
+	Dwarf_Die die;
+	struct unit *u;
 
 	if (!dw)
 		return NULL;
-	cu = dwfl_module_addrdie(im->mod, addr - im->moved, bias);
 	*bias += im->moved;
-	if (cu)
-		return cu;
+	u = unit_that_dwfl_tells(im, addr, addr - *bias);
+	if (u)
+		return u;
 	if (!im->cus_read)
 		read_cus(im);
 	r = cu_at(im, addr - *bias);
-	return r ? dwarf_offdie(dw, r->offset, storage) : NULL;
+	return r && dwarf_offdie(dw, r->offset, &die) ? unit_of(&im->units, &die) : NULL;
 }

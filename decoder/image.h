@@ -7,6 +7,7 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "decoder/debug_unit.h"
 #include "decoder/model.h"
 
 enum image_file_state {
@@ -38,6 +39,7 @@ struct image_module {
 	void *memory;
 	struct cu_range *cus; /* index for units that .debug_aranges leaves out; sorted by start */
 	size_t cu_count;
+	struct unit_set units; /* those that were looked at */
 	bool cus_read, missing_noted;
 };
 
@@ -68,6 +70,6 @@ struct image_module *image_module_at(const struct image *im, const struct model_
 Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias);
 
 /* The DWARF unit of an address, or NULL; *bias: addresses less those in the DWARF. */
-Dwarf_Die *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Die *storage, Dwarf_Addr *bias);
+struct unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias);
 
 #endif

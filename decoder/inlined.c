@@ -8,6 +8,19 @@
 
 #include "decoder/demangle.h"
 
+enum {
+	DEPTH_MAX = 256, /* of what is inlined into one another, with the blocks between */
+	NESTED_MAX = 8,	 /* of classes in functions in classes */
+};
+
+/* Where a search for inlined code is. */
+struct descent {
+	Dwarf_Addr pc;
+	Dwarf_Die *chain; /* of what is inlined, outermost first; new array */
+	size_t count;
+	Dwarf_Off last; /* entry that was looked at: each is once, whatever it says is next */
+};
+
 const char *readable_name(struct intern *strings, const char *name)
 {
 	char *plain = demangle(name);
@@ -36,15 +49,76 @@ const char *source_path(struct intern *strings, Dwarf_Die *unit, const char *fil
 	return kept;
 }
 
-static const char *function_of(struct intern *strings, Dwarf_Die *die)
+/* Where a function or class is declared: an entry of its code, or of its definition, only refers to that. */
+static Dwarf_Die declaration_of(Dwarf_Die *die)
+{
+	static const unsigned references[] = {DW_AT_abstract_origin, DW_AT_specification};
+	Dwarf_Die at = *die, next;
+	Dwarf_Attribute attr;
+
+	/* LTO has one more. */
+	for (unsigned i = 0; i < 2 * sizeof references / sizeof *references; i++)
+		if (dwarf_attr(&at, references[i / 2], &attr) && dwarf_formref_die(&attr, &next))
+			at = next;
+	return at;
+}
+
+static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth);
+
+static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
+{
+	const char *name = dwarf_diename(die);
+
+	if (dwarf_tag(die) == DW_TAG_subprogram)
+		put_scopes(to, units, die, depth + 1);
+	fprintf(to, "%s::", name ? name : dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)");
+}
+
+/* What the name of a function has before it: namespaces, classes, and the function that such a class is in. */
+static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
+{
+	Dwarf_Die at = declaration_of(die), *scopes[NESTED_MAX * 4];
+	struct unit *u = depth < NESTED_MAX ? unit_of(units, &at) : NULL;
+	const struct unit_scope *scope = u ? unit_scope_of(u, &at) : NULL;
+	size_t n = 0;
+
+	for (; scope && n < sizeof scopes / sizeof *scopes; scope = unit_outer_scope(u, scope)) {
+		bool is_function = dwarf_tag((Dwarf_Die *)&scope->die) == DW_TAG_subprogram;
+
+		if (is_function && !n)
+			break; /* of a function in another one, GNU C */
+		scopes[n++] = (Dwarf_Die *)&scope->die;
+		if (is_function)
+			break; /* whose own are those of its declaration */
+	}
+	while (n)
+		put_scope(to, units, scopes[--n], depth);
+}
+
+/* Compilers write linkage names only of functions that may have code of their own. */
+static const char *qualified_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die), *kept;
+	char *text = NULL;
+	size_t len;
+	FILE *to = name ? open_memstream(&text, &len) : NULL;
+
+	if (!to)
+		return intern_str(strings, name);
+	put_scopes(to, units, die, 0);
+	fputs(name, to);
+	kept = intern_str(strings, fclose(to) ? name : text);
+	free(text);
+	return kept;
+}
+
+static const char *function_of(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
 {
 	const char *name = string_of(die, DW_AT_linkage_name);
 
 	if (!name)
 		name = string_of(die, DW_AT_MIPS_linkage_name);
-	if (!name)
-		name = dwarf_diename(die);
-	return name ? readable_name(strings, name) : "";
+	return name ? readable_name(strings, name) : qualified_name(strings, units, die);
 }
 
 static Dwarf_Word number_of(Dwarf_Die *die, unsigned name)
@@ -76,51 +150,75 @@ static const char *call_file(struct intern *strings, Dwarf_Die *unit, Dwarf_Die 
 	return source_path(strings, unit, dwarf_filesrc(files, i, NULL, NULL));
 }
 
-static void add(struct intern *strings, Dwarf_Die *unit, Dwarf_Die *die, struct inlined_result *out)
+static bool is_block(int tag)
 {
-	struct inlined_frame *frames = realloc(out->frames, (out->count + 1) * sizeof *frames);
+	static const int blocks[] = {DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_catch_block, DW_TAG_with_stmt};
 
-	if (!frames)
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		if (tag == blocks[i])
+			return true;
+	return false;
+}
+
+static void push(struct descent *d, Dwarf_Die *die)
+{
+	Dwarf_Die *chain = realloc(d->chain, (d->count + 1) * sizeof *chain);
+
+	if (!chain)
 		return;
-	out->frames = frames;
-	frames[out->count++] = (struct inlined_frame){
-		.function = function_of(strings, die),
-		.file = call_file(strings, unit, die),
-		.line = (int)number_of(die, DW_AT_call_line),
-	};
+	d->chain = chain;
+	chain[d->count++] = *die;
 }
 
-/* dwarf_getscopes leaves the tree at the first inlined subroutine, for the scopes of its definition; the chain of calls is
- * in the tree of the innermost DIE. */
-static int scopes_at(Dwarf_Die *unit, Dwarf_Addr pc, Dwarf_Die **chain)
+/* Looks for what is inlined at the pc below an entry. Blocks may have no addresses of their own, but what is in them has. */
+static bool descend(struct descent *d, Dwarf_Die *parent, unsigned depth)
 {
-	Dwarf_Die *scopes = NULL;
-	int n = dwarf_getscopes(unit, pc, &scopes);
+	Dwarf_Die die;
 
-	*chain = NULL;
-	if (n > 0)
-		n = dwarf_getscopes_die(&scopes[0], chain);
-	free(scopes);
-	return n;
+	if (depth == DEPTH_MAX || dwarf_child(parent, &die))
+		return false;
+	do {
+		Dwarf_Off at = dwarf_dieoffset(&die);
+		int tag = dwarf_tag(&die), has;
+		bool inlined = tag == DW_TAG_inlined_subroutine;
+
+		if (at <= d->last)
+			return false;
+		d->last = at;
+		if (!inlined && !is_block(tag))
+			continue;
+		has = dwarf_haspc(&die, d->pc);
+		if (inlined && has > 0)
+			push(d, &die);
+		if ((has > 0 || !inlined) && (descend(d, &die, depth + 1) || has > 0))
+			return true;
+	} while (!dwarf_siblingof(&die, &die));
+	return false;
 }
 
-void inlined_at(struct intern *strings, Dwarf_Die *unit, Dwarf_Addr pc, struct inlined_result *out)
+static void put_frames(struct intern *strings, struct unit_set *units, struct unit *unit, struct descent *d, struct inlined_result *out)
 {
-	Dwarf_Die *chain;
-	int n = scopes_at(unit, pc, &chain);
+	out->frames = d->count ? calloc(d->count, sizeof *out->frames) : NULL;
+	for (size_t i = d->count; out->frames && i-- > 0;)
+		out->frames[out->count++] = (struct inlined_frame){
+			.function = function_of(strings, units, &d->chain[i]),
+			.file = call_file(strings, &unit->die, &d->chain[i]),
+			.line = (int)number_of(&d->chain[i], DW_AT_call_line),
+		};
+}
+
+void inlined_at(struct intern *strings, struct unit_set *units, struct unit *unit, Dwarf_Addr pc, struct inlined_result *out)
+{
+	struct descent d = {.pc = pc};
+	Dwarf_Die function;
 
 	*out = (struct inlined_result){.function = ""};
-	for (int i = 0; i < n; i++) {
-		int tag = dwarf_tag(&chain[i]);
-
-		if (tag == DW_TAG_inlined_subroutine)
-			add(strings, unit, &chain[i], out);
-		if (tag != DW_TAG_subprogram)
-			continue;
-		out->function = function_of(strings, &chain[i]);
-		if (dwarf_entrypc(&chain[i], &out->entry))
-			out->entry = 0;
-		break;
-	}
-	free(chain);
+	if (!unit_function_at(unit, pc, &function))
+		return;
+	out->function = function_of(strings, units, &function);
+	if (dwarf_entrypc(&function, &out->entry))
+		out->entry = 0;
+	descend(&d, &function, 0);
+	put_frames(strings, units, unit, &d, out);
+	free(d.chain);
 }

@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 #include <stdint.h>
 
+#include "decoder/debug_unit.h"
 #include "decoder/intern.h"
 #include "decoder/symbols.h"
 
@@ -16,8 +17,8 @@ struct inlined_result {
 	Dwarf_Addr entry;     /* its first address as in the file, 0 unknown */
 };
 
-/* What is inlined at pc (as in the file) of a unit. */
-void inlined_at(struct intern *strings, Dwarf_Die *unit, Dwarf_Addr pc, struct inlined_result *out);
+/* What is inlined at pc (as in the file) of a unit, which is one of the set and has functions. */
+void inlined_at(struct intern *strings, struct unit_set *units, struct unit *unit, Dwarf_Addr pc, struct inlined_result *out);
 
 /* A source file of a unit as libdw names it, with the directory of its compilation before a relative path. */
 const char *source_path(struct intern *strings, Dwarf_Die *unit, const char *file);

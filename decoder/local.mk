@@ -4,6 +4,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/by_cpu.c decoder/by_cpu.h \
 	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \
+	decoder/debug_unit.c decoder/debug_unit.h \
 	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \

@@ -248,13 +248,17 @@ static void keep_inlined(struct symbols *s, struct location *loc, struct inlined
 static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t pc, struct location *loc)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die storage, *unit = image_module_unit(mod, pc, &storage, &bias);
+	struct unit *unit = image_module_unit(mod, pc, &bias);
 	struct inlined_result r;
+	bool split_missing;
 
 	if (!unit)
 		return;
-	look_up_line(s, unit, pc - bias, loc);
-	inlined_at(&s->strings, unit, pc - bias, &r);
+	look_up_line(s, &unit->die, pc - bias, loc);
+	unit = unit_with_functions(&mod->units, unit, &split_missing);
+	if (split_missing)
+		note_missing(s, mod, MISSING_SPLIT, NULL);
+	inlined_at(&s->strings, &mod->units, unit, pc - bias, &r);
 	keep_inlined(s, loc, &r);
 	check_source(s, mod, loc->file);
 	for (size_t i = 0; i < loc->inlined_count; i++)

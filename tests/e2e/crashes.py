@@ -382,6 +382,17 @@ def rust():
             check_line(fault["where"], "panics.rs", line)
 
 
+@case("Rust: what is inlined is told")
+def rust_inlined():
+    if not shutil.which("rustc"):
+        raise Skip("rustc is not installed")
+    found = report(record([build("panics.rs", "-O", "-g", compiler=["rustc"]), "index"]).trace, "-n", "20000")
+    own = [place for b in found["branches"] for place in (b["from"], b["to"]) if place["function"] == "panics::main"]
+    inlined = [frame for place in own for frame in place["inlined"]]
+    check(any(re.search("(core|alloc|std)::", frame["function"]) for frame in inlined), "inlined into main: %s" % inlined)
+    check(any(os.path.basename(frame["file"]) == "panics.rs" for frame in inlined), "none called from its source: %s" % inlined)
+
+
 @case("stripped program")
 def stripped():
     program = build("faults.c", *STATIC, "-s", name="stripped")

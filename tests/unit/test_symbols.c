@@ -40,9 +40,28 @@ static const char source[] = "#include <stdlib.h>\n"
 			     "{\n"
 			     "	return rand() + x;\n"
 			     "}\n"
+			     "#ifndef NESTED\n"
 			     "int sample_entry(int x)\n"
 			     "{\n"
+			     "#line 23\n"
 			     "	return outer(x) + 3; /* line 23 */\n"
+			     "}\n"
+			     "#else\n"
+			     "int sample_entry(int x)\n"
+			     "{\n"
+			     "	__attribute__((noinline)) int nested(int y)\n"
+			     "	{\n"
+			     "#line 23\n"
+			     "		return outer(y) + 2 + x; /* line 23 */\n"
+			     "	}\n"
+			     "	return nested(x);\n"
+			     "}\n"
+			     "#endif\n"
+			     "__attribute__((section(\".text.startup\"))) int early(int x)\n"
+			     "{\n"
+			     "	__asm__ volatile(\"hlt\");\n"
+			     "	__asm__ volatile(\"\" : : \"r\"(x)); /* no code */\n"
+			     "	__builtin_unreachable();\n"
 			     "}\n";
 
 /* Of the page of sample_entry. */
@@ -57,7 +76,7 @@ struct sample {
 	uint64_t started; /* when the trace was */
 	char dir[64], lib[128];
 	void *handle;
-	uint64_t entry, total, ret; /* addresses of functions, and behind the call of hidden */
+	uint64_t entry, total, plain, ret; /* addresses of functions, and behind the call of hidden */
 	uint8_t build_id[64];
 	size_t build_id_len;
 	struct maker k;
@@ -123,6 +142,7 @@ static void load(struct sample *p)
 	assert_int_equal(entry(1), 11);
 	p->entry = (uintptr_t)dlsym(p->handle, "sample_entry");
 	p->total = (uintptr_t)dlsym(p->handle, "_ZN4shop5totalEi");
+	p->plain = (uintptr_t)dlsym(p->handle, "plain");
 	p->ret = (uintptr_t)*ret;
 }
 
@@ -242,11 +262,12 @@ static void expect_source(const char *file)
 	assert_string_equal(strrchr(file, '/'), "/sample.c");
 }
 
-static void expect_lines(struct sample *p)
+/* Two functions are inlined into one that calls a third. */
+static void expect_lines_in(struct sample *p, const char *function)
 {
 	struct location loc = look(p, p->ret, true);
 
-	assert_string_equal(loc.function, "sample_entry");
+	assert_string_equal(loc.function, function);
 	assert_int_equal(loc.line, 10);
 	expect_source(loc.file);
 	assert_int_equal(loc.inlined_count, 2);
@@ -255,6 +276,11 @@ static void expect_lines(struct sample *p)
 	assert_string_equal(loc.inlined[1].function, "outer");
 	assert_int_equal(loc.inlined[1].line, 23);
 	expect_source(loc.inlined[1].file);
+}
+
+static void expect_lines(struct sample *p)
+{
+	expect_lines_in(p, "sample_entry");
 }
 
 static void plain(struct sample *p, const char *flags)
@@ -297,6 +323,89 @@ static void a_source_named_from_the_directory_of_its_compilation_is_found(void *
 		expect_lines(p);
 		clear(p);
 	}
+}
+
+/* Built where the source is, for .dwo files to be there; false: the compiler cannot. */
+static bool built_there(struct sample *p, const char *cc, const char *flags)
+{
+	write_source(p);
+	if (!shell("cd %s && %s " FLAGS " %s -o sample.so %s/sample.c 2>/dev/null", p->dir, cc, flags, p->dir))
+		return false;
+	read_build_id(p);
+	return true;
+}
+
+/* The functions are in another unit than what they were inlined from, or in another file. */
+static void inlined_frames_are_found_in_other_units_and_files(void **state)
+{
+	static const char *const flags[] = {"-flto", "-gsplit-dwarf -gdwarf-4", "-gsplit-dwarf -gdwarf-5", "-flto -gdwarf-4"};
+	struct sample *p = *state;
+	size_t count;
+
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		if (!built_there(p, compiler(), flags[i])) {
+			assert_non_null(strstr(flags[i], "-flto")); /* which wants a plugin */
+			clear(p);
+			continue;
+		}
+		load(p);
+		trace(p);
+		expect_entry(p);
+		expect_lines(p);
+		symbols_missing(p->s, &count);
+		assert_int_equal(count, 0);
+		clear(p);
+	}
+}
+
+static void split_debug_information_that_is_gone_is_named(void **state)
+{
+	struct sample *p = *state;
+	struct location loc;
+
+	assert_true(built_there(p, compiler(), "-gsplit-dwarf"));
+	assert_true(shell("rm %s/*.dwo", p->dir));
+	load(p);
+	trace(p);
+	expect_entry(p);
+	loc = look(p, p->ret, true);
+	assert_int_equal(loc.line, 10);
+	expect_missing(p, MISSING_SPLIT);
+}
+
+/* GNU C. Its code is none of the function's that it stands in. */
+static void inlined_frames_of_a_nested_function_are_found(void **state)
+{
+	struct sample *p = *state;
+
+	if (!built_there(p, compiler(), "-DNESTED")) {
+		clear(p);
+		if (!built_there(p, "gcc", "-DNESTED"))
+			skip(); /* clang has no such functions */
+	}
+	load(p);
+	trace(p);
+	expect_lines_in(p, "nested.0");
+}
+
+/* A function without debug information lies between those of a unit that has some, behind one whose last line has no code: compilers write that
+ * behind calls that do not return. */
+static void no_line_is_told_of_code_that_is_no_units(void **state)
+{
+	struct sample *p = *state;
+	struct location loc;
+
+	write_source(p);
+	assert_true(shell("cd %s && echo 'int plain(int x) { return x + 1; }' | %s -O2 -fPIC -g0 -c -xc - -o plain.o && %s " FLAGS " -o sample.so plain.o %s/sample.c",
+			  p->dir, compiler(), compiler(), p->dir));
+	read_build_id(p);
+	load(p);
+	trace(p);
+	expect_lines(p);
+	loc = look(p, p->plain, false);
+	assert_string_equal(loc.function, "plain");
+	assert_string_equal(loc.file, "");
+	assert_int_equal(loc.line, 0);
 }
 
 static void names_are_demangled(void **state)
@@ -577,6 +686,10 @@ int main(void)
 		cmocka_unit_test(a_vdso_that_is_made_up_does_no_harm),
 		SAMPLE_TEST(functions_lines_and_inlined_frames_are_found),
 		SAMPLE_TEST(a_source_named_from_the_directory_of_its_compilation_is_found),
+		SAMPLE_TEST(inlined_frames_are_found_in_other_units_and_files),
+		SAMPLE_TEST(split_debug_information_that_is_gone_is_named),
+		SAMPLE_TEST(inlined_frames_of_a_nested_function_are_found),
+		SAMPLE_TEST(no_line_is_told_of_code_that_is_no_units),
 		SAMPLE_TEST(names_are_demangled),
 		SAMPLE_TEST(segments_that_lie_elsewhere_in_the_file_are_placed_right),
 		SAMPLE_TEST(units_without_aranges_are_found),
