@@ -59,6 +59,9 @@ static const char *const runtime_scopes[] = {"std::", "__rustc::", "__gnu_cxx::"
 /* Of Rust alone: a C++ program may have a core of its own. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
 
+/* In paths of sources: of libraries' functions that stand in no scope of theirs. */
+static const char *const runtime_folders[] = {"/include/c++/", "/usr/include/x86_64-linux-gnu/", "/rustc/"};
+
 struct place_on_stack {
 	uint64_t addr;
 	bool is_return;
@@ -118,18 +121,76 @@ static bool is_of_builtin_type(const char *function)
 	return trait && scope > trait && (!strncmp(trait + 4, "core::", 6) || !strncmp(trait + 4, "std::", 5) || !strncmp(trait + 4, "alloc::", 7));
 }
 
-static bool is_of_runtime(const struct location *loc)
+/* Where the name itself begins: those of templates have what they return before it. */
+static const char *name_behind_type(const char *function)
 {
-	const char *function = loc->function;
+	const char *word = function;
+	unsigned depth = 0;
 
-	if (is_in_runtime(loc) || is_of_builtin_type(function))
+	for (const char *at = function; *at; at++) {
+		if (!depth && *at == '(' && at > word)
+			return word;
+		if (!depth && *at == ' ')
+			word = at + 1;
+		depth += strchr("<(", *at) ? 1 : strchr(">)", *at) && depth ? -1u : 0;
+	}
+	return function;
+}
+
+static bool is_rust(const char *file)
+{
+	size_t n = strlen(file);
+
+	return !n || (n > 3 && !strcmp(file + n - 3, ".rs"));
+}
+
+static bool is_runtime_source(const char *file)
+{
+	for (size_t i = 0; i < sizeof runtime_folders / sizeof *runtime_folders; i++)
+		if (strstr(file, runtime_folders[i]))
+			return true;
+	return false;
+}
+
+/* By its name, and by where its source is; "": not known. */
+static bool is_runtime_function(const char *function, const char *file)
+{
+	if (is_of_builtin_type(function) || is_runtime_source(file))
 		return true;
-	if (begins_as_one_of(function, runtime_scopes, sizeof runtime_scopes / sizeof *runtime_scopes))
+	if (begins_as_one_of(name_behind_type(function), runtime_scopes, sizeof runtime_scopes / sizeof *runtime_scopes))
 		return true;
 	if (begins_as_one_of(function, rust_scopes, sizeof rust_scopes / sizeof *rust_scopes))
-		return !has_parameters(function);
+		return !has_parameters(function) && is_rust(file);
 	return is_one_of(function, allocators, sizeof allocators / sizeof *allocators) ||
 	       is_one_of(function, runtime_functions, sizeof runtime_functions / sizeof *runtime_functions);
+}
+
+/* A function of a place: number i of those inlined, innermost first, and behind them the one that has the code; with the line in it. */
+static struct inlined_frame part_of(const struct location *loc, size_t i)
+{
+	return (struct inlined_frame){
+		.function = i < loc->inlined_count ? loc->inlined[i].function : loc->function,
+		.file = i ? loc->inlined[i - 1].file : loc->file,
+		.line = i ? loc->inlined[i - 1].line : loc->line,
+	};
+}
+
+/* Of a place's functions the innermost that is the program's own: a library's template has what it is given inlined, and the program has
+ * the library's inlined. Behind all of them: none. */
+static size_t own_part(const struct location *loc)
+{
+	size_t i = 0, n = loc->inlined_count + 1;
+
+	if (is_in_runtime(loc))
+		return n;
+	while (i < n && is_runtime_function(part_of(loc, i).function, part_of(loc, i).file))
+		i++;
+	return i;
+}
+
+static bool is_of_runtime(const struct location *loc)
+{
+	return own_part(loc) > loc->inlined_count;
 }
 
 /* The places that called one another, innermost first. */
@@ -189,12 +250,33 @@ static bool is_allocator(const struct location *loc)
 	return is_one_of(loc->function, allocators, sizeof allocators / sizeof *allocators) && (is_in_runtime(loc) || !*loc->file);
 }
 
+/* By the program's own function, which may be inlined into the library's, or have that inlined. */
+static void say_own_place(struct fault_context *c, const struct place_on_stack *p)
+{
+	struct inlined_frame part;
+	struct location loc;
+	char name[160];
+	size_t own;
+
+	symbols_lookup(c->s, c->f->space, c->f->epoch, p->addr, p->is_return, &loc);
+	own = own_part(&loc);
+	if (!loc.inlined_count || own > loc.inlined_count) {
+		fault_say_place(c, ", at ", p->addr, p->is_return);
+		return;
+	}
+	part = part_of(&loc, own);
+	text_brief_name(name, sizeof name, part.function);
+	fault_say(c, ", at %s", name);
+	if (*part.file)
+		fault_say(c, " (%.200s:%d)", text_basename(part.file), part.line);
+}
+
 /* The program's own place is of more interest than the end in libc. */
 static void blame(struct fault_context *c, const struct place_on_stack *p)
 {
 	struct fault *f = c->f;
 
-	fault_say_place(c, ", at ", p->addr, p->is_return);
+	say_own_place(c, p);
 	f->where = p->addr;
 	f->where_is_return = p->is_return;
 	f->has_insn = false;

@@ -507,6 +507,26 @@ def cxx_ends():
     equal((fault["where"]["function"], fault["caller"]), ("core::read(int const*)", None), "of a namespace")
 
 
+@case("C++: the program's own place where it is inlined into the library's functions, or has those inlined")
+def cxx_inlined_ends():
+    program = build("inlined_ends.cc", "-O2", "-pthread")
+    for how in "throw", "abort", "null":
+        recorded = record([program, how])
+        fault = report(recorded.trace, "-n", "1")["fault"]
+        place = fault["caller"] if how == "null" and fault["caller"] else fault["where"]
+        names = names_of([place])
+        lines = [(os.path.basename(i["file"] or ""), i["line"]) for i in [place, *place["inlined"]]]
+        # What compares is the program's own, too, where the compiler tells of it.
+        if ("inlined_ends.cc", line_of("inlined_ends.cc", "compare")) not in lines:
+            check(("inlined_ends.cc", line_of("inlined_ends.cc", how)) in lines, "%s: %s" % (how, place))
+            check(any(re.match(r"main::.*::operator\(\)", name) for name in names), "%s: names: %s" % (how, names))
+        check(not any(re.match("__(?!gnu_cxx::)", name) for name in names), "%s: names without their namespace: %s" % (how, names))
+        if how != "null":
+            equal(recorded.status, -signal.SIGABRT, "end")
+            place = r", at main::.*::operator\(\).* \(inlined_ends.cc:%d\)" % line_of("inlined_ends.cc", how)
+            check(re.search(place, fault["text"]), "%s: %s" % (how, fault["text"]))
+
+
 @case("C++ exception that nobody catches")
 def cxx_uncaught():
     alone, recorded = same_as_native([build("exceptions.cc"), "uncaught"], FROM_MAIN)
