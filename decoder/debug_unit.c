@@ -116,13 +116,13 @@ static const struct unit_span *span_at(const struct unit_span *spans, size_t cou
 	return NULL;
 }
 
-/* Adds where an entry has code. What linkers have left out begins at 0. Whether there was any. */
+/* Adds where an entry has code. What linkers have left out begins at 0. False: what it says cannot be read. */
 static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, size_t function)
 {
 	Dwarf_Addr base, start, end;
-	size_t before = *count;
+	ptrdiff_t at = 0;
 
-	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		struct unit_span *larger;
 
 		if (!start || start >= end)
@@ -133,14 +133,15 @@ static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, s
 		*spans = larger;
 		larger[(*count)++] = (struct unit_span){.start = start, .end = end, .function = function};
 	}
-	return *count > before;
+	return !at;
 }
 
 bool unit_covers(struct unit *u, Dwarf_Addr pc)
 {
 	if (!u->ranges_read) {
 		u->ranges_read = true;
-		add_spans(&u->ranges, &u->range_count, &u->die, 0);
+		if (!add_spans(&u->ranges, &u->range_count, &u->die, 0))
+			u->range_count = 0;
 		sort_spans(u->ranges, u->range_count);
 	}
 	return !u->range_count || span_at(u->ranges, u->range_count, pc);
@@ -151,11 +152,13 @@ static void read_entries(struct unit *u, Dwarf_Die *parent, size_t scope, unsign
 static void add_function(struct unit *u, Dwarf_Die *die)
 {
 	Dwarf_Die *functions = with_room(u->functions, u->function_count, sizeof *functions);
+	size_t before = u->span_count;
 
 	if (!functions)
 		return;
 	u->functions = functions;
-	if (add_spans(&u->spans, &u->span_count, die, u->function_count))
+	add_spans(&u->spans, &u->span_count, die, u->function_count);
+	if (u->span_count > before)
 		functions[u->function_count++] = *die;
 }
 

@@ -49,7 +49,7 @@ struct unit *unit_of(struct unit_set *set, Dwarf_Die *die);
 /* The unit that has the functions of this one, which is another where debug information is split, in a .dwo. *missing: it is not there. */
 struct unit *unit_with_functions(struct unit_set *set, struct unit *u, bool *missing);
 
-/* Whether an address (as in the file) is the unit's. One that tells of no addresses has any: its index says so. */
+/* Whether an address (as in the file) is the unit's. One that tells of none, or not legibly, is believed to have any. */
 bool unit_covers(struct unit *u, Dwarf_Addr pc);
 
 /* The function with code at pc. */

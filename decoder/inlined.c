@@ -11,6 +11,7 @@
 enum {
 	DEPTH_MAX = 256, /* of what is inlined into one another, with the blocks between */
 	NESTED_MAX = 8,	 /* of classes in functions in classes */
+	SCOPES_MAX = 32, /* of one name */
 };
 
 /* Where a search for inlined code is. */
@@ -77,22 +78,24 @@ static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned
 /* What the name of a function has before it: namespaces, classes, and the function that such a class is in. */
 static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
 {
-	Dwarf_Die at = declaration_of(die), *scopes[NESTED_MAX * 4];
+	Dwarf_Die at = declaration_of(die), scopes[SCOPES_MAX];
 	struct unit *u = depth < NESTED_MAX ? unit_of(units, &at) : NULL;
 	const struct unit_scope *scope = u ? unit_scope_of(u, &at) : NULL;
 	size_t n = 0;
 
-	for (; scope && n < sizeof scopes / sizeof *scopes; scope = unit_outer_scope(u, scope)) {
-		bool is_function = dwarf_tag((Dwarf_Die *)&scope->die) == DW_TAG_subprogram;
+	for (; scope && n < SCOPES_MAX; scope = unit_outer_scope(u, scope)) {
+		bool is_function;
 
+		scopes[n] = scope->die;
+		is_function = dwarf_tag(&scopes[n]) == DW_TAG_subprogram;
 		if (is_function && !n)
 			break; /* of a function in another one, GNU C */
-		scopes[n++] = (Dwarf_Die *)&scope->die;
+		n++;
 		if (is_function)
 			break; /* whose own are those of its declaration */
 	}
 	while (n)
-		put_scope(to, units, scopes[--n], depth);
+		put_scope(to, units, &scopes[--n], depth);
 }
 
 /* Compilers write linkage names only of functions that may have code of their own. */
