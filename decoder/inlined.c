@@ -66,11 +66,17 @@ static Dwarf_Die declaration_of(Dwarf_Die *die)
 
 static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth);
 
+/* Whether what a scope stands in is told by its declaration: that of a function, or of a class that is defined elsewhere. */
+static bool is_declared_elsewhere(Dwarf_Die *scope)
+{
+	return dwarf_tag(scope) == DW_TAG_subprogram || dwarf_hasattr(scope, DW_AT_specification);
+}
+
 static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
 {
 	const char *name = dwarf_diename(die);
 
-	if (dwarf_tag(die) == DW_TAG_subprogram)
+	if (is_declared_elsewhere(die))
 		put_scopes(to, units, die, depth + 1);
 	fprintf(to, "%s::", name ? name : dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)");
 }
@@ -84,15 +90,11 @@ static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigne
 	size_t n = 0;
 
 	for (; scope && n < SCOPES_MAX; scope = unit_outer_scope(u, scope)) {
-		bool is_function;
-
 		scopes[n] = scope->die;
-		is_function = dwarf_tag(&scopes[n]) == DW_TAG_subprogram;
-		if (is_function && !n)
+		if (!n && dwarf_tag(&scopes[n]) == DW_TAG_subprogram)
 			break; /* of a function in another one, GNU C */
-		n++;
-		if (is_function)
-			break; /* whose own are those of its declaration */
+		if (is_declared_elsewhere(&scopes[n++]))
+			break;
 	}
 	while (n)
 		put_scope(to, units, &scopes[--n], depth);

@@ -381,7 +381,7 @@ static const char *const missing_texts[] = {
 	[MISSING_UNKNOWN] = "whether the file is the one that ran is not known (no build-id and no code of it was recorded): its symbols are not used",
 	[MISSING_SYMBOLS] = "stripped: only its exported functions have names",
 	[MISSING_DEBUG] = "no debug information: no source lines",
-	[MISSING_SPLIT] = "a .dwo file of its split debug information is gone: inlined functions are not told",
+	[MISSING_SPLIT] = "a .dwo file of its split debug information is not found: inlined functions are not told",
 	[MISSING_SOURCE] = "newer than the program: its lines may not be those that ran",
 };
 

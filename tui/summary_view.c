@@ -237,7 +237,7 @@ static void add_missing(struct viewer *v, struct lines *l)
 		[MISSING_UNKNOWN] = "nothing tells whether this file ran",
 		[MISSING_SYMBOLS] = "no symbols",
 		[MISSING_DEBUG] = "no debug information",
-		[MISSING_SPLIT] = "split debug information (.dwo) is gone",
+		[MISSING_SPLIT] = "split debug information (.dwo) is not found",
 		[MISSING_SOURCE] = "newer than the program: other lines may have run",
 	};
 	size_t count;
