@@ -169,10 +169,11 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 	return n;
 }
 
-/* What it has just written to descriptor 2, should it have: the glue has not come to that. */
+/* What it has just written to descriptor 2, should it have: the glue has not come to that. A part may be made whole at a stop, and is heard with the
+ * whole then. */
 static void hear(struct task *task, const struct engine_space *es, const struct stretch *s, size_t n)
 {
-	if (s->called && n && es->notes[n - 1].nr == SYS_write && (int)s->regs.rdi == STDERR_FILENO && (int64_t)s->regs.rax > 0)
+	if (s->called && n && es->notes[n - 1].nr == SYS_write && (int)s->regs.rdi == STDERR_FILENO && s->regs.rax && s->regs.rax == s->regs.rdx)
 		last_words_wrote(task->process, task->tid, s->regs.rsi, s->regs.rax);
 }
 
