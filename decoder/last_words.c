@@ -32,7 +32,7 @@ static size_t sequence_len(const uint8_t *p, size_t len)
 
 void last_words_begin(struct last_words *w, const struct bt_record_last_words *r)
 {
-	struct slice s = r ? r->text : slice_of(NULL, 0);
+	struct slice s = r && r->text.len ? r->text : slice_of("", 0); /* no bytes are at NULL */
 	size_t start, lines = 0;
 
 	while (s.len && s.at[s.len - 1] == '\n')
