@@ -304,7 +304,7 @@ static void explain(struct fault_context *c);
 static void say_handled_before(struct fault_context *c)
 {
 	const struct model_snapshot *snap = handled_before(c);
-	struct fault f;
+	struct fault f = {0};
 	struct fault_context before = {.f = &f, .m = c->m, .s = c->s, .snap = snap, .h = c->h};
 
 	if (!snap)

@@ -94,7 +94,8 @@ static bool find_stack(struct viewer *v, struct stack *s, const struct bt_record
 	s->count = s->complete ? s->unwound : callstack_extend(&s->calls, &s->check, s->frames, s->unwound, FRAMES_MAX);
 	history_release(&own);
 	shorter = realloc(s->frames, s->count * sizeof *s->frames);
-	s->frames = shorter ? shorter : s->frames;
+	if (shorter)
+		s->frames = shorter;
 	return true;
 }
 
