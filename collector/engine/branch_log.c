@@ -99,6 +99,7 @@ static void drop_oldest(struct branch_log *log)
 	log->lost |= b->used > 0;
 	log->oldest++;
 	put_spare(log, b);
+	branch_log_drop_tables(log);
 }
 
 static struct block *new_block(struct branch_log *log)
@@ -180,6 +181,12 @@ static void release_blocks(struct branch_log *log)
 		put_spare(log, block_at(log, log->oldest++));
 }
 
+static void leave_table(struct branch_log *log)
+{
+	branch_log_change_table(log, NULL);
+	log->at.table = NULL;
+}
+
 void branch_log_empty(struct branch_log *log)
 {
 	uint64_t transfers = branch_log_now(log).transfers;
@@ -187,8 +194,9 @@ void branch_log_empty(struct branch_log *log)
 	release_blocks(log);
 	free_spares(log, SPARE_MAX);
 	log->lost = false;
-	if (!log->at.stretch) /* else the task is still in the cache, which stays as long */
-		log->at.table = NULL;
+	if (!log->at.stretch)
+		leave_table(log);
+	branch_log_drop_tables(log);
 	new_block(log);
 	*log->counted = (struct counted){.block = log->oldest, .transfers = transfers, .context = log->at};
 }
@@ -199,15 +207,19 @@ void branch_log_free(struct branch_log *log)
 		return;
 	release_blocks(log);
 	free_spares(log, 0);
+	leave_table(log);
+	branch_log_drop_tables(log);
 	free(log->blocks);
 	free(log->counted);
 	free(log);
 }
 
-void branch_log_begin(struct branch_log *log, const struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch)
+void branch_log_begin(struct branch_log *log, struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch)
 {
-	if (t != log->at.table)
+	if (t != log->at.table) {
+		branch_log_change_table(log, t);
 		put(log, &(struct branch_log_record){.bits = (uintptr_t)t, .kind = SLOT_TABLE}, 1);
+	}
 	branch_log_epoch(log, space, epoch);
 	put(log, &(struct branch_log_record){.bits = pc, .segment = segment_generation(t), .kind = SLOT_BEGIN}, 1);
 }
@@ -328,7 +340,7 @@ size_t branch_log_memory(const struct branch_log *log)
 {
 	size_t blocks = (size_t)(log->next - log->oldest) + log->spare_count;
 
-	return blocks * (sizeof(struct block) + log->block_slots * sizeof(struct branch_log_record));
+	return blocks * (sizeof(struct block) + log->block_slots * sizeof(struct branch_log_record)) + branch_log_table_memory(log);
 }
 
 /* Looking at it */
@@ -337,6 +349,8 @@ bool branch_log_crowded(const struct branch_log *log)
 {
 	uint64_t full = log->next - log->oldest - 1, entries = block_at(log, log->next - 1)->entries - block_at(log, log->oldest)->entries;
 
+	if (log->table_count == TABLES_MAX)
+		return true;
 	/* With as many entries in each block as there are now in those that are full, would all have enough? */
 	return full + log->max_blocks / 4 + 2 >= log->max_blocks && entries * (log->max_blocks - 1) < log->limit * full;
 }

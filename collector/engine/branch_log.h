@@ -56,8 +56,9 @@ struct branch_log; /* opaque, of one task */
 struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, const struct processor *processor);
 void branch_log_free(struct branch_log *log);
 
-/* A stretch begins at pc, in the current generation of the table, in this image epoch. The table must stay until the log is settled. */
-void branch_log_begin(struct branch_log *log, const struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch);
+/* A stretch begins at pc, in the current generation of the table, in this image epoch. The log holds the table as long as it has records
+ * of it. */
+void branch_log_begin(struct branch_log *log, struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch);
 /* n records of the stretch, in order, as the cache's code wrote them. */
 void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n);
 /* The stretch ends before the instruction at pc, bits (as in a record) after the last record. That is the first visit of pc since the last
@@ -86,7 +87,8 @@ void branch_log_lower(struct branch_log *log, size_t limit);
 /* Bytes of memory it uses. */
 size_t branch_log_memory(const struct branch_log *log);
 
-/* Whether the log would soon have to drop some of the newest `limit` entries for want of room: many short stretches. Settle it then. */
+/* Whether the log would soon have to drop some of the newest `limit` entries for want of room: many short stretches, or stretches of many
+ * tables (an execve brings a new one). Settle it then: between stretches that always helps. */
 bool branch_log_crowded(const struct branch_log *log);
 
 /* About how many entries of the ring will come of it. */
@@ -107,6 +109,9 @@ void branch_log_settle(struct branch_log *log, struct branch_ring *ring);
 /* Decodes about so many of the newest branches, oldest first, as far as they are in the log, and leaves it as it is. Of a record that
  * stands for very many some may be missing. */
 void branch_log_look(const struct branch_log *log, uint64_t newest, void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg);
+
+/* Whether it holds the table. */
+bool branch_log_holds(const struct branch_log *log, const struct segment_table *t);
 
 /* The oldest generation of t that a record still refers to, UINT32_MAX when none does. */
 uint32_t branch_log_oldest_generation(const struct branch_log *log, const struct segment_table *t);

@@ -47,6 +47,16 @@ struct counted {
 	uint64_t cond_block;
 };
 
+enum {
+	TABLES_MAX = 4, /* an execve that comes later has the log settled */
+};
+
+/* A segment table that records in the log are read by, and the last block that may have some; of the one of log->at: UINT64_MAX. */
+struct table_use {
+	struct segment_table *table;
+	uint64_t last;
+};
+
 struct branch_log {
 	record_copy_fn *copy;
 	size_t limit;
@@ -62,6 +72,8 @@ struct branch_log {
 	bool limited;	      /* it was lowered */
 	bool lost;	      /* something before the oldest block, since the last settle */
 	struct counted *counted; /* a cache */
+	struct table_use tables[TABLES_MAX]; /* those that it holds */
+	size_t table_count;
 };
 
 static inline struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->places]; }
@@ -75,6 +87,15 @@ uint64_t branch_log_slot_ticks(const struct branch_log_record *slot);
 
 /* One branch of the stepper in two slots, as `segment` of the first. */
 uint32_t branch_log_pack(const struct bt_branch *b, bool tick);
+
+/* Records of another table follow, or (NULL) of none: it is held. There is room for it (branch_log_crowded). */
+void branch_log_change_table(struct branch_log *log, struct segment_table *t);
+
+/* Lets go of the tables that no block needs any more. */
+void branch_log_drop_tables(struct branch_log *log);
+
+/* Memory of the tables that nobody else holds. */
+size_t branch_log_table_memory(const struct branch_log *log);
 
 /* Nothing is left in it; the counts stay. */
 void branch_log_empty(struct branch_log *log);

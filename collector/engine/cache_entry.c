@@ -449,7 +449,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (es) {
 		engine_space_join(es, task);
 		if (src.alone) {
-			engine_space_collect(es);
+			engine_space_collect(es, task);
 			watch_sweep(b, es);
 		}
 		if (src.alone && cache_guesses_now(b, task, es))

@@ -169,7 +169,7 @@ void code_cache_put(struct code_cache *c)
 		close(c->mem);
 	if (c->file >= 0)
 		close(c->file);
-	segment_table_free(c->segments);
+	segment_table_put(c->segments);
 	if (c->shared)
 		munmap(c->shared, REGION_SIZE - SHARED_AT);
 	else

@@ -445,7 +445,6 @@ static void engine_execed(struct backend *b, struct task *task)
 	engine_space_leave(task);
 	stepper_ops.execed(b, task);
 	et->in_cache = false;
-	task_settle(task); /* the old space's segments go with it */
 }
 
 /* A call of the vsyscall page has failed, whose result goes to a page that is protected: the kernel says nothing but that. */

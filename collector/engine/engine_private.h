@@ -276,8 +276,8 @@ void engine_space_join(struct engine_space *es, struct task *task);
 void engine_space_leave(struct task *task);
 
 /* Segments of code that is gone are freed when there are many: those that no record refers to, or, where they are not enough, all, after
- * the records have been settled. */
-void engine_space_collect(struct engine_space *es);
+ * the records have been settled. The task is about to enter. */
+void engine_space_collect(struct engine_space *es, const struct task *task);
 
 /* ---- cache_learn.c ---- */
 

@@ -383,8 +383,6 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 		cache_learn(task, es);
 		own->clears = es->cache->clears + 1; /* the marks of its chains are others' */
 	}
-	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
-		task_settle(et->task); /* the old one's segments may go with it */
 	code_cache_put(es->cache);
 	es->cache = own;
 	leave_region(es, task);
@@ -572,6 +570,31 @@ int engine_space_prepare_area(const struct backend *b, struct task *task, struct
 	return rc;
 }
 
+/* Whether logs of tasks that are elsewhere now (execve) have records of its segments. */
+static bool others_refer(const struct engine_space *es)
+{
+	const struct segment_table *t = es->cache->segments;
+	unsigned known = 1;
+
+	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
+		known += branch_log_holds(et->task->log, t);
+	return segment_table_holders(t) > known;
+}
+
+/* The old table stays as it is for the logs of others. No task is in the cache. False without memory. */
+static bool leave_segments_to_others(struct engine_space *es)
+{
+	struct segment_table *own = segment_table_copy(es->cache->segments);
+
+	if (!own)
+		return false;
+	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
+		task_settle(et->task);
+	segment_table_put(es->cache->segments);
+	es->cache->segments = own;
+	return true;
+}
+
 static void collect_unreferred(struct engine_space *es)
 {
 	uint32_t oldest = UINT32_MAX;
@@ -592,12 +615,14 @@ bool engine_space_has_much_dead(const struct engine_space *es)
 	return es->cache->users == 1 && segment_dead(t) >= DEAD_MIN && segment_dead(t) >= es->dead_wanted;
 }
 
-void engine_space_collect(struct engine_space *es)
+void engine_space_collect(struct engine_space *es, const struct task *task)
 {
-	struct segment_table *t = es->cache->segments;
+	struct segment_table *t;
 
-	if (!engine_space_has_much_dead(es))
+	if (!engine_space_has_much_dead(es) ||
+	    (others_refer(es) && (engine_space_is_busy(es, task) || !leave_segments_to_others(es))))
 		return;
+	t = es->cache->segments;
 	collect_unreferred(es);
 	if (segment_dead(t) > DEAD_MIN / 2) {
 		for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)

@@ -3,6 +3,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_log.c collector/engine/branch_log.h collector/engine/branch_log_private.h \
 	collector/engine/branch_log_read.c \
 	collector/engine/branch_log_settle.c \
+	collector/engine/branch_log_tables.c \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
 	collector/engine/cache_calls.c \
 	collector/engine/cache_entry.c \

@@ -156,8 +156,6 @@ bool region_begin_anew(const struct backend *b, struct engine_space *es, const s
 		return false;
 	cache_learn(task, es);
 	fresh->clears = es->cache->clears + 1; /* the marks of its chains are others' */
-	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
-		task_settle(et->task); /* the old one's segments may go with it */
 	code_cache_put(es->cache);
 	es->cache = fresh;
 	es->leaves = es->torn = false;

@@ -29,6 +29,7 @@ struct page {
 };
 
 struct segment_table {
+	unsigned holders;
 	struct segment *segments;
 	uint32_t *older; /* by number: the next in the chain of its pc; of a freed number the next free one */
 	size_t count, cap, older_cap;
@@ -64,6 +65,7 @@ struct segment_table *segment_table_new(void)
 
 	if (!t)
 		return NULL;
+	t->holders = 1;
 	t->free_number = t->free_link = t->long_ones = NONE;
 	if (address_lists_init(&t->heads))
 		return t;
@@ -71,9 +73,22 @@ struct segment_table *segment_table_new(void)
 	return NULL;
 }
 
-void segment_table_free(struct segment_table *t)
+struct segment_table *segment_table_get(struct segment_table *t)
 {
-	if (!t)
+	t->holders++;
+	return t;
+}
+
+unsigned segment_table_holders(const struct segment_table *t) { return t->holders; }
+
+size_t segment_table_memory(const struct segment_table *t)
+{
+	return t->cap * sizeof *t->segments + t->older_cap * sizeof *t->older;
+}
+
+void segment_table_put(struct segment_table *t)
+{
+	if (!t || --t->holders)
 		return;
 	large_array_free(t->segments, t->cap, sizeof *t->segments);
 	large_array_free(t->older, t->older_cap, sizeof *t->older);
@@ -105,6 +120,7 @@ struct segment_table *segment_table_copy(const struct segment_table *t)
 	if (!c)
 		return NULL;
 	*c = *t;
+	c->holders = 1;
 	c->segments = large_array_copy(t->segments, t->count, t->cap, sizeof *t->segments);
 	c->older = large_array_copy(t->older, t->count, t->older_cap, sizeof *t->older);
 	failed |= t->cap && !c->segments;
@@ -114,7 +130,7 @@ struct segment_table *segment_table_copy(const struct segment_table *t)
 	c->pages = copied(t->pages, t->page_cap, t->page_cap, sizeof *t->pages, &failed);
 	if (!failed)
 		return c;
-	segment_table_free(c);
+	segment_table_put(c);
 	return NULL;
 }
 

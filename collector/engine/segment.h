@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments: stretches of straight-line application code from a place that was jumped to up to and with the next branch.
  * They are what is needed to turn the engine's records back into branches, long after code has gone. Of one
- * address space; changed only while its tasks are stopped.
+ * address space; changed only while its tasks are stopped. A table is counted: the cache and each log with records of it hold it, so
+ * a history outlives its address space (execve) undecoded.
  *
  * Code may be replaced (self-modifying, dlclose, JIT): a segment lives from the generation in which it was added until the one
  * in which its bytes went. Generations are counted per table and only grow. */
@@ -42,11 +43,18 @@ static inline bool segment_has_guess(const struct segment *s)
 	return s->to && (s->kind == BT_BRANCH_RET || s->kind == BT_BRANCH_IJMP || s->kind == BT_BRANCH_ICALL);
 }
 
-/* An empty table in generation 0; NULL without memory. */
+/* An empty table in generation 0, held once; NULL without memory. */
 struct segment_table *segment_table_new(void);
-/* A copy (fork); NULL without memory. */
+/* A copy (fork), held once; NULL without memory. */
 struct segment_table *segment_table_copy(const struct segment_table *t);
-void segment_table_free(struct segment_table *t);
+/* Holds it once more; returns it. */
+struct segment_table *segment_table_get(struct segment_table *t);
+/* Lets go of it: the last holder frees it. Of NULL: nothing. */
+void segment_table_put(struct segment_table *t);
+/* By how many it is held. */
+unsigned segment_table_holders(const struct segment_table *t);
+/* Bytes of memory of its segments. */
+size_t segment_table_memory(const struct segment_table *t);
 
 /* Adds a living segment (born and died are set here) and returns its number; one that is there, alive and the same, is
  * found again. SEGMENT_NONE without memory, or when not pc <= from < end. Numbers stay valid for the table's life unless
@@ -73,7 +81,7 @@ uint32_t segment_retain(struct segment_table *t, bool (*stays)(void *arg, uint64
 /* How many have died that are not freed. */
 size_t segment_dead(const struct segment_table *t);
 
-/* Frees what died in or before the given generation: no record of it is left anywhere. */
+/* Frees what died in or before the given generation: no record of it is left in the log of any holder. */
 void segment_collect(struct segment_table *t, uint32_t generation);
 
 #endif

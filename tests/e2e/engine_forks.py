@@ -63,6 +63,16 @@ def as_stepped():
     engine_compare.compare_runs([forks(*STATIC), "nested", "5"])
 
 
+@case("a history that goes back through many images is as stepped")
+def execs_as_stepped():
+    engine_compare.compare_runs([forks(*STATIC), "exec-line", "11"])
+
+
+@case("a history from before an execve is as stepped, also when the parent's code is gone by then")
+def child_execs_as_stepped():
+    engine_compare.compare_runs([forks(*STATIC), "child-execs", "20"])
+
+
 def peak_with(children, which="alive"):
     return recorders_peak([forks(), which, str(children)], ["--backend", "engine"])
 

@@ -2,6 +2,7 @@
 /* Processes that a fork made of one another, and code that is or is not the same in them: forks CASE [NUMBER]. Prints a number that
  * depends on what all of them computed, and nothing on when. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -123,6 +124,68 @@ static int then_exec(int n)
 			_exit(1);
 		}
 	return wait_all();
+}
+
+static int run_self(const char *what, int n)
+{
+	char number[16];
+
+	snprintf(number, sizeof number, "%d", n);
+	execl("/proc/self/exe", "forks", what, number, (char *)NULL);
+	_exit(1);
+}
+
+/* One process, again and again another image: its history goes back through all of them. */
+static int exec_line(int n)
+{
+	int sum = work(3 * n + 2);
+
+	return n ? run_self("exec-line", n - 1) : sum;
+}
+
+static int awaiting(int fd)
+{
+	await(fd);
+	return work(5);
+}
+
+/* As many functions that only return, run and gone again. */
+static void run_functions_that_go(void)
+{
+	enum {
+		FUNCTIONS = 8300, /* segments: from 8192 dead ones on the engine looks for them */
+	};
+	uint8_t *p = mmap(NULL, FUNCTIONS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(p, 0xc3, FUNCTIONS);
+	mprotect(p, FUNCTIONS, PROT_READ | PROT_EXEC);
+	for (int i = 0; i < FUNCTIONS; i++)
+		((void (*)(void))(void *)(p + i))();
+	munmap(p, FUNCTIONS);
+}
+
+/* The child becomes another program. What of its history is of the code that it had with its parent is read when much of the parent's has gone. */
+static int child_execs(int n)
+{
+	int execed[2], gone[2];
+	pid_t pid;
+
+	if (pipe(execed) || pipe(gone))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(execed[0]);
+		fcntl(execed[1], F_SETFD, FD_CLOEXEC);
+		work(n);
+		run_self("awaiting", gone[0]);
+	}
+	close(execed[1]);
+	await(execed[0]);
+	for (int i = 0; i < 2; i++)
+		run_functions_that_go();
+	work(n);
+	pass(gone[1]);
+	return wait_for(pid);
 }
 
 static int call_library(void)
@@ -426,7 +489,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{"nested", nested},   {"many", many},		{"then-exec", then_exec},   {"libraries", libraries}, {"written", written}, {"replaced", replaced},
 		{"only-there", only_there}, {"in-handler", in_handler}, {"in-threads", in_threads}, {"orphans", orphans},     {"alive", alive},
-		{"alive-written", alive_written},
+		{"alive-written", alive_written}, {"exec-line", exec_line}, {"awaiting", awaiting}, {"child-execs", child_execs},
 		{"left-out", left_out}, {"left-out-in-thread", without_first}, {"same-descriptors", same_descriptors},
 	};
 

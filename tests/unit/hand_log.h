@@ -39,7 +39,7 @@ static inline void hand_release(struct hand *h)
 {
 	branch_log_free(h->log);
 	branch_ring_release(&h->ring);
-	segment_table_free(h->t);
+	segment_table_put(h->t);
 }
 
 /* Eight bytes, the last of them a branch. */

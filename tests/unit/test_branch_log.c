@@ -466,7 +466,7 @@ static void machine_init(struct machine *m, uint64_t seed, struct truth *truth, 
 static void machine_release(struct machine *m)
 {
 	branch_log_free(m->log);
-	segment_table_free(m->segments);
+	segment_table_put(m->segments);
 	branch_ring_release(&m->ring);
 }
 

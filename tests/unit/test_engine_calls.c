@@ -228,7 +228,7 @@ static void history_release(struct history *h)
 {
 	branch_log_free(h->log);
 	branch_ring_release(&h->ring);
-	segment_table_free(h->table);
+	segment_table_put(h->table);
 }
 
 static void expect_entry(const struct history *h, uint64_t number, unsigned kind, uint64_t from, uint64_t to)

@@ -33,7 +33,7 @@ static void what_is_added_is_found_by_number_and_place(void **state)
 	assert_null(segment_at(t, 0x1001, 0));
 	assert_null(segment_get(t, 2));
 	assert_null(segment_get(t, SEGMENT_NONE));
-	segment_table_free(t);
+	segment_table_put(t);
 }
 
 static void an_empty_table_has_nothing(void **state)
@@ -46,8 +46,8 @@ static void an_empty_table_has_nothing(void **state)
 	assert_int_equal(segment_generation(t), 0);
 	assert_int_equal(segment_kill(t, 0, UINT64_MAX), 1);
 	segment_collect(t, 1);
-	segment_table_free(t);
-	segment_table_free(NULL);
+	segment_table_put(t);
+	segment_table_put(NULL);
 }
 
 static void the_same_again_is_the_same_number(void **state)
@@ -61,7 +61,7 @@ static void the_same_again_is_the_same_number(void **state)
 	assert_int_not_equal(a, b);
 	assert_int_equal(add(t, 0x1000, 0x1010, 0x2000), a);
 	assert_ptr_equal(segment_at(t, 0x1000, 0), segment_get(t, b)); /* the newest */
-	segment_table_free(t);
+	segment_table_put(t);
 }
 
 static void what_has_no_length_is_refused(void **state)
@@ -73,7 +73,7 @@ static void what_has_no_length_is_refused(void **state)
 	before.from = 0xfff;
 	assert_int_equal(segment_add(t, &behind), SEGMENT_NONE);
 	assert_int_equal(segment_add(t, &before), SEGMENT_NONE);
-	segment_table_free(t);
+	segment_table_put(t);
 }
 
 static void replaced_code_is_found_in_its_generation(void **state)
@@ -94,7 +94,7 @@ static void replaced_code_is_found_in_its_generation(void **state)
 	assert_true(segment_lived(segment_get(t, a), 0));
 	assert_false(segment_lived(segment_get(t, a), 1));
 	assert_false(segment_lived(segment_get(t, b), 0));
-	segment_table_free(t);
+	segment_table_put(t);
 }
 
 static void a_kill_takes_what_overlaps_and_no_more(void **state)
@@ -114,7 +114,7 @@ static void a_kill_takes_what_overlaps_and_no_more(void **state)
 
 		segment_kill(t, rows[i].start, rows[i].end);
 		assert_int_equal(segment_get(t, n)->died, rows[i].dies ? 1 : SEGMENT_ALIVE);
-		segment_table_free(t);
+		segment_table_put(t);
 	}
 }
 
@@ -130,7 +130,7 @@ static void a_kill_finds_those_that_began_pages_before(void **state)
 	assert_int_equal(segment_get(t, two)->died, 1);
 	assert_int_equal(segment_get(t, some)->died, 2);
 	assert_int_equal(segment_get(t, many)->died, 3);
-	segment_table_free(t);
+	segment_table_put(t);
 }
 
 static void collected_numbers_are_used_again(void **state)
@@ -158,7 +158,7 @@ static void collected_numbers_are_used_again(void **state)
 	segment_collect(t, SEGMENT_ALIVE); /* no record at all: the living stay */
 	assert_null(segment_get(t, c));
 	assert_non_null(segment_get(t, b));
-	segment_table_free(t);
+	segment_table_put(t);
 }
 
 static void a_copy_goes_its_own_way(void **state)
@@ -175,9 +175,9 @@ static void a_copy_goes_its_own_way(void **state)
 	assert_ptr_equal(segment_at(copy, 0x1000, 0), segment_get(copy, a));
 	b = add(copy, 0x5000, 0x5010, 0);
 	assert_null(segment_get(t, b));
-	segment_table_free(t);
+	segment_table_put(t);
 	assert_ptr_equal(segment_at(copy, 0x1000, 0), segment_get(copy, a));
-	segment_table_free(copy);
+	segment_table_put(copy);
 }
 
 enum {
@@ -275,7 +275,7 @@ static void a_random_table_is_as_its_model(void **state)
 				assert_as_in_model(t, m, &seed);
 		}
 		assert_as_in_model(t, m, &seed);
-		segment_table_free(t);
+		segment_table_put(t);
 	}
 	free(m);
 }
