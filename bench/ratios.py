@@ -26,6 +26,8 @@ BTREC = os.path.join(BUILD, "btrec")
 FIRST_TIME = "engine, first time"
 TRACE = "trace"
 PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
+TREE = "tree: " # rows whose names begin so, of many short processes: btrec's columns alone, not in the mean
+SMALL_FILES = 24
 CACHES, FRESH = ("cache", "cache-starts"), "cache-fresh" # of the loads, of the starts; removed before each run
 LEARNING = 2 # times: which chains a program runs; those themselves
 
@@ -55,6 +57,30 @@ SQL = ("create table t(a integer primary key, b, c); with recursive n(x) as (sel
        "update t set b=b+1 where a%%3=0; select sum(b) from t;")
 
 
+# What configure scripts mostly do: compile and run small programs, and ask the shell's tools.
+CONFIGURE = """AC_INIT([probe], [1])
+AC_PROG_CC
+AC_PROG_RANLIB
+AC_PROG_GREP
+AC_PROG_SED
+AC_PROG_AWK
+AC_SYS_LARGEFILE
+AC_C_CONST
+AC_CHECK_HEADERS([fcntl.h sys/mman.h sys/socket.h netinet/in.h pthread.h dlfcn.h poll.h sys/epoll.h])
+AC_CHECK_FUNCS([mmap fork strlcpy getrandom memfd_create epoll_create1 qsort_r clock_gettime])
+AC_CHECK_SIZEOF([long])
+AC_TYPE_SIZE_T
+AC_SEARCH_LIBS([sin], [m])
+AC_CONFIG_FILES([result])
+AC_OUTPUT
+"""
+SMALL_FILE = """#include <stdio.h>
+#include <stdlib.h>
+int compute_%(n)d(int x) { int s = 0; for (int i = 0; i < x; i++) s += (i ^ %(n)d) %% 7; return s; }
+void print_%(n)d(void) { printf("%%d\\n", compute_%(n)d(rand())); }
+"""
+
+
 def workloads(folder):
     """Rows: name, argv (or a shell pipeline)."""
     tree = os.path.dirname(HERE)
@@ -72,7 +98,15 @@ def workloads(folder):
         ("find | sort | wc", "find /usr/share /usr/include -type f | sort | wc -l" if not SHORT else "find /usr/include -type f | sort | wc -l"),
         ("four threads with mutexes", "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
         ("four threads" + PARALLEL, "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
+        *trees(),
     ]
+
+
+def trees():
+    rows = [(TREE + "make -j2, %d small files" % SMALL_FILES, "cd small && make -s clean && make -s -j2 && cat *.o | md5sum")]
+    if shutil.which("autoconf"):
+        rows.append((TREE + "configure script", "rm -rf configured && mkdir configured && cd configured && ../configure && md5sum < result"))
+    return rows
 
 
 def start_ups():
@@ -152,6 +186,7 @@ def prepare(folder):
     with open(emulated, "w") as file:
         file.write("#!/bin/sh\nprogram=$(command -v \"$1\")\nshift\nexec qemu-x86_64 \"$program\" \"$@\"\n")
     os.chmod(emulated, 0o755)
+    prepare_trees(folder)
     with open(os.path.join(folder, "script.py"), "w") as file:
         file.write(PYTHON % (amount(100000), 18 if SHORT else 23, amount(500000), amount(500000)))
     # Some text and some of a program's bytes, as much of both in each run.
@@ -168,13 +203,32 @@ def prepare(folder):
         file.write(binary + "\n".join(lines).encode())
 
 
+def prepare_trees(folder):
+    small = os.path.join(folder, "small")
+    os.mkdir(small)
+    for n in range(SMALL_FILES):
+        with open(os.path.join(small, "f%d.c" % n), "w") as file:
+            file.write(SMALL_FILE % {"n": n})
+    with open(os.path.join(small, "Makefile"), "w") as file:
+        file.write("all: %s\nclean:; rm -f *.o\n%%.o: %%.c; gcc -O1 -c $< -o $@\n" % " ".join("f%d.o" % n for n in range(SMALL_FILES)))
+    if shutil.which("autoconf"):
+        for name, text in (("configure.ac", CONFIGURE), ("result.in", "@CC@ @LIBS@ @DEFS@\n")):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+        subprocess.run(["autoconf"], cwd=folder, check=True)
+
+
 def wanted(name):
     words = [w for w in ONLY if w]
     return not words or any(w in name for w in words)
 
 
+def has_own_columns(name):
+    return name.endswith(PARALLEL) or name.startswith(TREE)
+
+
 def has_cell(name, column):
-    if name.endswith(PARALLEL):
+    if has_own_columns(name):
         return column in ("native", "engine", "engine, ticks")
     return column != FIRST_TIME or name.startswith("start")
 
@@ -231,7 +285,7 @@ def show(columns, loads, starts, times):
             ratios = [median(times, name, column, i) / median(times, name, "native", i) for i in (0, 1)]
             line += " %16s" % ("%.2f (%.2f)" % tuple(ratios))
         print(line.rstrip())
-    loads = [row for row in loads if not row[0].endswith(PARALLEL)]
+    loads = [row for row in loads if not has_own_columns(row[0])]
     if loads:
         line = (cell + " %12s") % ("geometric mean", "")
         for column in others:
