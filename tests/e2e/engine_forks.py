@@ -65,7 +65,7 @@ def as_stepped():
 
 @case("a history that goes back through many images is as stepped")
 def execs_as_stepped():
-    engine_compare.compare_runs([forks(*STATIC), "exec-line", "11"])
+    engine_compare.compare_runs([forks(*STATIC), "exec-line", "5"])
 
 
 @case("a history from before an execve is as stepped, also when the parent's code is gone by then")

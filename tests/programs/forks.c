@@ -138,7 +138,7 @@ static int run_self(const char *what, int n)
 /* One process, again and again another image: its history goes back through all of them. */
 static int exec_line(int n)
 {
-	int sum = work(3 * n + 2);
+	int sum = work(n + 2);
 
 	return n ? run_self("exec-line", n - 1) : sum;
 }
