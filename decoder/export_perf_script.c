@@ -76,11 +76,8 @@ static struct script_task *find_task(const struct script *s, uint32_t task, size
 /* A name can hold anything: a line break would begin another sample, and a terminal obeys other bytes. */
 static void set_comm(struct script_task *t, struct slice name)
 {
-	size_t n = name.len, len = 0;
+	size_t len = 0;
 
-	while (n && name.at[n - 1] != '/')
-		n--;
-	slice_take(&name, n);
 	while (name.len && *name.at && len < COMM_MAX - 1) {
 		size_t room = COMM_MAX - 1 - len, good = bt_printable(name.at, name.len < room ? name.len : room);
 		struct slice one = slice_take(&name, good ? good : 1);
@@ -93,6 +90,17 @@ static void set_comm(struct script_task *t, struct slice name)
 	t->head_len = strlen(t->head);
 }
 
+/* What a program is called by when it begins: its path's last part. */
+static struct slice name_of_path(struct slice path)
+{
+	size_t n = path.len;
+
+	while (n && path.at[n - 1] != '/')
+		n--;
+	slice_take(&path, n);
+	return path;
+}
+
 /* Until it executes another program, a task is called as the one that made it. */
 static struct slice first_name(const struct script *s, const struct bt_record_task *r)
 {
@@ -100,7 +108,7 @@ static struct slice first_name(const struct script *s, const struct bt_record_ta
 
 	if (parent)
 		return bt_str(parent->comm);
-	return r->how == BT_TASK_INITIAL ? s->t->header.program : bt_str("");
+	return r->how == BT_TASK_INITIAL ? name_of_path(s->t->header.program) : bt_str("");
 }
 
 static bool add_task(struct script *s, const struct bt_record_task *r)
@@ -328,7 +336,7 @@ static bool take(struct script *s, const struct bt_record *rec)
 	case BT_RECORD_EXEC:
 		t = find_task(s, rec->u.exec.task, NULL);
 		if (t)
-			set_comm(t, rec->u.exec.path);
+			set_comm(t, name_of_path(rec->u.exec.path));
 		return true;
 	case BT_RECORD_COMM:
 		t = find_task(s, rec->u.comm.task, NULL);

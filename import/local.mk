@@ -14,6 +14,7 @@ import_libimport_a_SOURCES = \
 	import/perf_file.c \
 	import/perf_private.h \
 	import/perf_queue.c \
+	import/perf_tracing.c \
 	import/perf_unpack.c
 EXTRA_DIST += import/README.md
 IMPORT_LIBS = import/libimport.a hardware/libhardware.a $(FORMAT_LIBS)

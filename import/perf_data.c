@@ -441,8 +441,13 @@ static int take_compressed(struct perf_reader *r, const struct perf_record *reco
 
 /* --- the whole --- */
 
+/* What tells the names of events that may be described later. */
+struct scanned {
+	struct slice event_names, tracing_data;
+};
+
 /* What a pipe says of the whole: events, sections, build-ids (these even at its end). All of it is needed first. */
-static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice *event_names)
+static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice behind, struct scanned *s)
 {
 	struct slice body = record->body;
 	uint64_t feature;
@@ -451,11 +456,13 @@ static int scan_record(struct perf_reader *r, const struct perf_record *record, 
 		return take_attr(r, record);
 	if (record->type == PERF_HEADER_BUILD_ID)
 		perf_add_build_id(r, body, record->misc);
+	if (record->type == PERF_TRACING_DATA)
+		s->tracing_data = behind;
 	if (record->type != PERF_HEADER_FEATURE)
 		return 0;
 	feature = slice_u64(&body);
 	if (feature == PERF_FEATURE_EVENT_DESC) {
-		*event_names = body;
+		s->event_names = body;
 		return 0;
 	}
 	return body.bad || feature > UINT8_MAX ? 0 : perf_feature(r, (unsigned)feature, body);
@@ -463,17 +470,20 @@ static int scan_record(struct perf_reader *r, const struct perf_record *record, 
 
 static int scan(struct perf_reader *r, struct slice in, uint64_t end)
 {
-	struct slice event_names = {0}, bytes;
+	struct scanned seen = {.event_names = {0}};
 	struct perf_record record;
+	struct slice bytes;
 	int rc;
 
 	while ((rc = next_record(r, &in, &record, end, &bytes)) == 1) {
-		rc = scan_record(r, &record, &event_names);
+		rc = scan_record(r, &record, bytes, &seen);
 		if (rc)
 			return rc;
 	}
 	r->seen.aux_bytes = 0; /* counted when they are read in earnest */
-	return rc < 0 ? rc : perf_feature(r, PERF_FEATURE_EVENT_DESC, event_names);
+	if (!rc)
+		rc = perf_tracing_data(r, seen.tracing_data);
+	return rc < 0 ? rc : perf_feature(r, PERF_FEATURE_EVENT_DESC, seen.event_names);
 }
 
 static void fill_header(struct perf_reader *r)
@@ -496,6 +506,7 @@ static int take_all(struct perf_reader *r, struct slice in, uint64_t end)
 	int rc = 0;
 
 	fill_header(r);
+	importer_comm(r->im, (struct import_thread_id){0}, 0, bt_str("swapper"), false); /* as perf calls a processor's idle task */
 	while (!rc && !importer_failed(r->im) && (rc = next_record(r, &in, &record, end, &bytes)) == 1)
 		rc = take_any(r, &record, false);
 	rc = rc ? rc : finish_all(r);

@@ -42,9 +42,12 @@ enum attr_bit {
 	ATTR_EXCLUDE_HV = 1 << 6,
 	ATTR_PRECISE_SHIFT = 15,
 	ATTR_SAMPLE_ID_ALL = 1 << 18,
+	ATTR_EXCLUDE_HOST = 1 << 19,
+	ATTR_EXCLUDE_GUEST = 1 << 20,
 };
 
 enum {
+	MODIFIERS_MAX = 12, /* kuhpppHG */
 	ATTR_SIZE_MIN = 64, /* PERF_ATTR_SIZE_VER0 */
 	ATTR_SIZE_MAX = 4096,
 	REGS_ABI_64 = 2,
@@ -64,26 +67,48 @@ static const char *base_name(const struct perf_attr *a)
 	return NULL;
 }
 
+static bool excludes(const struct perf_attr *a, uint64_t what)
+{
+	return a->flags & what;
+}
+
+/* As perf has them (evsel__add_modifiers, tools/perf/util/evsel.c): who is counted where somebody is not; precision; host and guest where one
+ * of them is not counted. Of an event without any other, perf before 6.13 leaves out guests by itself: there they are not told. */
+static void put_modifiers(const struct perf_attr *a, char out[MODIFIERS_MAX])
+{
+	bool some = excludes(a, ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV);
+	unsigned precise = a->flags >> ATTR_PRECISE_SHIFT & 3;
+	size_t n = 0;
+
+	if (some && !excludes(a, ATTR_EXCLUDE_KERNEL))
+		out[n++] = 'k';
+	if (some && !excludes(a, ATTR_EXCLUDE_USER))
+		out[n++] = 'u';
+	if (some && !excludes(a, ATTR_EXCLUDE_HV))
+		out[n++] = 'h';
+	for (unsigned i = 0; i < precise; i++)
+		out[n++] = 'p';
+	if (excludes(a, ATTR_EXCLUDE_HOST) || (n && excludes(a, ATTR_EXCLUDE_GUEST))) {
+		if (!excludes(a, ATTR_EXCLUDE_HOST))
+			out[n++] = 'H';
+		if (!excludes(a, ATTR_EXCLUDE_GUEST))
+			out[n++] = 'G';
+	}
+	out[n] = '\0';
+}
+
 /* As perf names an event of which it knows no more than the attributes. */
 static void make_name(struct perf_attr *a)
 {
-	const char *base = base_name(a);
-	unsigned precise = a->flags >> ATTR_PRECISE_SHIFT & 3;
-	char modifiers[8] = "";
-	size_t n = 0;
+	const char *base = base_name(a), *colon;
+	char modifiers[MODIFIERS_MAX];
 
-	if (a->flags & (ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL)) {
-		if (!(a->flags & ATTR_EXCLUDE_KERNEL))
-			modifiers[n++] = 'k';
-		if (!(a->flags & ATTR_EXCLUDE_USER))
-			modifiers[n++] = 'u';
-	}
-	while (precise--)
-		modifiers[n++] = 'p';
+	put_modifiers(a, modifiers);
+	colon = *modifiers ? ":" : "";
 	if (base)
-		snprintf(a->name, sizeof a->name, "%s%s%s", base, n ? ":" : "", modifiers);
+		snprintf(a->name, sizeof a->name, "%s%s%s", base, colon, modifiers);
 	else if (a->type == 4)
-		snprintf(a->name, sizeof a->name, "raw 0x%llx%s%s", (unsigned long long)a->config, n ? ":" : "", modifiers);
+		snprintf(a->name, sizeof a->name, "raw 0x%llx%s%s", (unsigned long long)a->config, colon, modifiers);
 	else
 		snprintf(a->name, sizeof a->name, "type %u config 0x%llx", a->type, (unsigned long long)a->config);
 }

@@ -19,6 +19,7 @@ enum {
 
 /* Sections behind the records, by number (tools/perf/util/header.h). */
 enum feature {
+	FEATURE_TRACING_DATA = 1,
 	FEATURE_BUILD_ID = 2,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_CPUDESC = 8,
@@ -240,6 +241,8 @@ static void take_cpuid(struct perf_reader *r, struct slice in)
 int perf_feature(struct perf_reader *r, unsigned feature, struct slice in)
 {
 	switch (feature) {
+	case FEATURE_TRACING_DATA:
+		return perf_tracing_data(r, in);
 	case FEATURE_BUILD_ID:
 		take_build_ids(r, in);
 		break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the perf.data reader share. perf_file.c: header, features, attributes; perf_queue.c: records by time;
- * perf_unpack.c: compressed records; perf_aux.c: Intel PT and BTS; perf_data.c: the records. */
+ * perf_unpack.c: compressed records; perf_tracing.c: formats of tracepoints; perf_aux.c: Intel PT and BTS; perf_data.c: the records. */
 #ifndef BT_PERF_PRIVATE_H
 #define BT_PERF_PRIVATE_H
 
@@ -88,6 +88,9 @@ void perf_sort_tables(struct perf_reader *r);
 struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id);
 struct slice perf_find_build_id(const struct perf_reader *r, struct slice path);
 int perf_no_memory(struct perf_reader *r);
+
+/* perf_tracing.c. Names the tracepoints that the formats tell of; what cannot be read names nothing. Fails without memory. */
+int perf_tracing_data(struct perf_reader *r, struct slice in);
 
 /* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind can be decoded. add: what stands
  * behind an AUXTRACE record; all of it comes before the first of the others. until: takes what the streams tell up to a time of the

@@ -111,6 +111,40 @@ def unknown_event():
         check("2 samples are of events that the capture does not describe" in text(trace), "no note")
 
 
+@case("events that no name is told of are named by their attributes, as perf does")
+def made_names():
+    user = perf.EXCLUDE_KERNEL | perf.EXCLUDE_HV
+    named = [("cycles", 0), ("cycles", perf.EXCLUDE_GUEST), ("cycles:u", user), ("cycles:uH", user | perf.EXCLUDE_GUEST), ("cycles:pp", 2 * perf.PRECISE),
+             ("cycles:ppH", 2 * perf.PRECISE | perf.EXCLUDE_GUEST), ("cycles:G", perf.EXCLUDE_HOST), ("cycles:kh", perf.EXCLUDE_USER),
+             ("cycles:uhpppH", perf.EXCLUDE_KERNEL | 3 * perf.PRECISE | perf.EXCLUDE_GUEST)]
+    events = [perf.Event(*EVENT, ids=[n + 1], flags=flags) for n, (_, flags) in enumerate(named)]
+    data = b"".join(e.sample(time=10**9 + n, branches=[(1, 2, 2)]) for n, e in enumerate(events))
+    lines = words(export(import_bytes(perf.pipe_mode_undescribed(events, data)).trace))
+    equal([l[3] for l in lines], [name + ":" for name, _ in named], "names")
+
+
+@case("tracepoints in pipes are named by their formats")
+def tracepoints():
+    numbers = [314, 7, 314, 99, 314]
+    events = [perf.Event(*EVENT, ids=[n + 1], pmu=perf.TRACEPOINT if n < 4 else 0, config=number) for n, number in enumerate(numbers)]
+    data = b"".join(e.sample(time=10**9 + n, branches=[(1, 2, 2)]) for n, e in enumerate(events))
+    formats = perf.tracing_data([("sched", ("sched_switch", 314), ("sched_wakeup", 313)), ("syscalls", ("sys_enter_read", 7))])
+    names = ["sched:sched_switch:", "syscalls:sys_enter_read:", "sched:sched_switch:", "type", "type"]
+    for cut, expected in ((len(formats), names), (len(formats) - 70, names[:1] + ["type"] + names[2:]), (60, ["type"] * 5)):
+        lines = words(export(import_bytes(perf.pipe_mode_undescribed(events, perf.tracing_data_record(formats[:cut]) + data)).trace))
+        equal([l[3] for l in lines], expected, "names of %d bytes" % cut)
+
+
+@case("names with slashes are whole; the idle tasks are called swapper")
+def names_of_tasks():
+    event = perf.Event(*EVENT, ids=[1], name="cycles")
+    data = event.comm("kworker/3:0", pid=9, tid=9) + event.comm("/", pid=8, tid=8) + event.fork(10, 10, 9, 9)
+    data += event.comm("a/b", pid=7, tid=7) + event.comm("c/d", pid=7, tid=7, exec=True)
+    data += b"".join(event.sample(pid=pid, tid=pid, time=10**9 + pid, branches=[(1, 2, 2)]) for pid in (0, 7, 8, 9, 10))
+    trace = import_bytes(perf.pipe_mode([event], data)).trace
+    equal([l[:2] for l in words(export(trace))], [["swapper", "0/0"], ["c/d", "7/7"], ["/", "8/8"], ["kworker/3:0", "9/9"], ["kworker/3:0", "10/10"]], "names")
+
+
 @case("bits of the flags that nobody knows, counters and the hardware's index are kept")
 def words_kept():
     event = perf.Event(*EVENT, branch_type=perf.HW_INDEX | perf.COUNTERS, ids=[1])

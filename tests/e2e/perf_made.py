@@ -7,12 +7,14 @@ IP, TID, TIME, ADDR, READ, CALLCHAIN, ID, CPU, PERIOD, STREAM_ID, RAW, BRANCH_ST
 IDENTIFIER = 1 << 16
 HW_INDEX, COUNTERS = 1 << 17, 1 << 19
 SAMPLE_ID_ALL = 1 << 18
+EXCLUDE_USER, EXCLUDE_KERNEL, EXCLUDE_HV, PRECISE, EXCLUDE_HOST, EXCLUDE_GUEST = 1 << 4, 1 << 5, 1 << 6, 1 << 15, 1 << 19, 1 << 20
+TRACEPOINT = 2
 FIELDS = {"ip": IP, "tid": TID, "time": TIME, "addr": ADDR, "read": READ, "callchain": CALLCHAIN, "id": ID, "cpu": CPU,
           "period": PERIOD, "stream": STREAM_ID, "raw": RAW, "branches": BRANCH_STACK, "regs": REGS_USER, "stack": STACK_USER,
           "identifier": IDENTIFIER}
 MMAP, LOST, COMM, EXIT, THROTTLE, UNTHROTTLE, FORK, SAMPLE, MMAP2, AUX, ITRACE_START, LOST_SAMPLES, SWITCH, SWITCH_CPU_WIDE = \
     1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15
-HEADER_ATTR, HEADER_BUILD_ID, FINISHED_ROUND, AUXTRACE_INFO, AUXTRACE, HEADER_FEATURE, COMPRESSED = 64, 67, 68, 70, 71, 80, 81
+HEADER_ATTR, TRACING_DATA, HEADER_BUILD_ID, FINISHED_ROUND, AUXTRACE_INFO, AUXTRACE, HEADER_FEATURE, COMPRESSED = 64, 66, 67, 68, 70, 71, 80, 81
 MISPREDICTED, PREDICTED = 1, 2
 
 
@@ -34,12 +36,12 @@ def record(kind, body, misc=2):
 class Event:
     """The attributes of an event and how its records look."""
 
-    def __init__(self, *fields, branch_type=0, read_format=0, ids=(), name="cycles:u", sample_id_all=True, regs=0, size=120, pmu=0, config=0):
+    def __init__(self, *fields, branch_type=0, read_format=0, ids=(), name="cycles:u", sample_id_all=True, regs=0, size=120, pmu=0, config=0, flags=0):
         self.type = 0
         for field in fields:
             self.type |= FIELDS[field]
         self.branch_type, self.read_format, self.ids, self.name, self.regs, self.size = branch_type, read_format, list(ids), name, regs, size
-        self.flags = SAMPLE_ID_ALL if sample_id_all else 0
+        self.flags = (SAMPLE_ID_ALL if sample_id_all else 0) | flags
         self.pmu, self.config = pmu, config
 
     def attr(self):
@@ -219,6 +221,31 @@ def file_mode(events, data, build_ids=(), features=True):
         bodies += sections[number]
     header = b"PERFILE2" + struct.pack("<QQQQQQQQ", head, attr_size + 16, attrs_at, len(attrs), data_at, len(data), 0, 0)
     return header + bits.to_bytes(32, "little") + ids + attrs + data + tables + bodies
+
+
+def tracing_data(systems):
+    """The formats of tracepoints. systems: (name, (event, number)...)."""
+    def sized(data):
+        return struct.pack("<Q", len(data)) + data
+
+    out = b"\x17\x08\x44tracing" + b"0.6\0" + b"\0\x08" + struct.pack("<I", 4096)
+    out += b"header_page\0" + sized(b"\tfield: u64 timestamp;\n") + b"header_event\0" + sized(b"# compressed entry header\n")
+    out += struct.pack("<I", 1) + sized(b"name: function\nID: 1\nformat:\n") + struct.pack("<I", len(systems))
+    for name, *events in systems:
+        out += name.encode() + b"\0" + struct.pack("<I", len(events))
+        for event, number in events:
+            out += sized(b"name: %s\nID: %d\nformat:\n\tfield:int common_pid;\n\nprint fmt: \"x\"\n" % (event.encode(), number))
+    return out + struct.pack("<IIQ", 0, 0, 0)
+
+
+def tracing_data_record(data):
+    return record(TRACING_DATA, struct.pack("<I", len(data)), 0) + padded(data)
+
+
+def pipe_mode_undescribed(events, data):
+    """As perf before 4.17, which tells no names in pipes."""
+    out = b"PERFILE2" + struct.pack("<Q", 16)
+    return out + b"".join(record(HEADER_ATTR, e.attr() + struct.pack("<%dQ" % len(e.ids), *e.ids), 0) for e in events) + data
 
 
 def pipe_mode(events, data, build_ids=()):

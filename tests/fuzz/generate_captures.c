@@ -210,6 +210,43 @@ void capture_pipe(struct buf *out, bool packed)
 	buf_release(&b);
 }
 
+static void put_sized(struct buf *b, const char *text)
+{
+	buf_u64(b, strlen(text));
+	buf_put(b, text, strlen(text));
+}
+
+/* A tracepoint, number 7, which only its format names. */
+void capture_tracepoint(struct buf *out)
+{
+	struct buf b = {0}, formats = {0};
+
+	buf_put(out, "PERFILE2", 8);
+	buf_u64(out, 16);
+	put_attr(&b, ALL_FIELDS);
+	b.data[0] = 2;
+	b.data[8] = 7;
+	put_record(out, 64, 0, &b);
+	buf_put(&formats, "\027\010\104tracing0.6\0\0\010\0\020\0\0header_page", 33);
+	put_sized(&formats, "page");
+	buf_put(&formats, "header_event", 13);
+	put_sized(&formats, "event");
+	buf_u32(&formats, 1);
+	put_sized(&formats, "ftrace");
+	buf_u32(&formats, 1);
+	buf_put(&formats, "sys", 4);
+	buf_u32(&formats, 2);
+	put_sized(&formats, "name: one\nID: 7\nformat:\n");
+	put_sized(&formats, "name: two\nID: 8\nformat:\n");
+	put_zeros(&formats, -formats.len & 7);
+	buf_u32(&b, (uint32_t)formats.len);
+	put_record(out, 66, 0, &b);
+	buf_put(out, formats.data, formats.len);
+	put_sample(out, 20);
+	buf_release(&formats);
+	buf_release(&b);
+}
+
 void capture_file(struct buf *out)
 {
 	struct buf records = {0};

@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 
 void capture_pipe(struct buf *out, bool packed);
+void capture_tracepoint(struct buf *out); /* which only TRACING_DATA names */
 void capture_aux(struct buf *out, uint32_t type);
 void capture_file(struct buf *out);
 void capture_core(struct buf *out);

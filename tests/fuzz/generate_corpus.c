@@ -376,6 +376,8 @@ static void generate_import(const char *dir)
 	put_buf(dir, "perf-pipe", &b);
 	capture_pipe(&b, true);
 	put_buf(dir, "perf-compressed", &b);
+	capture_tracepoint(&b);
+	put_buf(dir, "perf-tracepoint", &b);
 	capture_aux(&b, 1);
 	put_buf(dir, "perf-intel-pt", &b);
 	capture_aux(&b, 2);

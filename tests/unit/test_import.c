@@ -60,6 +60,8 @@ static void every_failed_allocation_of_an_import_is_survived(void **state)
 	survives(&b, 2);
 	capture_pipe(&b, true);
 	survives(&b, 2);
+	capture_tracepoint(&b);
+	survives(&b, 1);
 	capture_aux(&b, 1);
 	survives(&b, 2);
 	capture_aux(&b, 2);
