@@ -14,18 +14,7 @@
 #include "decoder/text.h"
 
 enum {
-	SIG_QUIT = 3,
-	SIG_ILL = 4,
-	SIG_TRAP = 5,
-	SIG_ABRT = 6,
-	SIG_BUS = 7,
-	SIG_FPE = 8,
-	SIG_SEGV = 11,
-	SIG_PIPE = 13,
-	SIG_XFSZ = 25,
-	SIG_SYS = 31,
 	USER32_CS = 0x23, /* the kernel's asm/segment.h */
-	SYS_NR_MAX = 4096,
 };
 
 void fault_say(struct fault_context *c, const char *fmt, ...)
@@ -466,10 +455,29 @@ static const struct {
 	{SIG_ILL, explain_ill},		  {SIG_TRAP, explain_trap},	   {SIG_SYS, explain_sys},
 };
 
+/* Nobody told why, and the instruction raises no such signal. */
+static void explain_untold(struct fault_context *c)
+{
+	char name[SIGNAL_NAME_MAX];
+
+	fault_say(c, "%s", signal_name(c->signal->signo, name));
+	if (c->signal->signo == SIG_ABRT)
+		fault_explain_abort(c);
+	if (c->f->where == c->f->pc)
+		fault_say(c, ": neither a code nor the instruction tells why");
+}
+
 static void explain_signal(struct fault_context *c)
 {
 	char name[SIGNAL_NAME_MAX];
 
+	if (c->signal->code == BT_SIGNAL_CODE_UNTOLD && fault_infer(c))
+		c->signal = &c->inferred;
+	c->f->address = c->signal->addr;
+	if (c->signal->code == BT_SIGNAL_CODE_UNTOLD) {
+		explain_untold(c);
+		return;
+	}
 	if (is_sent(c->signal)) {
 		explain_sent(c);
 		return;

@@ -24,6 +24,7 @@ struct fault_value {
 
 struct fault {
 	uint64_t pc;
+	uint64_t address; /* of the access that failed: the signal's, or what the instruction says */
 	uint32_t space, epoch;
 	bool has_insn;
 	bool is_32_bit; /* the code at pc: it is not decoded */

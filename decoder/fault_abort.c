@@ -11,8 +11,6 @@
 
 enum {
 	FRAMES_MAX = 32, /* between the moment and the program's own place */
-	SIG_BUS = 7,
-	SIG_SEGV = 11,
 };
 
 /* What is on the stack when a program ends itself, most telling first. */

@@ -10,7 +10,6 @@
 #include "decoder/text.h"
 
 enum {
-	SIG_BUS = 7,
 	BUS_ADRALN = 1,
 	BUS_ADRERR = 2,
 	ALIGNMENT_CHECK = 1 << 18, /* of eflags */
@@ -286,12 +285,51 @@ static bool explain_interrupt_return(struct fault_context *c)
 	return true;
 }
 
-/* The kernel names no address for a general protection or stack segment fault: it is 0, whatever the operand was. */
-static void explain_protection(struct fault_context *c)
+static bool is_privileged(const struct fault_context *c)
 {
 	static const char *const privileged[] = {"hlt", "cli", "sti", "in", "out", "insb", "insw", "insd", "outsb", "outsw", "outsd", "rdmsr",
 						 "wrmsr", "lgdt", "lidt", "lldt", "ltr", "invd", "wbinvd", "invlpg", "clts", "swapgs",
 						 "sysret", "sysexit", "rdpmc", "xsetbv", "lmsw", "monitor", "mwait"};
+
+	for (size_t i = 0; i < sizeof privileged / sizeof *privileged; i++)
+		if (fault_insn_is(c, privileged[i]))
+			return true;
+	return false;
+}
+
+/* Of the instructions with operands of 16 bytes and more: the others accept them anywhere (Intel SDM vol. 1, 14.9; vol. 2, 2.4). */
+static bool demands_alignment(const struct fault_context *c)
+{
+	static const char *const no[] = {"movups", "movupd", "movdqu", "lddqu", "pcmpestr", "pcmpistr"};
+	static const char *const vex[] = {"vmovap", "vmovdqa", "vmovnt"};
+	const char *text = c->f->insn_text;
+	bool demands = *text != 'v';
+
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		demands = demands && strncmp(text, no[i], strlen(no[i])) != 0;
+	for (size_t i = 0; i < sizeof vex / sizeof *vex; i++)
+		demands = demands || !strncmp(text, vex[i], strlen(vex[i]));
+	return demands;
+}
+
+bool fault_is_protection(const struct fault_context *c)
+{
+	uint64_t addr;
+
+	return non_canonical_operand(c, &addr) || (branch_target(c, &addr) && !is_canonical(addr)) || is_privileged(c) ||
+	       (demands_alignment(c) && misaligned_operand(c, 16, &addr));
+}
+
+bool fault_is_misaligned(const struct fault_context *c)
+{
+	uint64_t addr;
+
+	return c->regs->eflags & ALIGNMENT_CHECK && misaligned_operand(c, 2, &addr);
+}
+
+/* The kernel names no address for a general protection or stack segment fault: it is 0, whatever the operand was. */
+static void explain_protection(struct fault_context *c)
+{
 	const struct disasm_memory *m;
 	uint64_t addr;
 
@@ -313,12 +351,10 @@ static void explain_protection(struct fault_context *c)
 	}
 	if (explain_interrupt_return(c))
 		return;
-	for (size_t i = 0; i < sizeof privileged / sizeof *privileged; i++)
-		if (fault_insn_is(c, privileged[i])) {
-			fault_say(c, "privileged instruction \"%s\": only the kernel may run it", c->f->insn_text);
-			return;
-		}
-	fault_say(c, "general protection fault at \"%s\"", c->f->insn_text);
+	if (is_privileged(c))
+		fault_say(c, "privileged instruction \"%s\": only the kernel may run it", c->f->insn_text);
+	else
+		fault_say(c, "general protection fault at \"%s\"", c->f->insn_text);
 }
 
 static void say_code(struct fault_context *c)

@@ -10,7 +10,8 @@ struct fault_context {
 	const struct model *m;
 	struct symbols *s;
 	const struct model_snapshot *snap;
-	const struct bt_record_signal *signal; /* NULL: none */
+	const struct bt_record_signal *signal; /* NULL: none; of a code that was not told, as inferred */
+	struct bt_record_signal inferred;
 	const struct bt_record_thread *thread;
 	const struct bt_regs *regs; /* of thread, or NULL */
 	const struct history *h;
@@ -18,8 +19,20 @@ struct fault_context {
 	bool is_overflow; /* of a stack */
 };
 
+/* Numbers of the kernel's uapi (asm/signal.h). */
 enum {
+	SIG_QUIT = 3,
+	SIG_ILL = 4,
+	SIG_TRAP = 5,
+	SIG_ABRT = 6,
+	SIG_BUS = 7,
+	SIG_FPE = 8,
+	SIG_SEGV = 11,
+	SIG_PIPE = 13,
+	SIG_XFSZ = 25,
+	SIG_SYS = 31,
 	SI_KERNEL_CODE = 0x80,
+	SYS_NR_MAX = 4096,
 	/* Offsets from a null pointer reach this far (the kernel's default vm.mmap_min_addr is as much). */
 	NEAR_NULL = 0x10000,
 };
@@ -55,6 +68,15 @@ struct register_part {
 	uint8_t number, size, shift;
 };
 bool fault_first_register(const char *text, struct register_part *part, size_t *end);
+
+/* The snapshot's signal, which has no code, as what the instruction raises with these registers: code, addr and sync of c->inferred. False
+ * when it raises nothing. */
+bool fault_infer(struct fault_context *c);
+
+/* The instruction raises a general protection fault for sure: it is privileged, or leads to what is no address, or its operand is not aligned
+ * as it must be. The second: it raises an alignment check. Both with the registers at hand. */
+bool fault_is_protection(const struct fault_context *c);
+bool fault_is_misaligned(const struct fault_context *c);
 
 /* SIGSEGV, and SIGBUS for what a mapped file does not hold. */
 void fault_explain_access(struct fault_context *c);

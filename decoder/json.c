@@ -185,7 +185,7 @@ static json_t *json_fault(struct json_report *r, const struct model_snapshot *sn
 	if (fault_explain_snapshot(&f, r->m, r->s, snap, NULL))
 		return NULL;
 	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "signal", json_signal(snap->signal->signo), "code",
-		      signal_code_name(snap->signal->signo, snap->signal->code, code), "address", json_hex(snap->signal->addr), "pc",
+		      signal_code_name(snap->signal->signo, snap->signal->code, code), "address", json_hex(f.address), "pc",
 		      json_hex(f.pc), "ticks", json_ticks(snap->rec->point.tick), "task", (json_int_t)snap->rec->task, "pid",
 		      (json_int_t)(task ? task->pid : 0), "tid", (json_int_t)(task ? task->tid : 0), "text", json_text(f.text), "message",
 		      *f.message ? json_text(f.message) : json_null(), "where",

@@ -10,7 +10,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/dump.c decoder/dump.h \
 	decoder/export.c decoder/export.h decoder/export_private.h \
 	decoder/export_perf_script.c decoder/export_runs.c \
-	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_stack.c \
+	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_stack.c decoder/fault_untold.c \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \

@@ -205,7 +205,7 @@ uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *sna
 	const struct bt_record_signal *g = snap->signal;
 	uint8_t byte;
 
-	if (!g || g->signo != SIG_TRAP || g->code != SI_KERNEL_CODE)
+	if (!g || g->signo != SIG_TRAP || (g->code != SI_KERNEL_CODE && g->code != BT_SIGNAL_CODE_UNTOLD))
 		return rip;
 	return symbols_code(s, snap->rec->space, epoch, rip - 1, &byte, 1) && byte == INT3 ? rip - 1 : rip;
 }

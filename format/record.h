@@ -41,6 +41,9 @@ enum bt_signal_action {
 	BT_ACTION_CONTINUE,
 };
 
+/* The code of a signal where the source does not tell it: no kernel gives that one. */
+#define BT_SIGNAL_CODE_UNTOLD 0x80000000u
+
 enum bt_snapshot_kind {
 	BT_SNAPSHOT_FAULT,   /* a synchronous fault that a handler will see */
 	BT_SNAPSHOT_SIGNAL,  /* an asynchronous signal that a handler will see */

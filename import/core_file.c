@@ -406,7 +406,8 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 		body.uid = slice_u32(&info);
 	}
 	if (info.bad)
-		body = (struct bt_record_signal){.task = task, .point = point_of(t), .signo = t->signal, .action = BT_ACTION_CORE};
+		body = (struct bt_record_signal){.task = task, .point = point_of(t), .signo = t->signal, .code = BT_SIGNAL_CODE_UNTOLD,
+			.action = BT_ACTION_CORE};
 	/* A debugger writes a core file of a process that goes on, and tells what stopped it. */
 	if (!(body.signo < 64 && DUMPING >> body.signo & 1))
 		return 0;

@@ -132,6 +132,34 @@ def overflow():
     check("stack overflow" in got["fault"]["text"], got["fault"]["text"])
 
 
+@case("a core file without a siginfo note: the instruction and the registers tell what happened, and no code is made up")
+def no_siginfo():
+    program = build("faults.c", *STATIC)
+    inferred = ["null-write", "wild-read", "non-canonical-read", "write-to-constant", "call-null", "call-non-canonical", "call-data", "ret-unmapped",
+                "stack-overflow", "divide-by-zero", "illegal", "breakpoint", "bus-error", "misaligned", "alignment-check", "privileged", "forbidden-page",
+                "torn-instruction", "string-fault", "seccomp-kill"]
+    for mode in inferred:
+        told, untold = with_and_without_siginfo(program, mode)
+        equal(untold["code"], "code unknown", "code of " + mode)
+        for key in ("signal", "address", "text", "where", "caller"):
+            equal(untold[key], told[key], "%s of %s" % (key, mode))
+    for mode, said in (("abort", "SIGABRT with abort: abort was called"), ("raise-quit", "SIGQUIT: neither a code nor the instruction tells why"),
+                       ("kill-by-abort", "SIGABRT: neither a code nor the instruction tells why"),
+                       ("float-divide", "SIGFPE: neither a code nor the instruction tells why")):
+        _, untold = with_and_without_siginfo(program, mode)
+        check(untold["text"].startswith(said), "%s: %s" % (mode, untold["text"]))
+        equal((untold["code"], untold["address"]), ("code unknown", "0x0"), "code and address of " + mode)
+
+
+def with_and_without_siginfo(program, mode):
+    """What happened, by a core file and by the same without NT_SIGINFO."""
+    path, _ = core_of(program, mode)
+    with open(path, "rb") as file:
+        data = file.read()
+    equal(data.count(b"IGIS"), 1, "notes")
+    return [report(import_bytes(core).trace)["fault"] for core in (data, data.replace(b"IGIS", b"NONE"))]
+
+
 @case("a handler on an alternate stack gives up: the stack that was interrupted is kept, too")
 def alternate_stack():
     program = build("core_stacks.c")

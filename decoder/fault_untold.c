@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals whose code the source does not tell, as core files without NT_SIGINFO: what the instruction raises with the registers that it had.
+ * Only what they show for sure is inferred: the signal may have been sent, and then the instruction is any. */
+#include <assert.h>
+
+#include "decoder/fault_private.h"
+
+enum {
+	SEGV_MAPERR = 1,
+	SEGV_ACCERR = 2,
+	BUS_ADRALN = 1,
+	BUS_ADRERR = 2,
+	FPE_INTDIV = 1,
+	SYS_SECCOMP = 1,
+	ILL_ILLOPN = 2, /* the only one of x86 */
+	PAGE = 4096,
+	PROT_EXECUTE = 4,
+};
+
+/* The bits of a mapping's prot that an access needs are those of the access. */
+static_assert(DISASM_READ == 1 && DISASM_WRITE == 2, "as PROT_READ and PROT_WRITE");
+
+/* Why the byte at addr cannot be accessed so; 0: it can. */
+static uint32_t refusal(const struct fault_context *c, uint64_t addr, unsigned access)
+{
+	const struct model_map *map = fault_map(c, addr);
+
+	return !map ? SEGV_MAPERR : access & ~(unsigned)map->prot ? SEGV_ACCERR : 0;
+}
+
+/* The first byte of an operand that cannot be accessed. */
+static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
+{
+	const struct disasm *d = &c->f->insn;
+
+	for (size_t i = 0; i < d->memory_count; i++) {
+		const struct disasm_memory *m = &d->memory[i];
+		uint64_t addr, last;
+
+		/* What is no address has no mapping either: that is a matter of protection. */
+		if (!m->access || !disasm_address(d, m, c->regs, &addr) || !is_canonical(addr))
+			continue;
+		last = addr + (m->size ? m->size - 1u : 0);
+		g->addr = addr;
+		g->code = refusal(c, addr, m->access);
+		if (!g->code && last > addr) {
+			g->addr = last & ~(uint64_t)(PAGE - 1);
+			g->code = refusal(c, last, m->access);
+		}
+		if (g->code)
+			return true;
+	}
+	return false;
+}
+
+static bool is_executable(const struct fault_context *c, uint64_t addr)
+{
+	const struct model_map *map = fault_map(c, addr);
+
+	return map && map->prot & PROT_EXECUTE;
+}
+
+static bool infer_segv(struct fault_context *c, struct bt_record_signal *g)
+{
+	if (c->f->pc_is_wild) {
+		g->addr = c->f->pc;
+		g->code = fault_map(c, c->f->pc) ? SEGV_ACCERR : SEGV_MAPERR;
+		return true;
+	}
+	/* An instruction that reaches into where no code can be. */
+	if (c->f->code_is_cut && !is_executable(c, c->f->pc + c->f->code_len)) {
+		g->addr = c->f->pc + c->f->code_len;
+		g->code = fault_map(c, g->addr) ? SEGV_ACCERR : SEGV_MAPERR;
+		return true;
+	}
+	if (!c->regs || !c->f->has_insn)
+		return false;
+	if (infer_refused(c, g))
+		return true;
+	g->addr = 0;
+	g->code = SI_KERNEL_CODE;
+	return fault_is_protection(c);
+}
+
+/* An access to a mapped file is what the kernel sends that for. */
+static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
+{
+	const struct disasm *d = &c->f->insn;
+
+	if (!c->regs || !c->f->has_insn)
+		return false;
+	if (fault_is_misaligned(c)) {
+		g->code = BUS_ADRALN;
+		return true;
+	}
+	for (size_t i = 0; i < d->memory_count; i++) {
+		const struct disasm_memory *m = &d->memory[i];
+		const struct model_map *map;
+
+		if (!m->access || !disasm_address(d, m, c->regs, &g->addr))
+			continue;
+		map = fault_map(c, g->addr);
+		g->code = BUS_ADRERR;
+		if (map && *map->path == '/')
+			return true;
+	}
+	return false;
+}
+
+static bool infer_fpe(struct fault_context *c, struct bt_record_signal *g)
+{
+	g->addr = c->f->pc;
+	g->code = FPE_INTDIV;
+	return fault_insn_is(c, "div") || fault_insn_is(c, "idiv");
+}
+
+/* The task stands behind a system call, in which signals that are sent arrive. */
+static bool is_behind_call(const struct fault_context *c)
+{
+	uint8_t bytes[2];
+
+	return symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc - 2, bytes, 2) == 2 && bytes[0] == 0x0f && bytes[1] == 0x05;
+}
+
+static bool infer_ill(struct fault_context *c, struct bt_record_signal *g)
+{
+	g->addr = c->f->pc;
+	g->code = ILL_ILLOPN;
+	return fault_insn_is(c, "ud2") || (c->f->code_len && !c->f->pc_is_wild && !is_behind_call(c));
+}
+
+static bool infer_trap(struct fault_context *c, struct bt_record_signal *g)
+{
+	g->code = SI_KERNEL_CODE;
+	return c->f->has_trapped;
+}
+
+/* The kernel rolls the call back before it sends the signal: rax is its number again. */
+static bool infer_sys(struct fault_context *c, struct bt_record_signal *g)
+{
+	g->addr = c->f->pc;
+	g->code = SYS_SECCOMP;
+	return c->regs && is_behind_call(c) && c->regs->rax == c->regs->orig_rax && c->regs->rax < SYS_NR_MAX;
+}
+
+static const struct {
+	uint32_t signo;
+	bool (*infer)(struct fault_context *c, struct bt_record_signal *g);
+} inferences[] = {
+	{SIG_SEGV, infer_segv}, {SIG_BUS, infer_bus}, {SIG_FPE, infer_fpe}, {SIG_ILL, infer_ill}, {SIG_TRAP, infer_trap}, {SIG_SYS, infer_sys},
+};
+
+bool fault_infer(struct fault_context *c)
+{
+	c->inferred = *c->signal;
+	c->inferred.sync = true;
+	for (size_t i = 0; i < sizeof inferences / sizeof *inferences; i++)
+		if (inferences[i].signo == c->signal->signo)
+			return inferences[i].infer(c, &c->inferred);
+	return false;
+}
