@@ -42,12 +42,37 @@ static const struct format *format_of(struct slice bytes)
 	return NULL;
 }
 
+/* Files of these are no captures, and may hold one. */
+static const struct compression {
+	const char *magic, *name, *unpack;
+	size_t len;
+} compressions[] = {
+	{"\x1f\x8b", "gzip", "gzip -dc", 2},
+	{"\x28\xb5\x2f\xfd", "zstd", "zstd -dc", 4},
+	{"\xfd" "7zXZ", "xz", "xz -dc", 6},
+	{"BZh", "bzip2", "bzip2 -dc", 3},
+	{"\x04\x22\x4d\x18", "lz4", "lz4 -dc", 4},
+};
+
+/* name, colon: the file's, empty where the caller tells it. */
+static int refuse(const char *name, const char *colon, struct slice bytes, struct bt_error *err)
+{
+	for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
+		const struct compression *c = &compressions[i];
+
+		if (bytes.len >= c->len && !memcmp(bytes.at, c->magic, c->len))
+			return bt_fail_at(err, BT_E_UNSUPPORTED, 0, "%s%scompressed with %s: unpack it first (%s FILE | btrec import -)", name, colon,
+					  c->name, c->unpack);
+	}
+	return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "%s%s%s", name, colon, no_capture);
+}
+
 int capture_import(struct importer *im, struct slice bytes, struct bt_error *err)
 {
 	const struct format *format = format_of(bytes);
 
 	if (!format)
-		return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "%s", no_capture);
+		return refuse("", "", bytes, err);
 	importer_header(im)->reason = bt_str(format->source);
 	return format->import(im, bytes, err);
 }
@@ -112,7 +137,7 @@ static int copy_all(const struct source *from, int to, struct bt_error *err)
 		if (n < 0)
 			return (int)n;
 		if (!copied && !format_of(slice_of(bytes, (size_t)n)))
-			return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "%s: %s", from->name, no_capture);
+			return refuse(from->name, ": ", slice_of(bytes, (size_t)n), err);
 		copied += (uint64_t)n;
 		if (copied > from->most)
 			return bt_fail_at(err, BT_E_NOT_CAPTURE, from->most,

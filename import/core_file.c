@@ -39,9 +39,27 @@ enum {
 /* Signals that end a process with a core file (signal(7)): QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS. */
 #define DUMPING (1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 | 1ull << 8 | 1ull << 11 | 1ull << 24 | 1ull << 25 | 1ull << 31)
 
+static bool is_big_endian(struct slice bytes)
+{
+	return bytes.at[5] == 2;
+}
+
 bool core_file_is(struct slice bytes)
 {
-	return bytes.len >= ELF_HEADER && !memcmp(bytes.at, "\177ELF", 4) && bytes.at[16] == TYPE_CORE;
+	return bytes.len >= ELF_HEADER && !memcmp(bytes.at, "\177ELF", 4) && bytes.at[is_big_endian(bytes) ? 17 : 16] == TYPE_CORE;
+}
+
+/* What it is of, where that is none of x86-64; else NULL. */
+static const char *other_machine(struct slice bytes)
+{
+	struct slice machine = bytes;
+
+	slice_take(&machine, 18);
+	if (is_big_endian(bytes))
+		return "a big-endian machine";
+	if (bytes.at[4] != 2)
+		return "a 32-bit process";
+	return slice_u16(&machine) != MACHINE_X86_64 ? "a process of another kind of machine" : NULL;
 }
 
 struct slice core_part(struct slice all, uint64_t offset, uint64_t size)
@@ -466,12 +484,11 @@ static void put_trace(struct core *c, int64_t named)
 int core_file_import(struct importer *im, struct slice bytes, struct bt_error *err)
 {
 	struct core c = {.im = im, .all = bytes, .err = err, .room = bytes.len};
-	struct slice machine = bytes;
+	const char *other = other_machine(bytes);
 	int64_t rc;
 
-	slice_take(&machine, 18);
-	if (bytes.at[4] != 2 || bytes.at[5] != 1 || slice_u16(&machine) != MACHINE_X86_64)
-		return bt_fail_at(err, BT_E_UNSUPPORTED, 4, "core file: not of an x86-64 process");
+	if (other)
+		return bt_fail_at(err, BT_E_UNSUPPORTED, 4, "core file of %s: only those of x86-64 processes can be imported", other);
 	rc = read_segments(&c);
 	if (!rc && !c.thread_count)
 		rc = bt_fail_at(err, BT_E_CORRUPT, bytes.len, "core file: it holds no thread");

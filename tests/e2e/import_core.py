@@ -104,6 +104,21 @@ def bad_core():
     import_bytes(bytes(other), status=69)
 
 
+@case("core files of other machines are named")
+def other_machines():
+    path, _ = core_of(build("faults.c", *STATIC), "null-write")
+    with open(path, "rb") as file:
+        good = file.read()
+    big = bytearray(good)
+    big[5], big[16:18] = 2, b"\0\4"
+    small, arm = bytearray(good), bytearray(good)
+    small[4] = 1
+    arm[18] = 183
+    for core, said in ((big, "core file of a big-endian machine"), (small, "core file of a 32-bit process"), (arm, "core file of a process of another kind of machine")):
+        result = import_bytes(bytes(core), status=69)
+        check(said + ": only those of x86-64 processes" in result.err.decode(), result.err)
+
+
 @case("a core file that is cut off is imported as far as it is there, and that is said: on stderr and in the trace")
 def cut_core():
     path, _ = core_of(build("faults.c", *STATIC), "null-write")

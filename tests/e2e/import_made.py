@@ -478,6 +478,16 @@ app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/P
     check("byte 25 is none" in result.err.decode(), result.err.decode())
 
 
+@case("what is compressed is called that, as a file and in a pipe")
+def compressed_file():
+    for magic, name in ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh9", "bzip2"), (b"\x04\x22\x4d\x18", "lz4")):
+        data = magic + bytes(100)
+        piped = execute([BTREC, "import", "-o", fresh("trace"), "-"], stdin=data)
+        for result in (import_bytes(data, status=69), piped):
+            check("compressed with %s: unpack it first" % name in result.err.decode(), result.err)
+        equal(piped.status, 69, "status")
+
+
 @case("a file without a name: said so")
 def empty_name():
     result = execute([BTREC, "import", ""])
