@@ -37,7 +37,7 @@ void fault_say_place(struct fault_context *c, const char *before, uint64_t addr,
 	text_brief_name(name, sizeof name, loc.function);
 	if (*loc.function)
 		fault_say(c, loc.offset ? "%s+0x%" PRIx64 : "%s", name, loc.offset);
-	else if (*loc.module)
+	else if (loc.in_file)
 		fault_say(c, "%.200s+0x%" PRIx64, text_basename(loc.module), loc.vaddr);
 	else
 		fault_say(c, "0x%" PRIx64, addr);

@@ -262,16 +262,16 @@ static enum image_file_state examine(struct image_module *im, int fd, const stru
 }
 
 /* Where the loaded file begins and ends in memory, when the file cannot say. */
-static void extent(const struct image_module *im, const struct model_map *const *maps, size_t count, size_t at, uint64_t *low,
-		   uint64_t *high)
+static void extent(const struct image_module *im, const struct model_map *const *maps, size_t count, size_t at,
+		   const struct model_map **low, uint64_t *high)
 {
-	*low = maps[at]->start;
+	*low = maps[at];
 	*high = maps[at]->end;
 	for (size_t i = at; maps[i]->offset && i-- > 0;)
 		if (!same_file(im, maps[i]))
 			break;
 		else
-			*low = maps[i]->start;
+			*low = maps[i];
 	for (size_t i = at + 1; i < count && same_file(im, maps[i]) && maps[i]->offset; i++)
 		*high = maps[i]->end;
 }
@@ -369,7 +369,8 @@ static void report_file(struct image *image, struct image_module *im, const stru
 			size_t count, size_t at)
 {
 	int fd = open_regular(im->path);
-	uint64_t low, high;
+	const struct model_map *low;
+	uint64_t high;
 
 	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, maps[at]);
 	if (im->state == IMAGE_FILE_OK) {
@@ -377,7 +378,8 @@ static void report_file(struct image *image, struct image_module *im, const stru
 		fd = -1;
 	} else if (im->state != IMAGE_FILE_NO_ELF) {
 		extent(im, maps, count, at, &low, &high);
-		report_stand_in(image, im, maps[at], low, high);
+		im->offset = low->offset;
+		report_stand_in(image, im, maps[at], low->start, high);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -399,7 +401,7 @@ static struct image_module *module_new(struct image *image, const struct model_m
 	}
 	to_hex(im->build_id, map->build_id.at, map->build_id.len);
 	im->map_start = im->start = map->start;
-	im->map_offset = map->offset;
+	im->map_offset = im->offset = map->offset;
 	im->end = map->end;
 	modules[image->count++] = im;
 	return im;
@@ -509,6 +511,13 @@ Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias)
 
 	*bias += elf ? im->moved : 0;
 	return elf;
+}
+
+uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr)
+{
+	GElf_Addr bias;
+
+	return im->mod && image_module_elf(im, &bias) ? addr - bias : addr - im->start + im->offset;
 }
 
 /* What libdwfl says: it gives the gaps between a unit's functions, where other units without debug information are, to that unit. */

@@ -30,6 +30,7 @@ struct image_module {
 	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping; "": none was recorded */
 	enum image_file_state state;
 	uint64_t start, end;
+	uint64_t offset; /* of what lies at start, in the file */
 	uint64_t map_start, map_offset; /* of the executable mapping it was found by */
 	uint64_t modified; /* of the file that IMAGE_FILE_OK is of: when it was written, ns since 1970 */
 	Dwfl_Module *mod; /* NULL: nothing to look into. Of modules of the same file at the same bias it is the same */
@@ -68,6 +69,10 @@ struct image_module *image_module_at(const struct image *im, const struct model_
 
 /* The file of a module with mod, or NULL; *bias: addresses less those in the file. */
 Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias);
+
+/* The link-time address of an address. Without the file: its distance from where the file begins, which is the same for
+ * what is linked at 0, as libraries and position-independent programs are. */
+uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr);
 
 /* The DWARF unit of an address, or NULL; *bias: addresses less those in the DWARF. */
 struct unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias);

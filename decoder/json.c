@@ -89,7 +89,7 @@ static json_t *json_location(struct json_report *r, uint32_t space, uint32_t epo
 
 	symbols_lookup(r->s, space, epoch, addr, is_return, &loc);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "addr", json_hex(addr), "module", json_known(loc.module), "vaddr",
-			 *loc.module == '/' ? json_hex(loc.vaddr) : json_null(), "build_id", json_known(loc.build_id), "function",
+			 loc.in_file ? json_hex(loc.vaddr) : json_null(), "build_id", json_known(loc.build_id), "function",
 			 json_known(loc.function), "offset", *loc.function ? json_integer((json_int_t)loc.offset) : json_null(), "file",
 			 json_known(loc.file), "line", json_line(loc.line), "inlined", json_inlined(&loc));
 }

@@ -142,12 +142,12 @@ static void put_target(struct report *r, const struct fault *f, uint64_t value)
 		return;
 	text_printf(&r->t, "  ");
 	symbols_lookup(r->s, f->space, f->epoch, value, false, &loc);
-	if (*loc.function || map->prot & 4) {
+	if (*loc.function || loc.in_file || map->prot & 4) {
 		text_place(&r->t, &loc, true);
 		return;
 	}
-	text_outside(&r->t, *map->path ? text_basename(map->path) : "anonymous memory");
-	text_printf(&r->t, "+0x%" PRIx64, value - map->start);
+	text_outside(&r->t, *map->path ? map->path : "anonymous memory");
+	text_printf(&r->t, "+0x%" PRIx64, loc.vaddr);
 }
 
 static void put_no_insn(struct report *r, const struct fault *f)

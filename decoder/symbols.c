@@ -306,17 +306,11 @@ static void look_up_stub(struct symbols *s, struct image_module *mod, struct loc
 static void look_up(struct symbols *s, struct image_module *mod, bool is_return, struct location *loc)
 {
 	uint64_t pc = loc->addr - is_return;
-	GElf_Addr bias = 0;
 
 	check_missing(s, mod);
-	if (!mod->mod) {
-		loc->vaddr = loc->addr - mod->map_start + mod->map_offset;
+	loc->vaddr = image_module_vaddr(mod, loc->addr);
+	if (!mod->mod)
 		return;
-	}
-	if (image_module_elf(mod, &bias))
-		loc->vaddr = loc->addr - bias;
-	else
-		loc->vaddr = loc->addr - mod->start;
 	look_up_symbol(s, mod, pc, loc);
 	look_up_debug(s, mod, pc, loc);
 	if (!*loc->function)
@@ -382,10 +376,13 @@ void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 		mod = image_module_at(im, map, addr);
 	if (!mod) {
 		loc->module = intern_str(&s->strings, map->path);
+		loc->vaddr = addr - map->start + map->offset;
+		loc->in_file = *map->path == '/';
 		return;
 	}
 	loc->module = intern_str(&s->strings, mod->path);
 	loc->build_id = intern_str(&s->strings, mod->build_id);
+	loc->in_file = true;
 	look_up_cached(s, mod, is_return, loc);
 }
 

@@ -15,7 +15,8 @@ struct inlined_frame {
 struct location {
 	uint64_t addr;
 	const char *module; /* path of the mapped file */
-	uint64_t vaddr;	    /* link-time address in module */
+	uint64_t vaddr;	    /* link-time address in module; in another file the offset; else the offset in the mapping */
+	bool in_file;	    /* vaddr is one of the first two: the place is called module+vaddr where no function is known */
 	const char *build_id; /* hex */
 	const char *function; /* demangled */
 	uint64_t offset;      /* from the function's start */

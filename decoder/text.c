@@ -128,7 +128,7 @@ void text_place(struct text *t, const struct location *loc, bool brief)
 		put_name(t, brief ? name : loc->function);
 		if (loc->offset)
 			text_printf(t, "+0x%" PRIx64, loc->offset);
-	} else if (*loc->module == '/') {
+	} else if (loc->in_file) {
 		text_outside(t, text_basename(loc->module));
 		text_printf(t, "+0x%" PRIx64, loc->vaddr);
 	} else {

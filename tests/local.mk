@@ -62,7 +62,7 @@ tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_abort_message tests/unit/test_output tests/unit/test_escape tests/unit/test_large_array tests/unit/test_late_library tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
-	tests/unit/test_view
+	tests/unit/test_view tests/unit/test_label
 UNIT_TUI_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS) $(TUI_SYSTEM_LIBS)
 tests_unit_test_escape_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_abort_message_LDADD = $(UNIT_FORMAT_LIBS)
@@ -74,6 +74,7 @@ tests_unit_test_calls_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_keys_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
+tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
 UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
@@ -326,7 +327,7 @@ TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py \
 	tests/programs/affinity.c tests/programs/again.c tests/programs/begin.c tests/programs/branchy.c tests/programs/branchy_tree.c tests/programs/conditionals.S tests/programs/core_stacks.c tests/programs/core_threads.c tests/programs/die.S tests/programs/emulated.S tests/programs/ends.cc tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S tests/programs/full_room.c tests/programs/inlined_ends.cc \
-	tests/programs/cut_transfers.c tests/programs/faults.c tests/programs/guessed.S tests/programs/handler_state.c tests/programs/handlers.S tests/programs/jit.S tests/programs/kill_any_time.c tests/programs/late_raise.c tests/programs/left_frames.cc tests/programs/left_running.c tests/programs/library.c tests/programs/long_blocks.S tests/programs/looked_at.S tests/programs/lost_cause.c tests/programs/refused_request.c \
+	tests/programs/cut_transfers.c tests/programs/data_address.c tests/programs/faults.c tests/programs/guessed.S tests/programs/handler_state.c tests/programs/handlers.S tests/programs/jit.S tests/programs/kill_any_time.c tests/programs/late_raise.c tests/programs/left_frames.cc tests/programs/left_running.c tests/programs/library.c tests/programs/long_blocks.S tests/programs/looked_at.S tests/programs/lost_cause.c tests/programs/refused_request.c \
 	tests/programs/cycles.S tests/programs/library_user.c tests/programs/last_words.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/old_program.s tests/programs/out_of_sight.c tests/programs/outside.c tests/programs/panics.rs tests/programs/grown_code.c tests/programs/page_state.c tests/programs/parallel.inc tests/programs/ptrace.inc tests/programs/parallel.c tests/programs/parallel_code.c tests/programs/parted.S tests/programs/prefixes.S tests/programs/protection_keys.c tests/programs/plugin.c tests/programs/plugins.c tests/programs/plugin_host.c tests/programs/pool.c tests/programs/region.c tests/programs/replaced_code.c tests/programs/rewritten_file.c tests/programs/stacks.c tests/programs/returns.S tests/programs/moved_code.c \
 	tests/programs/rseq.c tests/programs/side_by_side.c tests/programs/sent_faults.c tests/programs/signal_state.c tests/programs/silent.S tests/programs/many_ticks.S tests/programs/many_transfers.S tests/programs/mapping_calls.c tests/programs/stale_ymm.c tests/programs/told_elsewhere.c tests/programs/told_state.c tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
 	tests/programs/throwing.cc tests/programs/thread_forms.c tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S tests/programs/undumpable.c tests/programs/userfault.c tests/programs/waiting_calls.c tests/programs/wild_behind_room.c \

@@ -63,11 +63,14 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function, out->whole ? 0 : room_for_name(&loc, columns));
 		out->cut |= loc.inlined_count || strcmp(brief, loc.function) != 0;
 		put_offset(out, loc.offset);
-	} else if (*loc.module) {
+	} else if (loc.in_file) {
 		row_outside(out, STYLE_ADDRESS, label_basename(loc.module), columns && !out->whole ? columns / 2 + NAME_MIN : 0);
 		row_put(out, STYLE_ADDRESS, "+0x%" PRIx64, loc.vaddr);
 	} else {
 		row_put(out, STYLE_ADDRESS, "0x%" PRIx64, addr);
+		if (*loc.module)
+			row_put(out, STYLE_NORMAL, " ");
+		row_outside(out, STYLE_FILE, loc.module, 0);
 	}
 	if (*loc.file) {
 		row_put(out, STYLE_NORMAL, " ");
@@ -82,14 +85,16 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t value)
 {
 	const struct model_map *map = model_map_at(v->m, space, epoch, value);
+	struct location loc;
 
 	if (!map)
 		return;
 	row_put(out, STYLE_NORMAL, "  ");
-	if (map->prot & 4) {
+	symbols_lookup(v->s, space, epoch, value, false, &loc);
+	if (*loc.function || loc.in_file || map->prot & 4) {
 		label_code(v, out, space, epoch, value, false, POINTER_COLUMNS);
 		return;
 	}
-	row_outside(out, STYLE_FILE, *map->path ? label_basename(map->path) : "[anonymous]", 0);
-	put_offset(out, value - map->start);
+	row_outside(out, STYLE_FILE, *map->path ? map->path : "[anonymous]", 0);
+	put_offset(out, loc.vaddr);
 }

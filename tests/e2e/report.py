@@ -49,6 +49,16 @@ def schema_fault():
     equal(found["verdict"], {"state": "consistent", "from": None, "checked": len(found["branches"]) - 1}, "verdict")
 
 
+@case("an address of data without a symbol is the linker's, as one of code is, and also once the file is gone")
+def data_address():
+    program = build("data_address.c", "-fpie", "-pie", name=os.path.basename(fresh("data_address")))
+    recorded = record([program])
+    place = "%s+%s" % (os.path.basename(program), recorded.out.decode().strip())
+    equal(len(re.findall(re.escape(place) + r"\b", text(recorded.trace))), 2, "places " + place)
+    os.rename(program, program + ".gone")
+    equal(len(re.findall(re.escape(place) + r"\b", text(recorded.trace))), 2, "places " + place + " without the file")
+
+
 @case("a stack longer than the memory that is kept goes on by the branch history, and the JSON tells which frames")
 def long_stack():
     trace = record([build("stacks.c", *STATIC, "-pthread"), "deep-exit"]).trace # of what dies 8 MiB are kept

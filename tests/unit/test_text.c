@@ -7,7 +7,7 @@
 
 static struct location at(const char *module, const char *function, uint64_t offset)
 {
-	return (struct location){.addr = 0x7f0000001234, .vaddr = 0x1234, .module = module, .function = function, .offset = offset,
+	return (struct location){.addr = 0x7f0000001234, .vaddr = 0x1234, .module = module, .in_file = *module == '/', .function = function, .offset = offset,
 				 .file = "", .build_id = ""};
 }
 
