@@ -330,7 +330,7 @@ static const char *location_text(struct json_report *r, uint32_t space, uint32_t
 		return at->text;
 	location = json_location(r, space, epoch, addr, false);
 	free(at->text);
-	*at = (struct location_text){addr, space, epoch, location ? json_dumps(location, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL};
+	*at = (struct location_text){addr, space, epoch, location ? json_dumps(location, JSON_FLAGS) : NULL};
 	json_decref(location);
 	r->failed |= !at->text;
 	return at->text ? at->text : "null";
@@ -373,7 +373,7 @@ void json_put_member(struct json_report *r, const char *name, json_t *value)
 	if (!value)
 		r->failed = true;
 	fprintf(r->to, ",\n\"%s\": ", name);
-	json_dumpf(value, r->to, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY);
+	json_dumpf(value, r->to, JSON_FLAGS | JSON_ENCODE_ANY);
 	json_decref(value);
 }
 
@@ -422,9 +422,11 @@ json_t *json_missing(const struct json_report *r)
 
 static json_t *json_verdict(const struct json_report *r)
 {
+	static const char *const states[] = {[VERDICT_UNCHECKED] = "consistent", [VERDICT_CONSISTENT] = "consistent",
+					     [VERDICT_PARTLY] = "partly", [VERDICT_INCONSISTENT] = "inconsistent"};
 	bool bad = r->verdict.state == VERDICT_INCONSISTENT;
 
-	return json_pack("{s:s, s:o, s:I}", "state", bad ? "inconsistent" : "consistent", "from",
+	return json_pack("{s:s, s:o, s:I}", "state", states[r->verdict.state], "from",
 			 bad ? json_integer((json_int_t)r->reliable) : json_null(), "checked", (json_int_t)r->verdict.checked);
 }
 

@@ -10,6 +10,8 @@
 
 enum {
 	JSON_CACHE_BITS = 13,
+	/* Whatever is not ASCII is escaped: a terminal may act on control characters beyond it, and turn text around. */
+	JSON_FLAGS = JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII,
 };
 
 struct location_text {

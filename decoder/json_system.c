@@ -73,7 +73,7 @@ static int put_stretch(struct cpu_json *c, const struct system_stretch *s, bool 
 	if (!h)
 		return -BT_E_NO_MEMORY;
 	fputs(is_first ? "\n{\"stretch\": " : ",\n{\"stretch\": ", c->r.to);
-	json_dumpf(stretch, c->r.to, JSON_COMPACT | JSON_PRESERVE_ORDER);
+	json_dumpf(stretch, c->r.to, JSON_FLAGS);
 	c->r.failed |= !stretch;
 	json_decref(stretch);
 	put_branches(c, h, s, limit);

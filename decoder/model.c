@@ -31,8 +31,12 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 	m->damage = d;
 	d += m->damage_count++;
 	*d = (struct model_damage){.offset = offset, .code = code, .torn = code == BT_E_TRUNCATED};
+	if (m->damage_count > DAMAGE_MAX) {
+		*d = (struct model_damage){.code = BT_E_CORRUPT, .text = "there is more damage, not listed"};
+		return;
+	}
 	snprintf(d->file, sizeof d->file, "%s", file);
-	snprintf(d->text, sizeof d->text, "%s", m->damage_count > DAMAGE_MAX ? "there is more damage, not listed" : text);
+	snprintf(d->text, sizeof d->text, "%s", text);
 }
 
 /* Copies what a record borrowed from its block, record kind by record kind (records.def). */

@@ -49,7 +49,7 @@ struct model_snapshot {
 /* Something in the trace that could not be read. torn: the recorder was cut off, writing, or could write no more here, which is no damage; a closed
  * trace has no such place. */
 struct model_damage {
-	char file[32];
+	char file[32]; /* "": of no one file */
 	uint64_t offset;
 	enum bt_error_code code;
 	bool torn;

@@ -447,7 +447,9 @@ static void put_damage(struct report *r)
 	for (size_t i = 0; i < r->m->damage_count; i++) {
 		const struct model_damage *d = &r->m->damage[i];
 
-		text_printf(&r->t, "  %s, byte %" PRIu64 ": ", d->file, d->offset);
+		text_printf(&r->t, "  ");
+		if (*d->file)
+			text_printf(&r->t, "%s, byte %" PRIu64 ": ", d->file, d->offset);
 		text_outside(&r->t, model_damage_text(r->m, d));
 		text_printf(&r->t, "\n");
 	}

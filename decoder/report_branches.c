@@ -252,10 +252,12 @@ static void put_contradiction(struct report *r, const struct verdict *v)
 
 static void put_verdict(struct report *r, const struct verdict *v)
 {
+	char words[VERDICT_WORDS_MAX];
+
 	if (v->state == VERDICT_INCONSISTENT)
 		put_contradiction(r, v);
-	else if (v->state == VERDICT_CONSISTENT)
-		text_printf(&r->t, "  Consistent: the recorded code leads from each to the next (%zu of %zu checked).\n", v->checked, v->count);
+	else if (*verdict_words(v, words))
+		text_printf(&r->t, "  %s.\n", words);
 }
 
 static const char *why_none(const struct report *r)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/verdict.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	CACHE_MIN_BITS = 8,
@@ -28,6 +30,7 @@ struct judge {
 	unsigned bits;
 	uint64_t budget;
 	struct verdict *v;
+	bool damaged; /* what is judged is not all that there was */
 };
 
 enum answer {
@@ -185,6 +188,7 @@ static bool check_gap(struct judge *j, size_t i)
 {
 	const struct history_entry *e = &j->h->entries[i];
 
+	j->damaged |= e->kind == BT_BRANCH_GAP && e->to == BT_GAP_DAMAGED;
 	return e->kind != BT_BRANCH_GAP || e->to != BT_GAP_SCRIBBLED || contradict(j, VERDICT_SCRIBBLED, first_in_doubt(j, i));
 }
 
@@ -229,10 +233,26 @@ static bool tells_every_branch(const struct model *m)
 	return slice_is(m->trace->header.source, "bits");
 }
 
+/* Damage in the branches of other tasks says nothing of these. */
+static bool is_damaged(const struct model *m, uint32_t task)
+{
+	char own[32];
+
+	trace_file_name(own, BT_FILE_BRANCHES, task);
+	for (size_t i = 0; i < m->damage_count; i++) {
+		const struct model_damage *d = &m->damage[i];
+		bool of_others = !strncmp(d->file, "branches-", strlen("branches-")) && strcmp(d->file, own) != 0;
+
+		if (!d->torn && !of_others)
+			return true;
+	}
+	return false;
+}
+
 int verdict_find(struct verdict *v, const struct history *h, size_t end, const struct model *m, const struct bt_record_thread *thread,
 		 struct bt_error *err)
 {
-	struct judge j = {.h = h, .m = m, .v = v};
+	struct judge j = {.h = h, .m = m, .v = v, .damaged = is_damaged(m, h->task)};
 	bool good = true;
 	int rc;
 
@@ -244,10 +264,23 @@ int verdict_find(struct verdict *v, const struct history *h, size_t end, const s
 		return rc;
 	for (size_t i = 0; good && i < end; i++)
 		good = is_branch(&h->entries[i]) ? check_entry(&j, i) : check_gap(&j, i);
-	if (good && check_moment(&j, end, thread) && v->checked)
-		v->state = VERDICT_CONSISTENT;
+	if (good && check_moment(&j, end, thread) && (v->checked || j.damaged))
+		v->state = j.damaged ? VERDICT_PARTLY : VERDICT_CONSISTENT;
 	free(j.cache);
 	return 0;
+}
+
+const char *verdict_words(const struct verdict *v, char words[VERDICT_WORDS_MAX])
+{
+	*words = '\0';
+	if (v->state == VERDICT_CONSISTENT)
+		snprintf(words, VERDICT_WORDS_MAX, "Consistent: the recorded code leads from each to the next (%zu of %zu checked)", v->checked, v->count);
+	else if (v->state == VERDICT_PARTLY && v->checked)
+		snprintf(words, VERDICT_WORDS_MAX, "Consistent in part: the trace is damaged, and in what is left the code leads from each to the next "
+			 "where it could be checked (%zu of %zu)", v->checked, v->count);
+	else if (v->state == VERDICT_PARTLY)
+		snprintf(words, VERDICT_WORDS_MAX, "Not checked: the trace is damaged (%zu branches are left)", v->count);
+	return words;
 }
 
 const char *verdict_text(enum verdict_reason reason)

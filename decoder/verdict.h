@@ -9,6 +9,7 @@
 enum verdict_state {
 	VERDICT_UNCHECKED,    /* nothing could be checked: a source that does not tell every branch, or no code in the trace */
 	VERDICT_CONSISTENT,   /* nothing contradicts what could be checked */
+	VERDICT_PARTLY,	      /* the same, of what is left: the trace is damaged where the history or its code lies */
 	VERDICT_INCONSISTENT, /* what follows from entry `from` on cannot be relied on */
 };
 
@@ -34,6 +35,12 @@ struct verdict {
  * come to counts as not checked. Errors: BT_E_NO_MEMORY. */
 int verdict_find(struct verdict *v, const struct history *h, size_t end, const struct model *m, const struct bt_record_thread *thread,
 		 struct bt_error *err) BT_MUST_USE;
+
+/* What a verdict that no entry contradicts says, as a sentence without its full stop; "" of VERDICT_UNCHECKED. Returns words. */
+enum {
+	VERDICT_WORDS_MAX = 200,
+};
+const char *verdict_words(const struct verdict *v, char words[VERDICT_WORDS_MAX]);
 
 /* Why, as the end of a sentence that begins with the entry. */
 const char *verdict_text(enum verdict_reason reason);

@@ -14,6 +14,7 @@ enum {
 	WASTE_RATIO = 64,
 	UNPACKED_BASE = 1 << 30,
 	UNPACKED_RATIO = 64, /* tight loops pack far better than anything else */
+	HOLES_MAX = BT_BLOCK_MAX, /* bytes of a file's holes that are read, as zeros; the rest of the file is not */
 };
 
 /* Kind and number from a file's name. False for a file that is none of a trace's. */
@@ -43,22 +44,60 @@ static int compare_files(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int read_file(int dir, const char *name, struct slice *out)
+/* Returns -1 with errno EINVAL for what is no regular file: opening a device may act on it. */
+static int open_regular(int dir, const char *name, struct stat *st)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failure = 0;
+	int fd;
+
+	if (fstatat(dir, name, st, 0))
+		return -1;
+	fd = S_ISREG(st->st_mode) ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 || !S_ISREG(st->st_mode))
+		errno = EINVAL;
+	return -1;
+}
+
+/* Where reading a file ends: before a hole with which its holes come to more than HOLES_MAX, else at its end. A recorder leaves none,
+ * but a file may be made as long as one likes at no cost. */
+static off_t readable_end(int fd, off_t size)
+{
+	off_t at = 0, holes = 0;
+
+	while (at < size) {
+		off_t data = lseek(fd, at, SEEK_DATA);
+
+		if (data < 0 && errno != ENXIO)
+			return size; /* the file system does not tell */
+		holes += (data < 0 || data > size ? size : data) - at;
+		if (holes > HOLES_MAX)
+			return at;
+		at = data < 0 ? size : lseek(fd, data, SEEK_HOLE);
+		if (at < 0)
+			return size;
+	}
+	return size;
+}
+
+static int read_file(int dir, struct trace_file *file)
+{
 	struct stat st;
+	int fd = open_regular(dir, file->name, &st), failure = 0;
 	size_t len = 0, size;
 	uint8_t *bytes;
+	off_t end;
 
 	if (fd < 0)
 		return errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return EINVAL;
-	}
-	size = (size_t)st.st_size;
+	end = readable_end(fd, st.st_size);
+	failure = lseek(fd, 0, SEEK_SET) ? errno : 0;
+	file->unread = (uint64_t)(st.st_size - end);
+	size = (size_t)end;
 	bytes = malloc(size ? size : 1);
-	while (bytes && len < size) {
+	while (bytes && !failure && len < size) {
 		ssize_t n = read(fd, bytes + len, size - len);
 
 		if (n < 0 && errno == EINTR)
@@ -74,7 +113,7 @@ static int read_file(int dir, const char *name, struct slice *out)
 		free(bytes);
 		return bytes ? failure : ENOMEM;
 	}
-	*out = slice_of(bytes, len);
+	file->bytes = slice_of(bytes, len);
 	return 0;
 }
 
@@ -83,11 +122,12 @@ static bool is_locked(int dir)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	char name[32];
+	struct stat st;
 	bool locked;
 	int fd;
 
 	trace_file_name(name, BT_FILE_EVENTS, 0);
-	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_regular(dir, name, &st);
 	locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 	if (fd >= 0)
 		close(fd);
@@ -216,7 +256,31 @@ static int open_failure(struct bt_error *err, const char *path, int failure)
 	}
 }
 
-/* Lists and reads those of a kind. Returns 0 or an errno. */
+static const char *kind_name(mode_t mode)
+{
+	static const struct {
+		mode_t type;
+		const char *name;
+	} kinds[] = {{S_IFIFO, "a FIFO"}, {S_IFCHR, "a device"}, {S_IFBLK, "a device"}, {S_IFDIR, "a directory"}, {S_IFSOCK, "a socket"}};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if ((mode & S_IFMT) == kinds[i].type)
+			return kinds[i].name;
+	return NULL;
+}
+
+/* Of the file that was to be read last. */
+static int read_failure(struct bt_error *err, const struct trace *t, int dir, int failure)
+{
+	const char *name = t->file_count ? t->files[t->file_count - 1].name : "";
+	struct stat st;
+
+	if (failure == EINVAL && !fstatat(dir, name, &st, 0) && kind_name(st.st_mode))
+		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s/%s is %s: a trace has a file there", t->path, name, kind_name(st.st_mode));
+	return open_failure(err, t->path, failure);
+}
+
+/* Lists and reads those of a kind. Returns 0 or an errno, of the last one in the list. */
 static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 {
 	struct dirent *e;
@@ -232,7 +296,7 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 			continue;
 		failure = add_file(t, e->d_name, &f);
 		if (f)
-			failure = read_file(dirfd(d), f->name, &f->bytes);
+			failure = read_file(dirfd(d), f);
 	}
 	return failure;
 }
@@ -240,7 +304,7 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 /* With files of the kinds up to `last`. */
 static int open_kinds(struct trace **out, const char *path, enum bt_file_kind last, struct bt_error *err)
 {
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failure = 0;
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failure = 0, rc;
 	struct trace *t;
 	DIR *d;
 
@@ -261,10 +325,11 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 	/* What names others comes before what it names, the other way round than it is written: files may still come, and grow. */
 	for (enum bt_file_kind kind = BT_FILE_EVENTS; !failure && kind <= last; kind++)
 		failure = add_files(t, d, kind);
+	rc = failure ? read_failure(err, t, dir, failure) : 0;
 	closedir(d);
-	if (failure) {
+	if (rc) {
 		trace_close(t);
-		return open_failure(err, path, failure == EINVAL ? ENOTDIR : failure);
+		return rc;
 	}
 	return finish_open(out, t, err);
 }
@@ -345,6 +410,11 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 		if (rc < 0)
 			waste(c, left);
 		c->next_ordinal += rc == -BT_E_NO_MEMORY; /* it is there: the next one is no stranger */
+		if (!rc && c->file->unread && !c->hole_told) {
+			c->hole_told = true;
+			return bt_fail_at(err, BT_E_CORRUPT, offset, "a hole in the file: its last %llu bytes are not read",
+					  (unsigned long long)c->file->unread);
+		}
 		if (rc <= 0)
 			return rc;
 		c->unpacked += c->raw.len;

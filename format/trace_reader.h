@@ -13,6 +13,7 @@ struct trace_file {
 	enum bt_file_kind kind;
 	uint32_t number; /* task of a branch stream */
 	struct slice bytes;
+	uint64_t unread; /* bytes behind those, from a hole on */
 };
 
 struct trace {
@@ -49,7 +50,7 @@ struct trace_cursor {
 	uint64_t next_ordinal;
 	uint64_t unpacked; /* bytes, of all blocks so far */
 	uint64_t wasted; /* bytes that may have been read again because of damage */
-	bool header_read;
+	bool header_read, hole_told;
 	uint8_t uuid[BT_UUID_SIZE];
 };
 
@@ -58,7 +59,7 @@ void trace_cursor_release(struct trace_cursor *c);
 
 /* The next record; its slices live until the next call. Returns 1; 0 at the end; -BT_E_CORRUPT, -BT_E_TRUNCATED,
  * -BT_E_NOT_TRACE, -BT_E_VERSION or -BT_E_NO_MEMORY with the offset in err: something is missing here; call again to read on behind it.
- * BT_E_TRUNCATED is a torn tail: the recorder was cut off. Kilobytes can unpack to terabytes: what goes beyond 1 GiB and 64 times the
+ * BT_E_TRUNCATED is a torn tail: the recorder was cut off. A file with long holes is read up to them. Kilobytes can unpack to terabytes: what goes beyond 1 GiB and 64 times the
  * file is left out, as corrupt. */
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_error *err) BT_MUST_USE;
 

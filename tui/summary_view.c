@@ -222,6 +222,8 @@ static void add_history(struct viewer *v, struct lines *l)
 	begin(v, &row, "");
 	if (verdict.state == VERDICT_CONSISTENT)
 		row_put(&row, STYLE_NORMAL, "consistent: the code leads from each to the next");
+	else if (verdict.state == VERDICT_PARTLY)
+		row_put(&row, STYLE_GAP, "damaged: %zu of those left are checked, and consistent", verdict.checked);
 	else if (verdict.reason == VERDICT_NOT_THERE)
 		row_put(&row, STYLE_GAP, "inconsistent: %s", verdict_text(verdict.reason));
 	else
@@ -261,7 +263,8 @@ static void add_damage(struct viewer *v, struct lines *l)
 
 		begin(v, &row, i && d->torn == d[-1].torn ? "" : d->torn ? "cut off" : "damage");
 		row_outside(&row, STYLE_NORMAL, d->file, 0);
-		row_put(&row, STYLE_NORMAL, ", byte %" PRIu64 ": ", d->offset);
+		if (*d->file)
+			row_put(&row, STYLE_NORMAL, ", byte %" PRIu64 ": ", d->offset);
 		row_outside(&row, STYLE_GAP, model_damage_text(v->m, d), 0);
 		lines_add(l, &row, NULL);
 	}

@@ -71,7 +71,7 @@ int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
 	all = js.json_pack("{s:s, s:{s:s?, s:s?, s:o}, s:o}", "schema", "btrec-doctor/1", "run", "backend", choice.backend, "source", choice.source,
 			"reason", text(&js, choice.reason), "verdicts", rows);
 	if (all && js.json_array_size(rows) == DOCTOR_ROWS)
-		rc = js.json_dumpf(all, to, JSON_INDENT(1));
+		rc = js.json_dumpf(all, to, JSON_INDENT(1) | JSON_ENSURE_ASCII);
 	fputc('\n', to);
 	if (all)
 		js.json_delete(all); /* json_decref() calls one that is linked */

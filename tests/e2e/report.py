@@ -156,6 +156,25 @@ def damaged():
     validate(json.loads(view("--json", trace).out))
 
 
+@case("of a damaged trace the verdict is of what could be checked, and says so")
+def partly():
+    whole = record([build("threads.c", *STATIC, "-pthread"), "crash"]).trace
+    states = {}
+    for name in ("events", "branches-1", "branches-2", "objects"):
+        trace = fresh("trace")
+        shutil.copytree(whole, trace)
+        with open(os.path.join(trace, name), "r+b") as file:
+            file.seek(last_block(trace, name, 2))
+            file.write(b"damage")
+        found = json.loads(view("--json", "-n", "10", "--thread", "1", trace).out)
+        validate(found)
+        shown = view("--stdio", "-n", "5", "--thread", "1", trace).out.decode()
+        check(re.search(r"^  Consistent: ", shown, re.M) is None or name == "branches-2", shown)
+        check(re.search(r"^  (Consistent in part: .* \([0-9]+ of [0-9]+\)|Not checked: .* \([0-9]+ branches are left\))\.$", shown, re.M) or name == "branches-2", shown)
+        states[name] = found["verdict"]["state"]
+    equal(states, {"events": "partly", "branches-1": "partly", "branches-2": "consistent", "objects": "partly"}, "states")
+
+
 @case("a file of the trace that is gone is told, and the status is 76")
 def file_gone():
     for name in ("events", "branches-1"):
@@ -281,7 +300,12 @@ def escapes():
         bad = sorted({c for c in shown if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")})
         equal(bad, [], "control characters in the report")
         check("\\x1b]0;title" in shown, "the symbol is not shown: " + shown)
-    validate(report(trace))
+    names = ["a\u0080\u009b31m", "\u202e\u2066\u061c", "caf\u00e9", "\U000e0041"]
+    trace = record([program, *names]).trace
+    found = view("--json", trace)
+    equal(sorted({c for c in found.out if c != 10 and not 32 <= c < 127}), [], "bytes of the JSON that are not plain")
+    validate(json.loads(found.out))
+    equal(json.loads(found.out)["trace"]["command"][1:], names, "arguments")
 
 
 @case("an export calls tasks as the program they run, and no byte of that acts on a terminal")

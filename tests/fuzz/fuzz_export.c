@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct trace_file files[TRACE_BYTES_FILES] = {{{0}, 0, 0, {0}}};
+	struct trace_file files[TRACE_BYTES_FILES] = {{.number = 0}};
 	size_t n = trace_bytes_split(data, size, files);
 	struct bt_error err = {0};
 	FILE *to = fopen("/dev/null", "w");

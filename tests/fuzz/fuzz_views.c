@@ -103,7 +103,7 @@ static void look_at_trace(const struct trace_file *files, size_t n, unsigned cho
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct trace_file files[TRACE_BYTES_FILES] = {{{0}, 0, 0, {0}}};
+	struct trace_file files[TRACE_BYTES_FILES] = {{.number = 0}};
 	struct buf wrapped[TRACE_BYTES_FILES];
 	size_t n = trace_bytes_wrap(data, size, files, wrapped);
 

@@ -102,7 +102,7 @@ static inline void trace_bytes_release(struct buf *wrapped, size_t n)
 /* Wraps the files in data, and shows them to look. */
 static inline void trace_bytes_show(const uint8_t *data, size_t size, void (*look)(const struct trace_file *files, size_t n))
 {
-	struct trace_file files[TRACE_BYTES_FILES] = {{{0}, 0, 0, {0}}};
+	struct trace_file files[TRACE_BYTES_FILES] = {{.number = 0}};
 	struct buf wrapped[TRACE_BYTES_FILES];
 	size_t n = trace_bytes_wrap(data, size, files, wrapped);
 

@@ -263,6 +263,95 @@ static void a_damaged_file_leaves_the_others(void **state)
 	}
 }
 
+/* Makes a file of the trace longer, by a hole. False where the file system makes none, or none so long. */
+static bool extend(const char *dir, const char *name, off_t size)
+{
+	int d = open(dir, O_RDONLY | O_DIRECTORY), fd = openat(d, name, O_WRONLY);
+	bool done = !ftruncate(fd, size) && lseek(fd, size - 1, SEEK_DATA) < 0;
+
+	close(fd);
+	close(d);
+	return done;
+}
+
+static void a_file_made_long_by_a_hole_is_read_up_to_it(void **state)
+{
+	static const char *const names[] = {"events", "branches-1", "objects"};
+	struct fixture *f = *state;
+	struct bt_error err;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		uint16_t kinds[64], whole[64];
+		size_t n, all;
+		struct trace *t;
+
+		scratch_remove(f->path);
+		write_small(f->path);
+		assert_int_equal(trace_open(&t, f->path, &err), 0);
+		assert_int_equal(read_kinds(t, names[i], whole, &all, &err), 0);
+		trace_close(t);
+		if (!extend(f->path, names[i], (off_t)1 << 42))
+			skip();
+		assert_int_equal(trace_open(&t, f->path, &err), 0);
+		assert_true(t->files[i].bytes.len + t->files[i].unread == UINT64_C(1) << 42);
+		assert_true(t->files[i].bytes.len <= 2 * BT_BLOCK_MAX);
+		assert_int_equal(read_kinds(t, names[i], kinds, &n, &err), -BT_E_CORRUPT);
+		assert_int_equal(n, all);
+		assert_memory_equal(kinds, whole, n * sizeof *kinds);
+		trace_close(t);
+	}
+}
+
+static void a_short_hole_is_damage_like_any_zeros(void **state)
+{
+	enum { HOLE = 1 << 20 };
+	struct fixture *f = *state;
+	static uint8_t bytes[4096 + HOLE];
+	size_t ends[4], n = write_blocks(f->path, 3, bytes, 4096, ends), count;
+	char events[SCRATCH_PATH + 32];
+	struct event found[64];
+	struct bt_error err;
+	struct trace *t;
+	int fd;
+
+	snprintf(events, sizeof events, "%s/events", f->path);
+	fd = open(events, O_WRONLY | O_TRUNC);
+	assert_int_equal(pwrite(fd, bytes, ends[1], 0), ends[1]);
+	assert_int_equal(pwrite(fd, bytes + ends[1], n - ends[1], (off_t)ends[1] + HOLE), n - ends[1]);
+	close(fd);
+	assert_int_equal(trace_open(&t, f->path, &err), 0);
+	assert_int_equal(t->files[0].bytes.len, n + HOLE);
+	assert_int_equal(t->files[0].unread, 0);
+	assert_int_equal(read_events(t, found, &count, &err), -BT_E_CORRUPT);
+	assert_int_equal(count, 3);
+	trace_close(t);
+}
+
+static void what_is_no_file_is_called_what_it_is(void **state)
+{
+	static const char *const names[] = {"events", "branches-1", "objects"};
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH + 32];
+
+	for (size_t i = 0; i < 3; i++)
+		for (size_t kind = 0; kind < 3; kind++) {
+			static const char *const words[] = {"is a FIFO", "is a directory", "is a device"};
+			struct trace *t;
+			struct bt_error err = {0};
+
+			scratch_remove(f->path);
+			write_small(f->path);
+			snprintf(path, sizeof path, "%s/%s", f->path, names[i]);
+			unlink(path);
+			assert_int_equal(!kind ? mkfifo(path, 0600) : kind == 1 ? mkdir(path, 0700) : symlink("/dev/full", path), 0);
+			assert_int_equal(trace_open(&t, f->path, &err), -BT_E_NOT_TRACE);
+			assert_non_null(strstr(err.text, path));
+			assert_non_null(strstr(err.text, words[kind]));
+			if (kind == 1)
+				rmdir(path);
+		}
+}
+
 static void a_missing_block_is_reported_and_the_rest_is_read(void **state)
 {
 	struct fixture *f = *state;
@@ -351,7 +440,7 @@ static void memory_reads_as_the_disk_does(void **state)
 {
 	struct fixture *f = *state;
 	static const char *const names[] = {"objects", "events", "something else", "branches-01", "branches-99999999999"};
-	struct trace_file files[5] = {{{0}, 0, 0, {0}}};
+	struct trace_file files[5] = {{.number = 0}};
 	uint8_t bytes[5][4096];
 	uint16_t kinds[64];
 	struct bt_error err;
@@ -384,6 +473,9 @@ int main(void)
 		WITH_DIR(no_permission_is_said),
 		WITH_DIR(damaged_events_give_what_is_around_the_damage),
 		WITH_DIR(a_damaged_file_leaves_the_others),
+		WITH_DIR(a_file_made_long_by_a_hole_is_read_up_to_it),
+		WITH_DIR(a_short_hole_is_damage_like_any_zeros),
+		WITH_DIR(what_is_no_file_is_called_what_it_is),
 		WITH_DIR(a_missing_block_is_reported_and_the_rest_is_read),
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(what_unpacks_to_too_much_is_left_out),
