@@ -45,6 +45,9 @@ enum {
 	STACK_WORDS_MAX = 160,
 };
 
+/* What is said of a frame that is_guess. */
+#define STACK_GUESS "guessed: no unwind information"
+
 /* What the check says, as a sentence; "" when it says nothing. Returns words. */
 const char *callstack_words(const struct stack_check *check, char words[STACK_WORDS_MAX]);
 

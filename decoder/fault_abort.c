@@ -191,7 +191,7 @@ static bool is_of_runtime(const struct location *loc)
 	return own_part(loc) > loc->inlined_count;
 }
 
-/* The places that called one another, innermost first. */
+/* The places that called one another, innermost first, as far as they are known. */
 static size_t stack_of(const struct fault_context *c, struct place_on_stack *places)
 {
 	struct stack_frame frames[FRAMES_MAX];
@@ -199,6 +199,8 @@ static size_t stack_of(const struct fault_context *c, struct place_on_stack *pla
 	size_t n = c->thread ? symbols_unwind(c->s, c->snap, c->thread, frames, FRAMES_MAX, &complete) : 0;
 
 	for (size_t i = 0; i < n; i++) {
+		if (frames[i].is_guess)
+			return i;
 		places[i] = (struct place_on_stack){.addr = frames[i].pc, .is_return = frames[i].is_return};
 		symbols_lookup(c->s, c->f->space, c->f->epoch, places[i].addr, places[i].is_return, &places[i].loc);
 	}

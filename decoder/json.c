@@ -229,8 +229,12 @@ static json_t *json_frames(struct json_report *r, const struct bt_record_thread 
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, frames[i].pc, frames[i].is_return));
+	for (size_t i = 0; i < n; i++) {
+		json_t *frame = json_location(r, r->focus.snap->rec->space, thread->epoch, frames[i].pc, frames[i].is_return);
+
+		json_object_set_new(frame, "guessed", json_boolean(frames[i].is_guess));
+		json_array_append_new(all, frame);
+	}
 	return all;
 }
 

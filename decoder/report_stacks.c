@@ -25,12 +25,12 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread, c
 	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
 	text_printf(&r->t, "  #%-3zu ", number);
 	text_frame(&r->t, &loc, 7, false);
-	text_printf(&r->t, "\n");
+	text_printf(&r->t, f->is_guess ? " (" STACK_GUESS ")\n" : "\n");
 }
 
 static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
 {
-	return a->pc == b->pc && a->is_return == b->is_return;
+	return a->pc == b->pc && a->is_return == b->is_return && a->is_guess == b->is_guess;
 }
 
 /* Recursion: how often the `period` frames from i on follow each other. */

@@ -67,6 +67,7 @@ uint64_t symbols_address(struct symbols *s, uint32_t space, uint32_t epoch, cons
 struct stack_frame {
 	uint64_t pc, cfa;
 	bool is_return;	    /* pc is a return address: look it up as one */
+	bool is_guess; /* found by what rbp held, for want of unwind information, or on from such a frame */
 	bool is_trampoline; /* what a handler returns to: no call has made this frame; what was interrupted is the next */
 };
 
@@ -74,7 +75,8 @@ struct stack_frame {
 uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *snap, uint32_t epoch, uint64_t rip);
 
 /* The stack of a thread of a snapshot, innermost first, by DWARF unwinding from its registers and the memory kept with the
- * snapshot; at most max frames. Where unwinding stops early, *complete is false. Returns the number of frames (>= 1). */
+ * snapshot; at most max frames. Code without unwind information is unwound by rbp, where that may be right, and the frames from there on
+ * are guesses. Where unwinding stops early, *complete is false. Returns the number of frames (>= 1). */
 size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, const struct bt_record_thread *thread,
 		      struct stack_frame *frames, size_t max, bool *complete);
 

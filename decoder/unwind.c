@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unwinding a recorded thread with libdwfl: registers from the snapshot, memory from the snapshot, else from code. */
 #include <elfutils/libdwfl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "decoder/symbols_private.h"
@@ -8,6 +9,7 @@
 
 enum {
 	TASK_ID = 1, /* libdwfl wants a process and a thread id; there is one thread at a time */
+	DWARF_RBP = 6,
 	DWARF_RSP = 7,
 	CALL_MAX = 7, /* bytes of the longest call instruction in common use */
 	SIG_TRAP = 5,
@@ -22,6 +24,10 @@ struct unwind_context {
 	struct bt_regs regs; /* of the frame to begin with */
 	struct stack_frame *frames;
 	size_t count, max;
+	struct {
+		bool is_there, has_info; /* info: of how to unwind it */
+		uint64_t rbp;
+	} newest; /* of the frames that libdwfl gave */
 	bool cut; /* memory that the newest frame's caller would be read from is not in the trace */
 };
 
@@ -88,22 +94,65 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 	.set_initial_registers = set_initial_registers,
 };
 
+/* Whether there is unwind information for the code at pc, where libdwfl looks for it. */
+static bool has_unwind_info(Dwfl *dwfl, Dwarf_Addr pc)
+{
+	static Dwarf_CFI *(*const tables[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi, dwfl_module_dwarf_cfi};
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
+
+	for (size_t i = 0; mod && i < sizeof tables / sizeof *tables; i++) {
+		Dwarf_Addr bias;
+		Dwarf_CFI *cfi = tables[i](mod, &bias);
+		Dwarf_Frame *frame;
+
+		if (cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame)) {
+			free(frame);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Without unwind information libdwfl takes what rbp points to for a frame. rbp may hold anything: where it leads to a frame, that one's lies
+ * further up the stack. */
+static bool may_be_next(const struct unwind_context *u, Dwfl_Frame *state)
+{
+	Dwarf_Word rbp;
+
+	return !u->newest.is_there || u->newest.has_info || (!dwfl_frame_reg(state, DWARF_RBP, &rbp) && rbp > u->newest.rbp);
+}
+
+static void note_newest(struct unwind_context *u, Dwfl_Frame *state, const struct stack_frame *f)
+{
+	Dwarf_Word rbp;
+
+	u->newest.is_there = true;
+	u->newest.has_info = has_unwind_info(dwfl_thread_dwfl(dwfl_frame_thread(state)), f->pc - f->is_return);
+	u->newest.rbp = dwfl_frame_reg(state, DWARF_RBP, &rbp) ? UINT64_MAX : rbp;
+}
+
 static int add_frame(Dwfl_Frame *state, void *arg)
 {
 	struct unwind_context *u = arg;
 	Dwarf_Addr pc;
+	struct stack_frame *f = &u->frames[u->count];
 	Dwarf_Word sp;
 	bool activation;
 
 	u->cut = false; /* asking for a frame's pc reads its caller's */
 	if (u->count == u->max || !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
+	if (pc && !may_be_next(u, state))
+		return DWARF_CB_ABORT;
 	/* A frame's CFA is the stack pointer of its caller. */
 	if (u->count && !u->frames[u->count - 1].cfa && !dwfl_frame_reg(state, DWARF_RSP, &sp))
 		u->frames[u->count - 1].cfa = sp;
 	if (!pc)
 		return DWARF_CB_OK;
-	u->frames[u->count++] = (struct stack_frame){.pc = pc, .is_return = !activation};
+	*f = (struct stack_frame){.pc = pc, .is_return = !activation};
+	f->is_guess = u->newest.is_there && (!u->newest.has_info || f[-1].is_guess);
+	u->count++;
+	note_newest(u, state, f);
 	return DWARF_CB_OK;
 }
 

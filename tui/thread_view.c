@@ -54,6 +54,8 @@ static void add_frame(struct viewer *v, struct lines *l, const struct stack_fram
 	row_init(&row, v->screen.utf8);
 	row_put(&row, STYLE_DIM, "  #%-3zu ", n);
 	label_code(v, &row, target.place.space, t->epoch, f->pc, f->is_return, 0);
+	if (f->is_guess)
+		row_put(&row, STYLE_GAP, " (" STACK_GUESS ")");
 	lines_add(l, &row, &target);
 }
 

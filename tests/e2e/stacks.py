@@ -75,6 +75,29 @@ def killed(how, mode):
     return report(trace, "-n", "1")
 
 
+def without_cfi(how):
+    result = record([build("without_cfi.c"), how], ["--history", "off"])
+    said, stack = text(result.trace, "-n", "1"), report(result.trace, "-n", "1")["threads"][0]["stack"]
+    frames = re.findall(r"^  #[0-9]+ +(.*)$", said, re.M)
+    equal([frame["guessed"] for frame in stack], [" (guessed: " in frame for frame in frames], "marks in the JSON and the report: " + said)
+    return [(frame["function"], frame["guessed"]) for frame in stack], said
+
+
+@case("of a function without unwind information what is found by rbp is marked, and what is found on from there")
+def guessed():
+    stack, said = without_cfi("chain")
+    equal(stack[:3], [("die_without_cfi", False), ("call_without_cfi", True), ("main", True)], "stack")
+    check(all(is_guess for _, is_guess in stack[1:]), "marks: %s" % stack)
+
+
+@case("... and nothing, where rbp leads down the stack, nowhere, or to itself")
+def not_guessed():
+    for how in "down", "null", "same":
+        stack, said = without_cfi(how)
+        equal(stack, [("die_without_cfi", False)], how)
+        check("It could not be unwound further." in said, said)
+
+
 @case("of a process that is killed all threads, whichever ends first")
 def threads():
     for mode in MODES:

@@ -313,4 +313,16 @@ def shell_status():
         t.wait()
 
 
+@case("the viewer marks what is guessed of a stack")
+def viewer_guesses():
+    trace = record([build("without_cfi.c"), "chain"], ["--history", "off"]).trace
+    with Terminal([BTVIEW, trace], {**os.environ, "TERM": "vt100", "LC_ALL": "C"}) as t:
+        t.expect("What happened|SIGILL")
+        t.send("t")
+        t.expect(r"main\+0x[^\n]* \(guessed: no unwind information\)")
+        t.send("q")
+        t.send("q")
+        equal(t.wait(), 0, "status")
+
+
 main()
