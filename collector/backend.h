@@ -97,6 +97,8 @@ struct backend {
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL: they keep nothing */
 	struct processor processor; /* what of it may be used */
 	void *shared; /* the backend's own, for all tasks */
+	void (*tell_slow)(void *arg, const char *why); /* a process runs so slowly that the user must know it now: a line. NULL: nobody hears it */
+	void *tell_arg;
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
 	unsigned alarm_each; /* for tests: SIGALRM at each such instruction of code of the backend's own making; 0: never */
 	bool guess_eagerly; /* for tests: where indirect branches lead is guessed from what little is known, and often wrong */

@@ -74,6 +74,7 @@ struct run {
 	bool ending; /* by a SIGTERM to the recorder of a daemon */
 	bool linked; /* `latest` names the trace */
 	bool told_stopped; /* that nothing more is recorded */
+	bool told_slow; /* that a process is single-stepped */
 	int exec_failure;
 };
 
@@ -450,6 +451,19 @@ static void tell_stopped(struct run *run, const struct recorder *r)
 	send_message(run, &m);
 }
 
+/* Of the first process alone: the others of a tree mostly have the same reason. */
+static void tell_slow(void *arg, const char *why)
+{
+	struct run *run = arg;
+	struct front_message m = {.type = FRONT_SAYS};
+
+	if (run->told_slow)
+		return;
+	run->told_slow = true;
+	snprintf(m.text, sizeof m.text, "%s", why);
+	send_message(run, &m);
+}
+
 static void on_tick(void *arg, struct recorder *r)
 {
 	struct run *run = arg;
@@ -640,6 +654,8 @@ static int record(struct run *run)
 	}
 	r.notify = notify;
 	r.notify_arg = run;
+	r.backend.tell_slow = tell_slow;
+	r.backend.tell_arg = run;
 	r.tick = &tick;
 	r.on_tick = on_tick;
 	r.on_tick_arg = run;

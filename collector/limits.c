@@ -148,6 +148,14 @@ void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share)
 	l->set_aside = false;
 }
 
+bool limits_fall_short(const struct limits *l)
+{
+	for (enum limited i = 0; l->share && i < LIMITED; i++)
+		if (l->of[i].kernel.rlim_cur < plus_soft(i, l->of[i].own.rlim_cur, l->share->bytes[i]))
+			return true;
+	return false;
+}
+
 void limits_restore(struct limits *l, pid_t pid)
 {
 	bool restored = true;

@@ -62,6 +62,9 @@ bool limits_has_spare(int fd, unsigned quarters);
  * added before. */
 void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share);
 
+/* Whether not all of the share could be added: a hard limit cannot be raised. */
+bool limits_fall_short(const struct limits *l);
+
 /* Takes back what was added, where that is permitted: not from a process that has changed its user, without CAP_SYS_RESOURCE. */
 void limits_restore(struct limits *l, pid_t pid);
 

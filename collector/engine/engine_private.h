@@ -247,8 +247,16 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task);
 /* Says something of the task in the trace. */
 void engine_note(const struct backend *b, const struct task *task, const char *text);
 
-/* Why a program is slow: there is no room for the region. */
-void engine_note_refusal(const struct backend *b, const struct task *task);
+/* Why there is no room for the region. */
+enum engine_refusal {
+	REFUSED_TAKEN,	/* the program has something there */
+	REFUSED_LIMIT,	/* RLIMIT_AS or RLIMIT_DATA */
+	REFUSED_FILTER, /* seccomp(2) */
+	REFUSED_KERNEL,
+};
+
+/* Says in the trace, and to the user, that the task's process is single-stepped, and why. */
+void engine_refuse(const struct backend *b, const struct task *task, enum engine_refusal why);
 
 /* Whether a task but this one, which has just left the cache or comes to it, has been stopped there; or, where tasks run side by side,
  * may be running anywhere. */

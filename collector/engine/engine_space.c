@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's part of an address space: its code cache and the region in the tracee. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -203,9 +204,25 @@ void engine_note(const struct backend *b, const struct task *task, const char *t
 	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
 }
 
-void engine_note_refusal(const struct backend *b, const struct task *task)
+void engine_refuse(const struct backend *b, const struct task *task, enum engine_refusal why)
 {
-	engine_note(b, task, "no room for the code cache in this process (addresses taken, a limit of memory, or a system call filter): single-stepped");
+	static const struct {
+		const char *cause, *remedy;
+	} texts[] = {
+		[REFUSED_TAKEN] = {"memory of the program's lies at its addresses, from 0x550000000000 on", "--from FUNCTION lets it run at full speed until then"},
+		[REFUSED_LIMIT] = {"a hard limit of memory that cannot be raised", "give it 70 MB more, or set the soft limit alone (ulimit -Sv, -Sd)"},
+		[REFUSED_FILTER] = {"a system call filter of the program's", "--from FUNCTION lets it run at full speed until then"},
+		[REFUSED_KERNEL] = {"the kernel gives no memory there", "--from FUNCTION lets it run at full speed until then"},
+	};
+	char text[512];
+
+	snprintf(text, sizeof text, "no room for the code cache in this process (%s): single-stepped", texts[why].cause);
+	engine_note(b, task, text);
+	snprintf(text, sizeof text,
+		 "process %d is single-stepped, at a hundred thousand instructions a second at most: there is no room in it for the code cache (%s); %s",
+		 (int)task->process->pid, texts[why].cause, texts[why].remedy);
+	if (b->tell_slow)
+		b->tell_slow(b->tell_arg, text);
 }
 
 static void leave_out_of_cores(pid_t tid, bool areas)
@@ -291,6 +308,20 @@ static bool make_region(struct engine_space *es, const struct address_space *s, 
 	if (made && es->window.areas && !es->turns)
 		tables_fill_first(&es->cache->tables, (uint64_t *)(void *)(es->window.bytes + TABLE1_AT));
 	return !tracee_set_mask(tid, mask) && made;
+}
+
+/* Behind make_region() that has failed. */
+static enum engine_refusal why_not_made(const struct engine_space *es, const struct address_space *s, const struct task *task, bool over,
+					bool filtered)
+{
+	const uint64_t end = es->parallel ? area_address(AREAS) : region_address(REGION_SIZE);
+	size_t next = mappings_behind(&s->mappings, WORLD_RESERVED_START);
+
+	if (!over && next < s->mappings.count && s->mappings.maps[next].start < end)
+		return REFUSED_TAKEN;
+	if (filtered && !may_make_region(es, task, over))
+		return REFUSED_FILTER;
+	return limits_fall_short(&task->process->limits) ? REFUSED_LIMIT : REFUSED_KERNEL;
 }
 
 /* What counts against the program's limits (limits.h): shared memory is nobody's data. */
@@ -404,7 +435,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	struct engine_space *es = s->extension;
 	struct engine_shared *shared = engine_shared_of(b);
 	const struct mapping *there;
-	bool filtered = true, is_new = !es;
+	bool filtered = true, is_new = !es, taken, over;
 
 	if (is_new) {
 		es = s->extension = space_new(b, task->tid, s, &filtered);
@@ -432,19 +463,20 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		return es;
 	there = address_space_map_at(s, WORLD_RESERVED_START);
 	/* Over the deterministic start's reservation, never over anything of the program's. */
-	if (!es->mapped && there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE))
-		es->refused = true;
-	else
-		es->refused = !make_region(es, s, task, es->mapped || there != NULL, is_new ? filtered : tracee_is_filtered(task->tid));
+	taken = !es->mapped && there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE);
+	if (!is_new)
+		filtered = tracee_is_filtered(task->tid);
+	over = es->mapped || there;
+	es->refused = taken || !make_region(es, s, task, over, filtered);
 	s->unsure = true; /* what is ours is among its mappings, too */
 	if (es->refused && es->mapped && ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an instruction on */
 		es->refused = false;
 		return NULL;
 	}
 	if (es->refused) {
+		engine_refuse(b, task, taken ? REFUSED_TAKEN : why_not_made(es, s, task, over, filtered));
 		if (!es->mapped)
 			limits_restore(&task->process->limits, task->process->pid);
-		engine_note_refusal(b, task);
 	} else {
 		limits_raise(&task->process->limits, task->process->pid, share_of(es));
 		words_begin(task, es);

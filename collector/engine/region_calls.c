@@ -138,7 +138,7 @@ void region_after_call(const struct backend *b, struct task *task)
 	if (harm == HARM_TAKEN && task->regs.rax < (uint64_t)-4096) {
 		es->refused = true;
 		leave_region(es);
-		engine_note_refusal(b, task);
+		engine_refuse(b, task, REFUSED_TAKEN);
 	} else if (harm != HARM_NONE) {
 		es->torn = true;
 		es->gather = es->parallel;

@@ -31,6 +31,7 @@ def add(name, *options):
         dump = "\n".join(engine_compare.dump_of(recorded.trace))
         if name not in EITHER:
             equal((REFUSED in dump, stepped(recorded.trace) > 5000), (name in STEPPED,) * 2, "whether a process was stepped")
+            equal(recorded.stepped_because, ["a system call filter of the program's"] if name in STEPPED else [], "what is said of that")
 
 
 for case_name in STEPPED + IN_CACHE + EITHER:

@@ -14,6 +14,7 @@ not-for-children move-away attach-before""".split()
 STEPPED = "map-all map-context map-code move-there attach-over".split()
 MODES = {"": (), ", ticks only": ("--history", "off")}
 STEPPED_FEW = 100
+TAKEN = "memory of the program's lies at its addresses, from 0x550000000000 on"
 
 
 def program():
@@ -27,7 +28,8 @@ def add(name, mode, options):
         info = execute([BTREC, "info", recorded.trace]).out.decode()
         stepped = int(re.search(r"^stepped +(\d+)", info, re.M).group(1))
         noted = "single-stepped" in execute([BTREC, "dump", recorded.trace]).out.decode()
-        equal(noted, name in STEPPED, "whether it is said to be stepped")
+        equal(noted, name in STEPPED, "whether the trace says that it is stepped")
+        equal(recorded.stepped_because, [TAKEN] if name in STEPPED else [], "what is said at once")
         equal(stepped > STEPPED_FEW, name in STEPPED, "%d instructions stepped" % stepped)
 
 
@@ -78,6 +80,7 @@ def in_its_place():
         for options in [], ["--parallel"], ["--history", "off"]:
             _, recorded = same_as_native([program_], ["--backend", "engine", *options])
             check("single-stepped" in execute([BTREC, "dump", recorded.trace]).out.decode(), "at %s, %s: not stepped" % (at, options))
+            equal(recorded.stepped_because, [TAKEN], "what is said at once, at %s, %s" % (at, options))
 
 
 @case("region: every case is tried")

@@ -200,6 +200,21 @@ def let_go():
         os.kill(daemon, signal.SIGKILL)
 
 
+@case("a user's hard limit in which the engine does not fit: stepped, which is said while the program runs, once for all processes")
+def no_room_said():
+    need_root()
+    tool = shutil.copy(BTREC, os.path.join(fresh_dir("tool"), "btrec"))
+    trace = os.path.join(fresh_dir("nobody", 0o777), "trace")
+    for quiet in [], ["--quiet"]:
+        run = start([tool, "run", *quiet, "-o", trace + "".join(quiet), "--", "sh", "-c", "cat; exec true"], stdin=subprocess.PIPE,
+                    user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", preexec_fn=limited(resource.RLIMIT_AS, 60 * MB, 60 * MB))
+        said = Result(0, err=run.stderr.readline())
+        equal(said.stepped_because, ["a hard limit of memory that cannot be raised"], "what is said at once (%s)" % said.err)
+        check(run.poll() is None, "the program is over")
+        rest = run.communicate(b"")[1].decode()
+        equal((run.returncode, rest.count("\n")), (0, 0 if quiet else 1), "end, and further lines (%s)" % rest)
+
+
 @case("a user's hard limit in which the engine does not fit: stepped, the trace says so, nothing is missing")
 def no_room():
     alone, recorded = as_nobody([program(), "inherited"], resource.RLIMIT_AS, 60 * MB, 60 * MB)
