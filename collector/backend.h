@@ -23,6 +23,10 @@ enum backend_stop {
 	BACKEND_GONE,	       /* the task was killed; its wait status follows */
 };
 
+enum {
+	BACKEND_WAITS = 1,
+};
+
 /* In what company a task may run on, where the tasks of a unit run side by side. */
 enum backend_company {
 	COMPANY_ANY,
@@ -45,7 +49,8 @@ struct backend_ops {
 	void (*task_release)(struct backend *b, struct task *task);
 
 	/* Lets a stopped task run from where it is, at most to its goal (goal.h), delivering signo (0: none) first, whose action will be this one (never
-	 * BT_ACTION_IGNORE). In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE. */
+	 * BT_ACTION_IGNORE). In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE; or, of tasks that run side by
+	 * side and without a signal, BACKEND_WAITS: it has not run, and is to be resumed again in the company that it may have now. */
 	int (*resume)(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
 
 	/* Goes on with what resume() had begun when another stop than those for stopped() came in between. Returns as it does. */

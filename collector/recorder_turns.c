@@ -12,9 +12,42 @@
 /* A task has used its slice up after this: half of what lies between two ticks, so that one that had the turn for about all of that has. */
 #define SLICE_NS (RECORDER_SLICE_MS * UINT64_C(1000000) / 2)
 
+static void enqueue_behind(struct unit *u, struct task *before, struct task *task)
+{
+	task->queued = true;
+	task->ready_before = before;
+	task->ready_next = before ? before->ready_next : u->ready_first;
+	*(before ? &before->ready_next : &u->ready_first) = task;
+	*(task->ready_next ? &task->ready_next->ready_before : &u->ready_last) = task;
+}
+
+/* For which others are to stop: when they have, it is its turn. */
+static void enqueue_first(struct unit *u, struct task *task)
+{
+	task->state = TASK_READY;
+	enqueue_behind(u, NULL, task);
+	if (!u->early_last)
+		u->early_last = task;
+}
+
+/* Whoever gave up the turn for a call is not to wait for a slice of each that computes: until its own is used up it comes before them. */
+static void enqueue(struct unit *u, struct task *task)
+{
+	bool early = task->turn_used < SLICE_NS;
+
+	task->state = TASK_READY;
+	if (task->queued)
+		return;
+	enqueue_behind(u, early ? u->early_last : u->ready_last, task);
+	if (early)
+		u->early_last = task;
+	else
+		task->turn_used = 0;
+}
+
 void recorder_resume_task(struct recorder *r, struct task *task)
 {
-	int signo = task->pending_signal;
+	int rc, signo = task->pending_signal;
 
 	/* QUIRK(stop-left): killed where it waited, it has stopped once more: it is resumed from there when that is served. */
 	if (recorder_has_event(r, task->tid))
@@ -40,7 +73,10 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 			recorder_look_after(r, task);
 		return;
 	}
-	if (r->backend.ops->resume(&r->backend, task, signo, task->pending_action))
+	rc = r->backend.ops->resume(&r->backend, task, signo, task->pending_action);
+	if (rc == BACKEND_WAITS)
+		enqueue_first(task->unit, task);
+	else if (rc)
 		recorder_look_after(r, task);
 }
 
@@ -187,26 +223,6 @@ void recorder_give_up_turn(struct recorder *r, struct task *task)
 	else if (!r->backend.parallel)
 		return;
 	schedule(r, u);
-}
-
-/* Whoever gave up the turn for a call is not to wait for a slice of each that computes: until its own is used up it comes before them. */
-static void enqueue(struct unit *u, struct task *task)
-{
-	bool early = task->turn_used < SLICE_NS;
-	struct task *before = early ? u->early_last : u->ready_last;
-
-	task->state = TASK_READY;
-	if (task->queued)
-		return;
-	task->queued = true;
-	task->ready_before = before;
-	task->ready_next = before ? before->ready_next : u->ready_first;
-	*(before ? &before->ready_next : &u->ready_first) = task;
-	*(task->ready_next ? &task->ready_next->ready_before : &u->ready_last) = task;
-	if (early)
-		u->early_last = task;
-	else
-		task->turn_used = 0;
 }
 
 void recorder_make_call(struct recorder *r, struct task *task)

@@ -21,6 +21,7 @@ enum {
 	HINTS_MOST = 2048,
 	HINTS_GAP = 64 + 2 * TEMPLATE_CHAINS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
 	TEMPLATES_KNOWN = 8,
+	IDLE_MOST = 4,
 };
 
 #define HINT_UNKNOWN (HINT_NONE - 1) /* whether there is one */
@@ -383,13 +384,22 @@ static bool may_enter(struct source *s)
 	return !es->gather;
 }
 
-/* One step; wait: the recorder is to hear of it then. */
-static int step_first(struct backend *b, struct task *task, bool wait)
+static int step_first(struct backend *b, struct task *task)
+{
+	((struct engine_task *)task->backend)->idle = 0;
+	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+}
+
+/* All are to leave the cache first (es->gather). It waits for those that run where it is: an instruction on, it would need another chain than
+ * the one for which it waits. For those that were stopped in the cache (SIGSTOP) nobody can wait: it goes on by a step. */
+static int wait_for_others(struct backend *b, struct task *task, const struct engine_space *es)
 {
 	struct engine_task *et = task->backend;
 
-	et->stop_wanted |= wait;
-	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	if (engine_space_has_running(es, task))
+		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : CACHE_WAITS;
+	et->stop_wanted = true;
+	return step_first(b, task);
 }
 
 /* Nobody else is in the cache: the page that the task has written to is the program's again, and the instruction runs once more. */
@@ -402,7 +412,7 @@ static int open_and_step(const struct source *s, struct backend *b)
 	s->es->gather = false;
 	if (rc == WATCH_GONE || rc == WATCH_INTERRUPTED)
 		return rc == WATCH_GONE ? -BT_E_GONE : 0;
-	return step_first(b, s->task, false);
+	return step_first(b, s->task);
 }
 
 /* Where the task comes straight from the cache, nobody has changed its mask: no call that does is made there. */
@@ -431,15 +441,16 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	int rc;
 
 	et->straight = false;
-	if (ahead < STOP_NEAR)
-		return step_first(b, task, false);
+	/* Tasks that have all others stopped for them, each as soon as it is resumed, get on by a step. */
+	if (ahead < STOP_NEAR || et->idle >= IDLE_MOST)
+		return step_first(b, task);
 	/* The cache has a gs of its own: the program's is to be put back. */
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) && tracee_is_in_64_bit(&task->regs) &&
 	    tracee_can_set_base(task->regs.gs_base))
 		es = engine_space_of(b, task);
 	src.es = es;
 	if (es && !may_enter(&src))
-		return step_first(b, task, true);
+		return wait_for_others(b, task, es);
 	if (es && et->opens)
 		return open_and_step(&src, b);
 	if (es && es->cache->kind.ticks != b->ticks) {
@@ -464,7 +475,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
-		return step_first(b, task, es && es->gather);
+		return es && es->gather ? wait_for_others(b, task, es) : step_first(b, task);
 	calls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;

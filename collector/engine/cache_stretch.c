@@ -499,6 +499,12 @@ static void log_end(struct branch_log *log, const struct stretch *s)
 		branch_log_break(log, s->damaged || s->wrecked ? BT_GAP_SCRIBBLED : BT_GAP_UNDECODED);
 }
 
+static bool has_run(const struct engine_task *et, const struct stretch *s)
+{
+	return s->arrival != ARRIVED_NOWHERE || s->called || s->regs.rip != et->begin || s->records || et->roomed ||
+	       s->bits != (et->ticks ? et->ticks_start : 1);
+}
+
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct engine_task *et = task->backend;
@@ -517,8 +523,9 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
 	s->regs.gs_base = et->gs_base;
-	if (s->arrival == ARRIVED_NOWHERE && !s->called && s->regs.rip == et->begin && !s->records && !et->roomed && s->bits == (et->ticks ? et->ticks_start : 1))
-		s->regs.orig_rax = et->orig_rax; /* nothing has run: the task is where its system call left it */
+	et->idle = has_run(et, s) ? 0 : et->idle + 1;
+	if (et->idle)
+		s->regs.orig_rax = et->orig_rax; /* the task is where its system call left it */
 	task->regs = s->regs;
 	return 0;
 }

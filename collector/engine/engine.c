@@ -97,6 +97,12 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 
+/* What a stop is whose task has been resumed, or should have been, with this result. */
+static enum backend_stop resumed(int rc)
+{
+	return rc == CACHE_WAITS ? BACKEND_SLICE : rc ? BACKEND_GONE : BACKEND_RUNS;
+}
+
 /* No place was found: to the next trap of the cache's own, unless another stop is to be waited for. */
 static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
 {
@@ -127,7 +133,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		rc = tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
 	else
 		rc = cache_enter(b, task, indirect);
-	return rc ? BACKEND_GONE : BACKEND_RUNS;
+	return resumed(rc);
 }
 
 /* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes
@@ -317,7 +323,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (s->compares && s->fault && info->si_code == SEGV_PKUERR)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (stepper_keep_trap(task, info, false))
-		return engine_resume(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+		return resumed(engine_resume(b, task, 0, BT_ACTION_IGNORE));
 	if (!task->syscall_restarts && !task->call_cut && may_be_raised(task, info))
 		return raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
 	calls_signalled(task, info);
@@ -562,7 +568,7 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		return stop;
 	if (et->holds || et->stop_wanted || goal_place(task) != GOAL_AHEAD)
 		return report(task, info);
-	return cache_enter(b, task, false) ? BACKEND_GONE : BACKEND_RUNS;
+	return resumed(cache_enter(b, task, false));
 }
 
 static enum backend_company engine_company(const struct backend *b, const struct task *task)

@@ -179,6 +179,7 @@ struct engine_task {
 	bool ticks; /* no history is kept of it */
 	unsigned asked; /* how often to stop, after the first time */
 	bool stop_wanted;
+	unsigned idle; /* stretches in a row that ended before anything had run */
 	struct descriptors_task descriptors;
 	uint64_t guessed_tick; /* when its branches were last looked at for guesses */
 	bool looked_at; /* of one that ran unseen */
@@ -262,6 +263,9 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
  * may be running anywhere. */
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
 
+/* Whether one of those runs now: it can be asked to stop, and will. */
+bool engine_space_has_running(const struct engine_space *es, const struct task *task);
+
 /* Whether it cannot go on with its cache as it is. */
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es);
 
@@ -330,8 +334,13 @@ uint64_t cache_hints_address(struct hint_view *v, const struct address_space *s,
 
 /* ---- cache_entry.c ---- */
 
+enum {
+	CACHE_WAITS = BACKEND_WAITS,
+};
+
 /* Lets the stopped task run in the cache from task->regs, or one step by the stepper where the cache cannot; indirect: it has come there
- * by an indirect branch. Returns 0 or -BT_E_GONE. */
+ * by an indirect branch. Returns 0; CACHE_WAITS: it stands at task->regs, and is to be resumed again when it is alone
+ * (engine_space_company()); or -BT_E_GONE. */
 int cache_enter(struct backend *b, struct task *task, bool indirect);
 
 /* The task stands at a trap of the cache's own with these registers. Where that is for want of a chain, and the chain can be made of code

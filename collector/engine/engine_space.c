@@ -356,6 +356,15 @@ bool engine_space_is_busy(const struct engine_space *es, const struct task *task
 	return false;
 }
 
+bool engine_space_has_running(const struct engine_space *es, const struct task *task)
+{
+	const struct engine_task *et = es->tasks;
+
+	while (et && (et->task == task || et->task->state != TASK_RUNNING))
+		et = et->next_in_space;
+	return et;
+}
+
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;

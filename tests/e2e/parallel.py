@@ -70,6 +70,26 @@ def switched():
         equal((recorded.status, recorded.out), (0, b"0 wrong\n"), name)
 
 
+def stepped(trace):
+    info = execute([BTREC, "info", trace]).out.decode()
+    return int(re.search(r"^stepped +(\d+) instructions outside the code cache", info, re.M).group(1))
+
+
+def add_twice_mapped(what, *rows):
+    @case("side by side: code in a file that is mapped twice, %s: next to nothing is stepped" % what)
+    def run():
+        for row in rows:
+            recorded = same_as_native([build("twice_mapped.c", "-pthread"), *map(str, row)], [*OPTIONS, *KEEP])[1]
+            equal(recorded.out, b"0 wrong\n", "what was wrong")
+            check(stepped(recorded.trace) <= 100, "%s: %d instructions were stepped" % (row, stepped(recorded.trace)))
+            history_holds(recorded.trace)
+
+
+add_twice_mapped("run by 1 to 8 threads", *((n, 0, 0) for n in range(1, 9)))
+add_twice_mapped("run by some while others compute", (2, 3, 0))
+add_twice_mapped("rewritten while others run it", (2, 0, 15), (4, 2, 5))
+
+
 @case("two threads run at a time: one waits for what the other does without a system call")
 def overlap():
     recorded = record([build("side_by_side.c", "-pthread")], OPTIONS)
