@@ -371,12 +371,18 @@ static int look_at_next(const struct backend *b, struct task *task)
 	return 0;
 }
 
+/* Whether what comes next saves the address of the last x87 instruction, which all backends keep from the program. */
+static bool shows_x87_address(const struct step_task *st)
+{
+	return (st->insn.traits | (st->second.len ? st->second.traits : 0)) & BT_TRAIT_SAVES_X87;
+}
+
 /* Lets the task execute its next instruction. */
 static int step(struct backend *b, struct task *task)
 {
 	uint64_t behind;
 
-	if (look_at_next(b, task))
+	if (look_at_next(b, task) || (shows_x87_address(task->step) && tracee_clear_x87_address(task->tid)))
 		return -BT_E_GONE;
 	behind = stop_behind(task);
 	if (syscall_is_next(task))
@@ -396,7 +402,7 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 		return -BT_E_GONE;
 	if (deadly)
 		hidden_signals_let_kill(&st->hidden, signo);
-	if (hidden_signals_restore(task, &st->hidden))
+	if (hidden_signals_restore(task, &st->hidden) || tracee_clear_x87_address(task->tid)) /* the frame has it, or the core file */
 		return -BT_E_GONE;
 	if (deadly)
 		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core file */

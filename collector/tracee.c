@@ -41,6 +41,17 @@ int tracee_get_regs(pid_t tid, struct bt_regs *regs)
 	return result(ptrace(PTRACE_GETREGS, tid, NULL, regs));
 }
 
+int tracee_clear_x87_address(pid_t tid)
+{
+	struct user_fpregs_struct f;
+	int rc = result(ptrace(PTRACE_GETFPREGS, tid, NULL, &f));
+
+	if (rc || !f.rip)
+		return rc;
+	f.rip = 0;
+	return result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
+}
+
 /* One by one those that are not there already, which are the application's or ours. */
 static int set_regs_that_differ(pid_t tid, const struct bt_regs *regs)
 {

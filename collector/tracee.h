@@ -22,6 +22,11 @@ bool tracee_can_set_base(uint64_t base);
 /* The same of rip alone. */
 int tracee_set_rip(pid_t tid, uint64_t rip);
 
+/* Makes the address of the x87 instruction that was executed last (FIP, Intel SDM volume 1, 8.1.8) 0 in its registers. Where code is
+ * translated it would be one of the cache. AMD's processors save it only while an exception is pending (restore_fpregs_from_fpstate() in
+ * Linux' arch/x86/kernel/fpu/core.c), so that behind a switch to another task it is mostly 0 there. */
+int tracee_clear_x87_address(pid_t tid);
+
 /* Whether its memory may be read at all (ptrace(2), PTRACE_MODE_ATTACH: it is not another user's, and dumpable, or we have CAP_SYS_PTRACE); if
  * not, errno says why. */
 bool tracee_may_look(pid_t tid);

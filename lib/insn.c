@@ -112,6 +112,18 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
 	case ZYDIS_MNEMONIC_STI:
 		traits |= BT_TRAIT_EMULATED;
 		break;
+	case ZYDIS_MNEMONIC_FNSTENV:
+	case ZYDIS_MNEMONIC_FNSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE64:
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		traits |= BT_TRAIT_SAVES_X87;
+		break;
 	case ZYDIS_MNEMONIC_XBEGIN:
 		traits |= BT_TRAIT_BEGINS;
 		break;
@@ -143,7 +155,7 @@ static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *b
 		return -BT_E_CORRUPT;
 	insn->len = z.length;
 	insn->class = (uint8_t)classify(&z);
-	insn->traits = (uint8_t)traits_of(&z);
+	insn->traits = (uint16_t)traits_of(&z);
 	if (z.raw.imm[0].is_relative)
 		insn->displacement = z.raw.imm[0].value.s;
 	return 0;

@@ -34,6 +34,7 @@ enum bt_insn_trait {
 	BT_TRAIT_POPF = 32,	 /* popf: the program may set TF */
 	BT_TRAIT_EMULATED = 64,	 /* sgdt, sidt, smsw, str, sldt, cli, sti: may fault, and be done by the kernel then */
 	BT_TRAIT_BEGINS = 128,	 /* xbegin: jumps by its displacement where the transaction is given up */
+	BT_TRAIT_SAVES_X87 = 256, /* fnstenv, fnsave, fxsave, xsave, xsavec, xsaveopt: what they save may have the address of an x87 instruction */
 };
 
 enum {
@@ -43,7 +44,7 @@ enum {
 struct bt_insn {
 	uint8_t len;
 	uint8_t class; /* enum bt_insn_class */
-	uint8_t traits;
+	uint16_t traits; /* enum bt_insn_trait */
 	int64_t displacement; /* of a direct branch, and of xbegin: target = address + len + displacement */
 };
 

@@ -522,6 +522,8 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		return -BT_E_GONE;
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
+	if (es->cache->x87)
+		(void)!tracee_clear_x87_address(task->tid); /* a core file has it; a task that is gone has none */
 	s->regs.gs_base = et->gs_base;
 	et->idle = has_run(et, s) ? 0 : et->idle + 1;
 	if (et->idle)

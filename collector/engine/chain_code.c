@@ -170,18 +170,24 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 
 void chain_emit_plain(struct translation *t, const struct step *s)
 {
+	int first;
+
 	if (is_cpuid(&s->insn)) {
 		emit_cpuid(t, s);
 		return;
 	}
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s, 0);
+	first = t->place_count;
 	chain_place(t, s, 0, 0);
 	if (s->insn.traits & X86_RIP_RELATIVE)
 		emit_rip_relative(t, s);
 	else
 		emit_bytes(&t->out, s->bytes, s->insn.len);
+	if (chain_saves_x87(s))
+		chain_emit_x87_save(t, s, first);
 }
+
 /* ---- Branches ---- */
 
 /* Pushes a return address. What it gives is for emit_literal(), which is to come behind the jump. */

@@ -76,8 +76,12 @@ static bool fetch(struct translation *t, uint64_t pc, struct step *s)
 	s->pc = pc;
 	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && chain_extends(s, EXTENDS_BASE)) || leads_astray(s))
 		return false;
+	if (chain_saves_x87(s) && !chain_reaches_x87(s))
+		return false;
 	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }
+
+static bool is_x87(const struct step *s) { return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf8) == 0xd8; }
 
 static bool in_chain(const struct translation *t, uint64_t pc)
 {
@@ -169,6 +173,7 @@ static void read_steps(struct translation *t)
 			t->mutable = true;
 		}
 		t->count++;
+		t->chain.x87 |= is_x87(s);
 		pc = behind(s);
 		t->next = pc;
 		if (is_conditional(s)) {
@@ -263,9 +268,6 @@ static bool closes_silent_cycle(struct translation *t)
 /* CMPS and SCAS: what they read is no operand with a ModRM byte. */
 static bool compares_strings(const struct step *s) { return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf6) == 0xa6; }
 
-/* FCOMI and its like: an x87 exception that is pending is raised by them. */
-static bool is_x87(const struct step *s) { return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf8) == 0xd8; }
-
 static bool has_memory_operand(const struct step *s)
 {
 	return s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0;
@@ -278,7 +280,7 @@ static bool frees_flags(const struct step *s)
 	bool divides = s->insn.opcode == 0xf6 || s->insn.opcode == 0xf7;
 
 	return s->insn.class == BT_INSN_PLAIN && s->insn.map == X86_MAP_1 && s->insn.flags_written == X86_ARITHMETIC && !s->insn.flags_read &&
-	       !compares_strings(s) && !is_x87(s) && !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || chain_probe_opcode(s));
+	       !compares_strings(s) && !is_x87(s) /* FCOMI raises an x87 exception that is pending */ && !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || chain_probe_opcode(s));
 }
 
 int chain_probe_opcode(const struct step *s)

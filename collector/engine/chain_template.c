@@ -334,7 +334,8 @@ static void append_chain(struct adding *a, uint8_t i, const uint16_t *refs, cons
 				    .slot = address_or_none(a, t->slot),
 				    .checked = t->checked,
 				    .debt = t->debt,
-				    .passes = t->passes};
+				    .passes = t->passes,
+				    .x87 = t->x87};
 
 	for (size_t k = 0; k < t->segments; k++) {
 		const struct segment s = segment_here(a, refs[k]);

@@ -360,6 +360,7 @@ uint32_t code_cache_append(struct code_cache *c, const struct chain *chain)
 	c->chains[number] = *chain;
 	c->chains[number].incoming = EXIT_NONE;
 	c->chain_count++;
+	c->x87 |= chain->x87;
 	address_lists_put(&c->found, chain->pc, number);
 	end_piece(c, chain->end, CODE_ALIGN);
 	return number;

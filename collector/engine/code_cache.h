@@ -49,7 +49,8 @@ struct chain {
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
 	bool passes;  /* what leads on from it leads back, for that has no conditional where it leads to */
 	uint8_t last_len; /* of its last instruction */
-	bool head;	  /* of a loop, most likely: it needs its checkpoint */
+	bool head : 1;	  /* of a loop, most likely: it needs its checkpoint */
+	bool x87 : 1;	  /* it has x87 instructions */
 };
 
 /* What those that wait for a chain want of it. Along links between chains without a checkpoint the debt grows with each conditional, up to
@@ -124,6 +125,7 @@ struct code_cache {
 	uint32_t dead; /* chains that are */
 	bool full; /* nothing more is made in it */
 	bool busy; /* tasks may be running in it: it only grows */
+	bool x87; /* some chain of it has, or had, x87 instructions */
 	/* What the tracee has not got yet, where nothing is shared. */
 	size_t synced;	   /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */

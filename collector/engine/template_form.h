@@ -46,7 +46,7 @@ struct template_chain {
 	uint16_t exits, places; /* how many, and how many bytes, are its */
 	uint8_t segments;
 	uint8_t debt;
-	bool has_fresh, has_indirect, checked, passes;
+	bool has_fresh, has_indirect, checked, passes, x87;
 };
 
 struct template_range {

@@ -414,6 +414,7 @@ static void put_chain(struct draft *d, const struct made *a, uint16_t start)
 	t.checked = c->checked;
 	t.debt = c->debt;
 	t.passes = c->passes;
+	t.x87 = c->x87;
 	buf_put(&d->chains, &t, sizeof t);
 	d->head.chains++;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A chain on its way from application code to the cache's code: what the translator's source files share, and nobody else.
- * chain_read.c reads it, chain_code.c and chain_check.c write its code, translator.c puts it together. */
+ * chain_read.c reads it, chain_code.c, chain_x87.c, chain_check.c and chain_ticks.c write its code, translator.c puts it together. */
 #ifndef BT_TRANSLATION_H
 #define BT_TRANSLATION_H
 
@@ -149,6 +149,15 @@ uint32_t chain_emit_miss(struct translation *t);
 
 /* Behind the last step: on to pc. */
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+
+/* ---- chain_x87.c ---- */
+
+/* Whether it saves the address of the x87 instruction that was executed last; and, if it does, whether what clears that can be told in code. */
+bool chain_saves_x87(const struct step *s);
+bool chain_reaches_x87(const struct step *s);
+
+/* Behind such an instruction, whose places begin with the first: makes that address 0. */
+void chain_emit_x87_save(struct translation *t, const struct step *s, int first_place);
 
 /* ---- chain_ticks.c: only where no history is kept ---- */
 

@@ -4,6 +4,8 @@
 # natively. BTREC_ALARMS (300) is the number of alarms in each program of the torture.
 import os
 import re
+import resource
+import struct
 import subprocess
 
 from e2e import *
@@ -183,6 +185,48 @@ def operands():
     info = execute([BTREC, "info", record([exact(), "rip-relative"], ["--backend", BACKEND]).trace]).out.decode()
     stepped = int(re.search(r"^stepped +(\d+)", info, re.M).group(1))
     check(20 <= stepped < 1000, "%d instructions stepped" % stepped)
+
+
+@case("the address of the last x87 instruction is shown to nobody: in what saves it, in frames, in children")
+def x87_address():
+    program = build("x87_address.c", *STATIC, "-pthread", "-lm")
+    alone = native([program]).out.decode()
+    check("another's" not in alone and alone.count("none") + alone.count("own") > 30, alone)
+    wanted = alone.replace(": own", ": none")
+    for options in [], [], ["--history", "off"], ["--parallel"], ["--plain-processor"]: # the second time from what was kept
+        equal(record([program], ["--backend", BACKEND, *options]).out.decode(), wanted, " ".join(options))
+    equal(record([program], ["--backend", "step"]).out.decode(), wanted, "step")
+    beside_code = build("x87_address.c", "-pie", "-fPIE", "-pthread", "-lm")
+    equal(record([beside_code], ["--backend", BACKEND]).out.decode(), wanted, "far from the cache")
+
+
+def x87_addresses(core):
+    """Of each thread, from its two notes (elf(5)): NT_FPREGSET, NT_X86_XSTATE."""
+    with open(core, "rb") as file:
+        data = file.read()
+    start, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    headers = [struct.unpack_from("<IIQQQQ", data, start + 56 * i) for i in range(count)]
+    at, size = next((h[2], h[5]) for h in headers if h[0] == 4)
+    end, found = at + size, []
+    while at < end:
+        name, length, kind = struct.unpack_from("<III", data, at)
+        at += 12 + (name + 3 & ~3)
+        if kind in (2, 0x202):
+            found.append(struct.unpack_from("<Q", data, at + 8)[0])
+        at += length + 3 & ~3
+    return found
+
+
+@case("the address of the last x87 instruction is shown to nobody: in core files")
+def x87_core():
+    need_core_files()
+    for options in [], ["--parallel"]:
+        folder = fresh_dir("core")
+        argv = [BTREC, "run", "-q", "-o", fresh("trace"), "--backend", BACKEND, *options, build("x87_address.c", *STATIC, "-pthread", "-lm"), "crash"]
+        execute(argv, cwd=folder, core=resource.getrlimit(resource.RLIMIT_CORE)[1])
+        addresses = x87_addresses(os.path.join(folder, os.listdir(folder)[0]))
+        check(len(addresses) >= 2 and not any(addresses), " ".join(hex(a) for a in addresses))
 
 
 @case("32-bit code: counted as stepped, and a gap says so")

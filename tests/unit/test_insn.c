@@ -11,7 +11,7 @@ struct row {
 	uint8_t bytes[BT_INSN_MAX];
 	uint8_t len;
 	uint8_t class;
-	uint8_t traits;
+	uint16_t traits;
 	int64_t displacement;
 };
 
@@ -87,6 +87,14 @@ static const struct row rows[] = {
 	{"iretd", B(0xcf), BT_INSN_IRET, 0, 0},
 	{"syscall", B(0x0f, 0x05), BT_INSN_SYSCALL, 0, 0},
 	{"sysenter", B(0x0f, 0x34), BT_INSN_SYSCALL, BT_TRAIT_COMPAT, 0},
+	{"fnstenv [rsp+8]", B(0xd9, 0x74, 0x24, 8), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
+	{"fldenv [rsp+8]", B(0xd9, 0x64, 0x24, 8), BT_INSN_PLAIN, 0, 0},
+	{"fnsave [rax]", B(0xdd, 0x30), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
+	{"fxsave [rax]", B(0x0f, 0xae, 0x00), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
+	{"fxsave64 [rax]", B(0x48, 0x0f, 0xae, 0x00), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
+	{"xsave64 [rax]", B(0x48, 0x0f, 0xae, 0x20), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
+	{"xsaveopt [rax]", B(0x0f, 0xae, 0x30), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
+	{"xsavec64 [rax]", B(0x48, 0x0f, 0xc7, 0x20), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
 	{"int 0x80", B(0xcd, 0x80), BT_INSN_SYSCALL, BT_TRAIT_COMPAT, 0},
 };
 
