@@ -245,7 +245,7 @@ SHELL_TESTS = \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
-EXTRA_DIST += tests/programs/waits.c scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
+EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/cppcheck-suppressions examples/stale.c
 
 # What was installed is tried from where it is (also by distcheck).
 EXTRA_DIST += tests/e2e/installed.sh
@@ -325,17 +325,7 @@ PYTHON_TESTS = \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
-EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py \
-	tests/programs/affinity.c tests/programs/again.c tests/programs/begin.c tests/programs/branchy.c tests/programs/branchy_tree.c tests/programs/conditionals.S tests/programs/core_stacks.c tests/programs/core_threads.c tests/programs/die.S tests/programs/emulated.S tests/programs/ends.cc tests/programs/exceptions.cc tests/programs/expect.inc tests/programs/fault_at_branch.S tests/programs/full_room.c tests/programs/inlined_ends.cc \
-	tests/programs/cut_transfers.c tests/programs/data_address.c tests/programs/faults.c tests/programs/guessed.S tests/programs/handler_state.c tests/programs/handlers.S tests/programs/jit.S tests/programs/kill_any_time.c tests/programs/late_raise.c tests/programs/left_frames.cc tests/programs/left_running.c tests/programs/library.c tests/programs/long_blocks.S tests/programs/looked_at.S tests/programs/lost_cause.c tests/programs/refused_request.c \
-	tests/programs/cycles.S tests/programs/library_user.c tests/programs/last_words.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/old_program.s tests/programs/out_of_sight.c tests/programs/outside.c tests/programs/panics.rs tests/programs/grown_code.c tests/programs/page_state.c tests/programs/parallel.inc tests/programs/ptrace.inc tests/programs/parallel.c tests/programs/parallel_code.c tests/programs/parted.S tests/programs/prefixes.S tests/programs/protection_keys.c tests/programs/plugin.c tests/programs/plugins.c tests/programs/plugin_host.c tests/programs/pool.c tests/programs/region.c tests/programs/replaced_code.c tests/programs/rewritten_file.c tests/programs/stacks.c tests/programs/returns.S tests/programs/moved_code.c \
-	tests/programs/cut_transfers.c tests/programs/faults.c tests/programs/guessed.S tests/programs/handler_state.c tests/programs/handlers.S tests/programs/jit.S tests/programs/kill_any_time.c tests/programs/late_raise.c tests/programs/left_frames.cc tests/programs/left_running.c tests/programs/library.c tests/programs/long_blocks.S tests/programs/looked_at.S tests/programs/lost_cause.c tests/programs/refused_request.c \
-	tests/programs/cycles.S tests/programs/library_user.c tests/programs/last_words.c tests/programs/limits.c tests/programs/moments.c tests/programs/no_ptrace.c tests/programs/old_program.s tests/programs/out_of_sight.c tests/programs/outside.c tests/programs/panics.rs tests/programs/grown_code.c tests/programs/page_state.c tests/programs/parallel.inc tests/programs/ptrace.inc tests/programs/parallel.c tests/programs/parallel_code.c tests/programs/twice_mapped.c tests/programs/parted.S tests/programs/prefixes.S tests/programs/protection_keys.c tests/programs/plugin.c tests/programs/plugins.c tests/programs/plugin_host.c tests/programs/pool.c tests/programs/region.c tests/programs/replaced_code.c tests/programs/rewritten_file.c tests/programs/stacks.c tests/programs/returns.S tests/programs/moved_code.c \
-	tests/programs/rseq.c tests/programs/side_by_side.c tests/programs/sent_faults.c tests/programs/signal_state.c tests/programs/silent.S tests/programs/many_ticks.S tests/programs/many_transfers.S tests/programs/mapping_calls.c tests/programs/stale_ymm.c tests/programs/told_elsewhere.c tests/programs/told_state.c tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
-	tests/programs/throwing.cc tests/programs/thread_forms.c tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S tests/programs/undumpable.c tests/programs/userfault.c tests/programs/waiting_calls.c tests/programs/wild_behind_room.c tests/programs/without_cfi.c \
-	tests/programs/rseq.c tests/programs/side_by_side.c tests/programs/sent_faults.c tests/programs/signal_state.c tests/programs/silent.S tests/programs/many_ticks.S tests/programs/many_transfers.S tests/programs/mapping_calls.c tests/programs/stale_ymm.c tests/programs/x87_address.c tests/programs/told_elsewhere.c tests/programs/told_state.c tests/programs/start_flags.S tests/programs/status.S tests/programs/storm.c \
-	tests/programs/throwing.cc tests/programs/thread_forms.c tests/programs/threads.c tests/programs/ticking.c tests/programs/transfers.S tests/programs/undumpable.c tests/programs/userfault.c tests/programs/waiting_calls.c tests/programs/wild_behind_room.c \
-	tests/programs/trap_flag.c tests/programs/tree.c tests/programs/workload.c tests/programs/world.c
+EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/programs
 
 # btrec run over a simulated kernel and processor.
 check_PROGRAMS += tests/simulated/btrec_simulated
@@ -344,7 +334,5 @@ tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated
 tests_simulated_btrec_simulated_LDADD = collector/libcollector.a decoder/libdecoder.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
-EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py \
-	tests/programs/calls.c tests/programs/cases.inc tests/programs/calls_signals.c tests/programs/descriptors.c tests/programs/endless_code.c tests/programs/filters.c tests/programs/forward.S tests/programs/fresh_code.c tests/programs/forks.c \
-	tests/programs/changing_code.c tests/programs/watched_pages.c tests/programs/shared_signals.c tests/programs/stopped_by_signals.c tests/programs/stopped_at_once.c tests/programs/stops_itself.c tests/programs/full_cache.c tests/programs/ignored_signals.c tests/programs/from_among.c tests/programs/shared_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c \
-	tests/programs/tiles.c tests/programs/written.inc tests/programs/written_at_end.c tests/programs/written_by_kernel.c tests/programs/written_code.c tests/programs/written_signals.c
+EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py
+
