@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/unpacked.h"
+
 enum {
 	PROT_EXECUTE = 4,
 	VDSO_MAX = 1 << 20,
@@ -358,6 +360,7 @@ static void report_right_file(struct image *image, struct image_module *im, int 
 		dwfl_report_begin_add(image->fixed);
 	im->mod = reported_before(image, im);
 	if (!im->mod) {
+		fd = unpacked_file(fd);
 		im->mod = report_elf(image, im, fd);
 		if (im->mod)
 			return; /* fd is the Dwfl's now */

@@ -41,7 +41,7 @@ struct image_module {
 	struct cu_range *cus; /* index for units that .debug_aranges leaves out; sorted by start */
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
-	bool cus_read, missing_noted;
+	bool cus_read, missing_noted, split_noted;
 };
 
 struct image {

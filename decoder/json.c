@@ -412,7 +412,8 @@ json_t *json_missing(const struct json_report *r)
 {
 	static const char *const whats[] = {
 		[MISSING_FILE] = "file", [MISSING_CHANGED] = "changed", [MISSING_UNKNOWN] = "unknown",
-		[MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug", [MISSING_SPLIT] = "split", [MISSING_SOURCE] = "source"};
+		[MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug", [MISSING_UNPACKED] = "unpacked",
+		[MISSING_SPLIT] = "split", [MISSING_PACKAGE] = "package", [MISSING_SOURCE] = "source"};
 	json_t *all = json_array();
 	size_t count;
 	const struct missing_module *missing = symbols_missing(r->s, &count);

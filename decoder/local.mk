@@ -33,6 +33,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/syscalls.c decoder/syscalls.def decoder/syscalls.h \
 	decoder/system.c decoder/system.h \
 	decoder/text.c decoder/text.h \
+	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \
 	decoder/verdict.c decoder/verdict.h
 EXTRA_DIST += decoder/README.md

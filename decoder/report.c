@@ -381,7 +381,9 @@ static const char *const missing_texts[] = {
 	[MISSING_UNKNOWN] = "whether the file is the one that ran is not known (no build-id and no code of it was recorded): its symbols are not used",
 	[MISSING_SYMBOLS] = "stripped: only its exported functions have names",
 	[MISSING_DEBUG] = "no debug information: no source lines",
+	[MISSING_UNPACKED] = "its debug information is compressed, and cannot be unpacked (in debug files libdw knows zstd from 0.189 on): no source lines",
 	[MISSING_SPLIT] = "a .dwo file of its split debug information is not found: inlined functions are not told",
+	[MISSING_PACKAGE] = "its split debug information is in a .dwp file, which libdw reads from 0.191 on: inlined functions are not told",
 	[MISSING_SOURCE] = "newer than the program: its lines may not be those that ran",
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "decoder/demangle.h"
 #include "decoder/inlined.h"
@@ -14,6 +15,7 @@
 #include "decoder/seen_sources.h"
 #include "decoder/source.h"
 #include "decoder/symbols_private.h"
+#include "decoder/unpacked.h"
 
 /* Which image a space has at an epoch. */
 struct view {
@@ -191,6 +193,25 @@ static bool has_symbol_table(Elf *elf)
 	return false;
 }
 
+/* Whether the split debug information of a module is packed into one file, FILE.dwp, where gdb looks for it: beside the module, or beside its
+ * debug file. */
+static bool has_package(const struct image_module *mod)
+{
+	const char *beside[] = {mod->path, NULL};
+	bool found = false;
+
+	dwfl_module_info(mod->mod, NULL, NULL, NULL, NULL, NULL, NULL, &beside[1]);
+	for (size_t i = 0; i < sizeof beside / sizeof *beside && !found; i++) {
+		char *package;
+
+		if (!beside[i] || asprintf(&package, "%s.dwp", beside[i]) < 0)
+			continue;
+		found = !access(package, R_OK);
+		free(package);
+	}
+	return found;
+}
+
 /* Asks for what is behind a module; called once for each, because looking for debug files is slow. */
 static void check_missing(struct symbols *s, struct image_module *mod)
 {
@@ -210,7 +231,9 @@ static void check_missing(struct symbols *s, struct image_module *mod)
 		return;
 	dwfl_module_getsymtab(mod->mod);
 	dwfl_module_info(mod->mod, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
-	if (debug_file || has_symbol_table(dwfl_module_getelf(mod->mod, &bias)))
+	if (unpacked_is_compressed(debug_file ? debug_file : mod->path))
+		note_missing(s, mod, MISSING_UNPACKED, NULL);
+	else if (debug_file || has_symbol_table(dwfl_module_getelf(mod->mod, &bias)))
 		note_missing(s, mod, MISSING_DEBUG, NULL);
 	else
 		note_missing(s, mod, MISSING_SYMBOLS, NULL);
@@ -256,8 +279,9 @@ static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t 
 		return;
 	look_up_line(s, &unit->die, pc - bias, loc);
 	unit = unit_with_functions(&mod->units, unit, &split_missing);
-	if (split_missing)
-		note_missing(s, mod, MISSING_SPLIT, NULL);
+	if (split_missing && !mod->split_noted)
+		note_missing(s, mod, has_package(mod) ? MISSING_PACKAGE : MISSING_SPLIT, NULL);
+	mod->split_noted |= split_missing;
 	inlined_at(&s->strings, &mod->units, unit, pc - bias, &r);
 	keep_inlined(s, loc, &r);
 	check_source(s, mod, loc->file);

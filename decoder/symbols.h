@@ -32,7 +32,9 @@ enum missing_what {
 	MISSING_UNKNOWN, /* nothing in the trace tells whether the file is the one that ran */
 	MISSING_SYMBOLS, /* no symbol table at all */
 	MISSING_DEBUG,	 /* no debug information: no source lines */
+	MISSING_UNPACKED, /* its debug information is compressed, and cannot be unpacked */
 	MISSING_SPLIT,	 /* its split debug information: no inlined frames */
+	MISSING_PACKAGE, /* the same: it is in a .dwp file beside it, which libdw does not read */
 	MISSING_SOURCE,	 /* a source file is newer than the program: its lines may not be those that ran */
 };
 

@@ -239,7 +239,9 @@ static void add_missing(struct viewer *v, struct lines *l)
 		[MISSING_UNKNOWN] = "nothing tells whether this file ran",
 		[MISSING_SYMBOLS] = "no symbols",
 		[MISSING_DEBUG] = "no debug information",
+		[MISSING_UNPACKED] = "its debug information cannot be unpacked",
 		[MISSING_SPLIT] = "split debug information (.dwo) is not found",
+		[MISSING_PACKAGE] = "split debug information (.dwp) needs libdw 0.191",
 		[MISSING_SOURCE] = "newer than the program: other lines may have run",
 	};
 	size_t count;

@@ -4,11 +4,15 @@
 #include "decoder/symbols.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
@@ -373,6 +377,135 @@ static void split_debug_information_that_is_gone_is_named(void **state)
 	expect_missing(p, MISSING_SPLIT);
 }
 
+/* Compresses a file's debug sections with zstd, as binutils do that are built with it; damaged: not so that they can be unpacked. */
+static void compress(const char *path, bool damaged)
+{
+	int fd = open(path, O_RDWR);
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh[100];
+	struct stat st;
+	char names[4096];
+
+	assert_int_equal(pread(fd, &eh, sizeof eh, 0), sizeof eh);
+	assert_in_range(eh.e_shnum, 1, 100);
+	assert_int_equal(pread(fd, sh, eh.e_shnum * sizeof *sh, (off_t)eh.e_shoff), eh.e_shnum * sizeof *sh);
+	assert_in_range(sh[eh.e_shstrndx].sh_size, 1, sizeof names);
+	assert_int_equal(pread(fd, names, sh[eh.e_shstrndx].sh_size, (off_t)sh[eh.e_shstrndx].sh_offset), sh[eh.e_shstrndx].sh_size);
+	for (size_t i = 0; i < eh.e_shnum; i++) {
+		Elf64_Chdr ch = {.ch_type = 2, .ch_size = sh[i].sh_size, .ch_addralign = sh[i].sh_addralign};
+		size_t room = ZSTD_compressBound(sh[i].sh_size), n;
+		char *plain, *packed;
+
+		if (strncmp(names + sh[i].sh_name, ".debug_", 7) || sh[i].sh_type != SHT_PROGBITS || sh[i].sh_flags & SHF_COMPRESSED || !sh[i].sh_size)
+			continue;
+		plain = malloc(sh[i].sh_size);
+		packed = malloc(room);
+		assert_int_equal(pread(fd, plain, sh[i].sh_size, (off_t)sh[i].sh_offset), sh[i].sh_size);
+		n = ZSTD_compress(packed, room, plain, sh[i].sh_size, 3);
+		assert_false(ZSTD_isError(n));
+		packed[n / 2] ^= damaged;
+		packed[n - 1] ^= damaged;
+		fstat(fd, &st);
+		sh[i].sh_flags |= SHF_COMPRESSED;
+		sh[i].sh_offset = (uint64_t)(st.st_size + 7) & ~UINT64_C(7);
+		sh[i].sh_size = sizeof ch + n;
+		sh[i].sh_addralign = 8;
+		assert_int_equal(pwrite(fd, &ch, sizeof ch, (off_t)sh[i].sh_offset), sizeof ch);
+		assert_int_equal(pwrite(fd, packed, n, (off_t)(sh[i].sh_offset + sizeof ch)), n);
+		free(plain);
+		free(packed);
+	}
+	assert_int_equal(pwrite(fd, sh, eh.e_shnum * sizeof *sh, (off_t)eh.e_shoff), eh.e_shnum * sizeof *sh);
+	close(fd);
+}
+
+static void debug_sections_compressed_with_zstd_are_read(void **state)
+{
+	static const char *const flags[] = {"-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gz=none -g3"};
+	struct sample *p = *state;
+	size_t count;
+
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		build(p, flags[i]);
+		compress(p->lib, false);
+		read_build_id(p);
+		load(p);
+		trace(p);
+		expect_entry(p);
+		expect_lines(p);
+		symbols_missing(p->s, &count);
+		assert_int_equal(count, 0);
+		clear(p);
+	}
+}
+
+static void a_debug_file_compressed_with_zstd_is_read_or_named(void **state)
+{
+	struct sample *p = *state;
+	char path[160];
+
+	build(p, "");
+	assert_true(shell("cd %s && objcopy --only-keep-debug sample.so sample.debug && strip sample.so && objcopy --add-gnu-debuglink=sample.debug sample.so",
+			  p->dir));
+	snprintf(path, sizeof path, "%s/sample.debug", p->dir);
+	compress(path, false);
+	/* the link has a checksum of the file */
+	assert_true(shell("cd %s && objcopy --remove-section=.gnu_debuglink sample.so && objcopy --add-gnu-debuglink=sample.debug sample.so", p->dir));
+	read_build_id(p);
+	load(p);
+	trace(p);
+	expect_entry(p);
+	if (!look(p, p->ret, true).line)
+		expect_missing(p, MISSING_UNPACKED);
+	else
+		expect_lines(p);
+}
+
+static void debug_sections_that_cannot_be_unpacked_are_called_that(void **state)
+{
+	struct sample *p = *state;
+
+	build(p, "");
+	compress(p->lib, true);
+	read_build_id(p);
+	load(p);
+	trace(p);
+	expect_entry(p);
+	assert_int_equal(look(p, p->ret, true).line, 0);
+	expect_missing(p, MISSING_UNPACKED);
+}
+
+/* Whether libdw reads .dwp files. */
+static bool reads_packages(void)
+{
+	return atof(dwfl_version(NULL)) >= 0.191;
+}
+
+static void a_package_of_split_debug_information_is_read_or_named(void **state)
+{
+	struct sample *p = *state;
+	size_t count;
+
+	assert_true(built_there(p, compiler(), "-gsplit-dwarf -gdwarf-5"));
+	if (!shell("cd %s && (dwp -e sample.so -o sample.so.dwp || llvm-dwp -e sample.so -o sample.so.dwp) 2>/dev/null", p->dir)) {
+		if (reads_packages())
+			skip(); /* neither tool is there */
+		assert_true(shell("echo >%s.dwp", p->lib));
+	}
+	assert_true(shell("rm %s/*.dwo", p->dir));
+	load(p);
+	trace(p);
+	expect_entry(p);
+	assert_int_equal(look(p, p->ret, true).line, 10);
+	if (!reads_packages()) {
+		expect_missing(p, MISSING_PACKAGE);
+		return;
+	}
+	expect_lines(p);
+	symbols_missing(p->s, &count);
+	assert_int_equal(count, 0);
+}
+
 /* GNU C. Its code is none of the function's that it stands in. */
 static void inlined_frames_of_a_nested_function_are_found(void **state)
 {
@@ -688,6 +821,10 @@ int main(void)
 		SAMPLE_TEST(a_source_named_from_the_directory_of_its_compilation_is_found),
 		SAMPLE_TEST(inlined_frames_are_found_in_other_units_and_files),
 		SAMPLE_TEST(split_debug_information_that_is_gone_is_named),
+		SAMPLE_TEST(debug_sections_compressed_with_zstd_are_read),
+		SAMPLE_TEST(a_debug_file_compressed_with_zstd_is_read_or_named),
+		SAMPLE_TEST(debug_sections_that_cannot_be_unpacked_are_called_that),
+		SAMPLE_TEST(a_package_of_split_debug_information_is_read_or_named),
 		SAMPLE_TEST(inlined_frames_of_a_nested_function_are_found),
 		SAMPLE_TEST(no_line_is_told_of_code_that_is_no_units),
 		SAMPLE_TEST(names_are_demangled),
