@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/engine/record_repeat.h"
+
 /* The log is a row of slots as large as a record, in blocks. The oldest block gives way as one; each knows what stood before it,
  * so that nothing must be looked at to drop it. */
 enum {
 	BLOCK_MAX = 1024, /* slots: 16 KiB, read again from the first-level cache when a record is checked */
 	BLOCK_MIN = 16,
 	SPARE_MAX = 4, /* blocks kept for the next time */
+	REPEAT_SLOTS = 2,
 };
 
 /* Counting transfers */
@@ -25,6 +28,8 @@ static uint64_t count_unit(const struct reader *r, const struct unit *u, uint64_
 		return u->ticks ? 0 : transfers;
 	case UNIT_COUNT:
 		return u->ticks ? u->transfers : transfers + u->transfers;
+	case UNIT_REPEAT:
+		return u->ticks ? u->transfers : transfers + u->transfers * u->repeat.rounds;
 	default:
 		return transfers;
 	}
@@ -237,7 +242,8 @@ static uint64_t mark_bad_records(struct branch_log_record *records, size_t n)
 	return ticks;
 }
 
-static void take_records(struct branch_log *log, struct branch_log_record *to, const struct branch_log_record *records, size_t n)
+/* Returns what they hold; what is said of arrivals is of no use where some are bad. */
+static struct record_sums take_records(struct branch_log *log, struct branch_log_record *to, const struct branch_log_record *records, size_t n)
 {
 	struct record_sums s = log->copy(to, records, n);
 
@@ -250,21 +256,60 @@ static void take_records(struct branch_log *log, struct branch_log_record *to, c
 		log->counted->cond_block = log->next - 1;
 	}
 	log->at.last = to[n - 1];
+	return s;
+}
+
+/* The newest records of the newest block, in which there is room, are of sums s: so many times more. */
+static void put_repeat(struct branch_log *log, size_t records, struct record_sums s, uint64_t times)
+{
+	const struct branch_log_record repeat[REPEAT_SLOTS] = {
+		{.bits = s.ticks * times, .segment = (uint32_t)records, .kind = SLOT_REPEAT},
+		{.bits = times, .kind = SLOT_PC},
+	};
+	uint64_t arrivals;
+
+	put(log, repeat, REPEAT_SLOTS);
+	/* More than the limit are as many: none before them is wanted. */
+	log->entries += __builtin_mul_overflow(s.arrivals, times, &arrivals) || arrivals > log->limit ? log->limit : arrivals;
+}
+
+/* Where many records are the same ones again and again, takes those once, and how often. Returns how many of them that were: a cycle
+ * without a conditional writes millions in a second, each of which would have to be decoded to count transfers. */
+static size_t take_repeated(struct branch_log *log, const struct branch_log_record *records, size_t n)
+{
+	const struct record_repeat r = record_repeat_find(records, n, log->block_slots - REPEAT_SLOTS);
+	struct block *b = block_at(log, log->next - 1);
+	struct record_sums s;
+
+	if (!r.times)
+		return 0;
+	if (b->used + r.records + REPEAT_SLOTS > log->block_slots)
+		b = new_block(log);
+	s = take_records(log, b->slots + b->used, records, r.records);
+	b->used += r.records;
+	put_repeat(log, r.records, s, r.times);
+	return r.records * (1 + r.times);
+}
+
+static size_t take_piece(struct branch_log *log, const struct branch_log_record *records, size_t n)
+{
+	struct block *b = block_at(log, log->next - 1);
+	size_t piece;
+
+	if (b->used == log->block_slots)
+		b = new_block(log);
+	piece = log->block_slots - b->used < n ? log->block_slots - b->used : n;
+	(void)take_records(log, b->slots + b->used, records, piece);
+	b->used += piece;
+	return piece;
 }
 
 void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n)
 {
-	while (n) {
-		struct block *b = block_at(log, log->next - 1);
-		size_t piece;
-
-		if (b->used == log->block_slots)
-			b = new_block(log);
-		piece = log->block_slots - b->used < n ? log->block_slots - b->used : n;
-		take_records(log, b->slots + b->used, records, piece);
-		b->used += piece;
-		records += piece;
-		n -= piece;
+	for (size_t taken; n; records += taken, n -= taken) {
+		taken = take_repeated(log, records, n);
+		if (!taken)
+			taken = take_piece(log, records, n);
 	}
 }
 
@@ -355,7 +400,12 @@ bool branch_log_crowded(const struct branch_log *log)
 	return full + log->max_blocks / 4 + 2 >= log->max_blocks && entries * (log->max_blocks - 1) < log->limit * full;
 }
 
-uint64_t branch_log_entries(const struct branch_log *log) { return log->entries - block_at(log, log->oldest)->entries; }
+uint64_t branch_log_entries(const struct branch_log *log)
+{
+	uint64_t entries = log->entries - block_at(log, log->oldest)->entries;
+
+	return entries < log->limit ? entries : log->limit;
+}
 
 struct ring_state branch_log_now(const struct branch_log *log)
 {

@@ -19,6 +19,7 @@ enum slot_kind {
 	SLOT_TABLE,	/* bits: the table's address */
 	SLOT_BREAK,	/* segment: enum bt_gap_reason */
 	SLOT_COUNT,	/* bits: ticks; segment: enum bt_gap_reason. A SLOT_PC with transfers follows */
+	SLOT_REPEAT,	/* the records before it, `segment` of them, which are in the same block, again and again. bits: ticks of all that. A SLOT_PC with how often follows */
 };
 
 /* What a slot needs of those before it. */
@@ -112,16 +113,23 @@ enum unit_type {
 	UNIT_BRANCH,  /* one, in out */
 	UNIT_BREAK,
 	UNIT_COUNT, /* branches that were only counted */
+	UNIT_REPEAT, /* the same records again and again: reader_again() */
 	UNIT_NONE, /* no branches */
 };
 
 struct unit {
 	enum unit_type type;
 	uint64_t ticks;
-	uint64_t transfers;	   /* of UNIT_COUNT: behind those */
+	uint64_t transfers;	   /* of UNIT_COUNT: behind those; of UNIT_REPEAT: in a round, behind its last conditional */
 	bool tick;		   /* of UNIT_BRANCH */
 	enum bt_gap_reason reason; /* of UNIT_BREAK, UNIT_COUNT */
 	struct walk_leg leg;	   /* of UNIT_WALKED */
+	struct {
+		uint64_t rounds;   /* so many, */
+		uint64_t branches; /* each of so many, never 0 */
+		uint64_t block;
+		size_t first, end; /* their slots there; the unit's own follow */
+	} repeat; /* of UNIT_REPEAT */
 };
 
 struct reader {
@@ -146,5 +154,10 @@ const struct branch_log_record *reader_slot(struct reader *r);
 
 /* Reads what the next slot says. Returns false at the log's end. */
 bool reader_next(struct reader *r, struct unit *u);
+
+/* Behind a unit of UNIT_REPEAT: the slots of a round of it, up to u->repeat.end, are read next. */
+void reader_again(struct reader *r, const struct unit *u);
+/* Behind that round: on behind the unit. */
+void reader_pass_repeat(struct reader *r, const struct unit *u);
 
 #endif

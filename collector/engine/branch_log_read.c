@@ -17,7 +17,7 @@ static bool unpacked_tick(const struct branch_log_record *slot) { return slot->s
 /* How many ticks a slot holds. */
 uint64_t branch_log_slot_ticks(const struct branch_log_record *slot)
 {
-	if (slot->kind == SLOT_COUNT)
+	if (slot->kind == SLOT_COUNT || slot->kind == SLOT_REPEAT)
 		return slot->bits;
 	if (slot->kind <= SLOT_BAD || slot->kind == SLOT_END)
 		return conditionals(slot->bits);
@@ -101,10 +101,11 @@ void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_
 {
 	const struct block *b = block_at(log, block);
 	struct log_context c = b->context;
+	size_t last = slot > 2 && b->slots[slot - 2].kind == SLOT_REPEAT ? slot - 2 : slot;
 
 	if (slot && c.table && c.table == log->at.table && c.generation == log->at.generation) {
 		c.stretch = true;
-		c.last = b->slots[slot - 1];
+		c.last = b->slots[last - 1];
 	} else {
 		c = branch_log_context(log, block, slot);
 	}
@@ -176,6 +177,36 @@ static void read_end(struct reader *r, const struct branch_log_record *slot, str
 	r->known = false;
 }
 
+void reader_again(struct reader *r, const struct unit *u)
+{
+	r->block = u->repeat.block;
+	r->slot = u->repeat.first;
+}
+
+void reader_pass_repeat(struct reader *r, const struct unit *u) { r->slot = u->repeat.end + 2; }
+
+/* One round is read: execution is at its end, as it was before it, so that the others are the same. */
+static void read_repeat(struct reader *r, const struct branch_log_record *slot, struct unit *u)
+{
+	bool known = true;
+	struct unit one;
+
+	u->type = UNIT_REPEAT;
+	u->repeat.rounds = slot[1].bits;
+	u->repeat.block = r->block;
+	u->repeat.end = r->slot;
+	u->repeat.first = r->slot - slot->segment;
+	reader_again(r, u);
+	while (r->slot < u->repeat.end && reader_next(r, &one)) {
+		known &= one.type == UNIT_WALKED;
+		u->repeat.branches += r->out.total;
+		u->transfers = (one.ticks ? 0 : u->transfers) + r->out.transfers;
+	}
+	reader_pass_repeat(r, u);
+	if (!known || !u->repeat.branches)
+		u->type = UNIT_UNKNOWN;
+}
+
 bool reader_next(struct reader *r, struct unit *u)
 {
 	const struct branch_log_record *slot = reader_slot(r);
@@ -184,6 +215,10 @@ bool reader_next(struct reader *r, struct unit *u)
 	if (!slot)
 		return false;
 	*u = (struct unit){.type = UNIT_NONE, .ticks = branch_log_slot_ticks(slot)};
+	if (slot->kind == SLOT_REPEAT) {
+		read_repeat(r, slot, u);
+		return true;
+	}
 	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH || slot->kind == SLOT_COUNT ? 2 : 1;
 	branch_log_pass(&r->context, slot);
 	if (slot->kind <= SLOT_BAD) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/branch_log_private.h"
 
+#include <string.h>
+
 /* In front of a slot. */
 struct place {
 	uint64_t block;
@@ -80,6 +82,63 @@ static void deliver_gap(struct settle *d, const struct unit *u, enum bt_gap_reas
 	gap(d, reason, u->transfers + (u->ticks ? 0 : d->ring->now.transfers));
 }
 
+/* The first rounds of u, so many, are more than is kept. */
+static void pass_rounds(struct settle *d, const struct unit *u, uint64_t rounds)
+{
+	d->tick += u->ticks / u->repeat.rounds * rounds;
+	d->adrift = false;
+	gap(d, why_lost(d), u->ticks ? u->transfers : u->transfers * rounds + d->ring->now.transfers);
+}
+
+static void settle_unit(struct settle *d, const struct unit *u, uint64_t start);
+
+static void deliver_long_round(struct settle *d, const struct unit *u)
+{
+	uint64_t start;
+	struct unit one;
+
+	reader_again(&d->reader, u);
+	for (start = d->reader.walk.pc; d->reader.slot < u->repeat.end && reader_next(&d->reader, &one); start = d->reader.walk.pc)
+		settle_unit(d, &one, start);
+	reader_pass_repeat(&d->reader, u);
+}
+
+/* Reads what branches one round of u has. There is room for all of them. */
+static void read_round(struct settle *d, const struct unit *u, struct bt_branch *entries)
+{
+	struct unit one;
+
+	reader_again(&d->reader, u);
+	while (d->reader.slot < u->repeat.end && reader_next(&d->reader, &one)) {
+		memcpy(entries, d->reader.out.entries, d->reader.out.n * sizeof *entries);
+		entries += d->reader.out.n;
+	}
+	reader_pass_repeat(&d->reader, u);
+}
+
+/* Of very many rounds, the newest. */
+static void deliver_repeat(struct settle *d, const struct unit *u)
+{
+	uint64_t wanted = d->log->limit / u->repeat.branches + 1, rounds = u->repeat.rounds;
+	bool is_long = u->repeat.branches > WALK_BUFFER;
+	struct bt_branch entries[WALK_BUFFER];
+
+	if (d->adrift && !u->ticks) {
+		d->drifted += u->transfers * rounds;
+		return;
+	}
+	if (rounds > wanted)
+		pass_rounds(d, u, rounds - wanted);
+	if (!is_long)
+		read_round(d, u, entries);
+	for (rounds = rounds < wanted ? rounds : wanted; rounds; rounds--) {
+		if (is_long)
+			deliver_long_round(d, u);
+		else
+			deliver(d, entries, u->repeat.branches);
+	}
+}
+
 static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
 {
 	if (!d->adrift && u->type != UNIT_NONE)
@@ -90,6 +149,8 @@ static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
 		deliver_long(d, u, start);
 	else if (u->type == UNIT_WALKED)
 		deliver(d, d->reader.out.entries, d->reader.out.n);
+	else if (u->type == UNIT_REPEAT)
+		deliver_repeat(d, u);
 	else if (u->type == UNIT_UNKNOWN)
 		deliver_gap(d, u, BT_GAP_SCRIBBLED);
 	else if (u->type == UNIT_COUNT || u->type == UNIT_BREAK)
@@ -107,6 +168,18 @@ static void go_to(struct settle *d, const struct place *p)
 		d->tick += branch_log_slot_ticks(&b->slots[i]);
 }
 
+/* How many branches settle_unit() delivers of u, about. */
+static uint64_t branches_of(const struct settle *d, const struct unit *u)
+{
+	uint64_t branches;
+
+	if (u->type != UNIT_REPEAT)
+		return u->type == UNIT_WALKED ? d->reader.out.total : u->type != UNIT_NONE;
+	if (__builtin_mul_overflow(u->repeat.rounds, u->repeat.branches, &branches) || branches > d->log->limit + u->repeat.branches)
+		return d->log->limit + u->repeat.branches;
+	return branches;
+}
+
 /* Delivers what stands behind a place, or gives up when that were more than `most` branches: *from is then in front of the rest. */
 static bool settle_from(struct settle *d, struct place *from, uint64_t most)
 {
@@ -115,7 +188,7 @@ static bool settle_from(struct settle *d, struct place *from, uint64_t most)
 
 	go_to(d, from);
 	for (start = d->reader.walk.pc; reader_next(&d->reader, &u); start = d->reader.walk.pc) {
-		uint64_t branches = u.type == UNIT_WALKED ? d->reader.out.total : 1;
+		uint64_t branches = branches_of(d, &u);
 
 		if (branches > most)
 			return false;
@@ -154,15 +227,24 @@ static bool skip_to_newest(struct settle *d, struct place *from, uint64_t wanted
 	while (found < 8 * wanted && step_back(log, from, &p)) {
 		reader_start_inside(&d->reader, log, p.block, p.slot);
 		d->reader.walk.steps = steps;
-		if (!reader_next(&d->reader, &u) || (found >= wanted && u.ticks))
+		if (!reader_next(&d->reader, &u) || (found >= wanted && (u.ticks || u.type == UNIT_REPEAT)))
 			break;
-		found += u.type == UNIT_WALKED ? d->reader.out.total : u.type != UNIT_NONE;
+		found += branches_of(d, &u);
 		steps = d->reader.walk.steps;
 	}
 	if (p.block == from->block && p.slot <= from->slot)
 		return false;
 	*from = p;
 	return true;
+}
+
+/* So many branches are delivered before it is seen which of them are the newest. */
+static uint64_t most_in_vain(const struct branch_log *log) { return 4 * (uint64_t)log->limit + 64 * log->block_slots; }
+
+/* Whether there are more, as far as that is known beforehand: records that repeat. */
+static bool has_too_many(const struct branch_log *log)
+{
+	return log->entries - block_at(log, log->oldest)->entries > most_in_vain(log);
 }
 
 /* Delivers everything, but of very many branches the newest: a record may stand for any number of direct jumps. */
@@ -172,7 +254,7 @@ static void settle_all(struct settle *d, const struct ring_state *now)
 	struct place start = {log->oldest, 0}, at = start;
 
 	d->adrift = log->lost;
-	if (!settle_from(d, &at, 4 * (uint64_t)log->limit + 64 * log->block_slots)) {
+	if (has_too_many(log) || !settle_from(d, &at, most_in_vain(log))) {
 		if (skip_to_newest(d, &at, log->limit)) {
 			start = at;
 			d->adrift = true;
@@ -203,6 +285,20 @@ void branch_log_settle(struct branch_log *log, struct branch_ring *ring)
 	branch_log_empty(log);
 }
 
+/* Of the rounds of u so many branches. */
+static void look_at_repeat(struct reader *r, const struct unit *u, uint64_t newest, void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
+{
+	uint64_t wanted = newest / u->repeat.branches + 1;
+	struct unit one;
+
+	for (uint64_t rounds = u->repeat.rounds < wanted ? u->repeat.rounds : wanted; rounds; rounds--) {
+		reader_again(r, u);
+		while (r->slot < u->repeat.end && reader_next(r, &one))
+			take(arg, r->out.entries, r->out.n);
+	}
+	reader_pass_repeat(r, u);
+}
+
 void branch_log_look(const struct branch_log *log, uint64_t newest, void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
 {
 	uint64_t block = log->next - 1;
@@ -215,4 +311,6 @@ void branch_log_look(const struct branch_log *log, uint64_t newest, void (*take)
 	while (reader_next(&r, &u))
 		if (u.type == UNIT_WALKED || u.type == UNIT_BRANCH)
 			take(arg, r.out.entries, r.out.n);
+		else if (u.type == UNIT_REPEAT)
+			look_at_repeat(&r, &u, newest, take, arg);
 }

@@ -39,6 +39,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
 	collector/engine/places.c collector/engine/places.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
+	collector/engine/record_repeat.c collector/engine/record_repeat.h \
 	collector/engine/region_calls.c collector/engine/region_calls.h \
 	collector/engine/robust_list.c collector/engine/robust_list.h \
 	collector/engine/segment.c collector/engine/segment.h \

@@ -253,6 +253,65 @@ static void of_far_too_many_branches_the_newest_are_decoded(void **state)
 	assert_newest_laps(2);
 }
 
+/* Rounds of these records, as the cache's code writes them: rooms full of them, which begin anywhere in a round. */
+static void hand_rounds(struct hand *h, const struct branch_log_record *round, size_t n, size_t rounds)
+{
+	enum { ROOM = 65536 };
+	struct branch_log_record *room = calloc(ROOM, sizeof *room);
+	size_t used = 0;
+
+	assert_non_null(room);
+	for (size_t i = 0; i < rounds * n; i++) {
+		room[used] = round[i % n];
+		room[used++].bits = branch_log_written(round[i % n].bits);
+		if (used == ROOM || i + 1 == rounds * n) {
+			branch_log_records(h->log, room, used);
+			used = 0;
+		}
+	}
+	free(room);
+}
+
+/* A cycle of three segments, ROUNDS times. bits: what its records have. */
+static void assert_rounds(size_t limit, uint64_t bits)
+{
+	enum { ROUNDS = 300001 };
+	struct hand h;
+	uint32_t one, three;
+	uint64_t ticks = bits == 1 ? 0 : ROUNDS, wanted = limit < 3 * ROUNDS ? limit : 3 * ROUNDS;
+
+	hand_init(&h, limit);
+	one = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	hand_segment(&h, 0x2000, BT_BRANCH_CALL, 0x3000);
+	three = hand_segment(&h, 0x3000, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC, 0x1000);
+	hand_begin(&h, 0x1000);
+	hand_rounds(&h, (struct branch_log_record[]){{.bits = 1, .to = 0x2000}, {.bits = bits, .segment = bits == 1 ? three : one,
+			.kind = bits == 1 ? BRANCH_LOG_LOOP : BRANCH_LOG_DIRECT}}, 2, ROUNDS);
+	branch_log_end(h.log, 1, 0x1004);
+	assert_in_range(branch_log_memory(h.log), 1, 200000); /* of more than nine million bytes */
+	assert_true(branch_log_entries(h.log) <= limit);
+	branch_log_settle(h.log, &h.ring);
+	assert_int_equal(h.ring.now.tick, 10 + ticks);
+	assert_int_equal(h.ring.now.transfers, bits == 1 ? 2 + 3 * ROUNDS : 0);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 0);
+	assert_in_range(h.ring.next, wanted, 6 * wanted + 70000);
+	for (uint64_t i = 1; i <= wanted / 3; i++) {
+		assert_entry(&h, h.ring.next - 3 * i, BT_BRANCH_RET, 0x1007, 0x2000);
+		assert_entry(&h, h.ring.next - 3 * i + 1, BT_BRANCH_CALL, 0x2007, 0x3000);
+		assert_entry(&h, h.ring.next - 3 * i + 2, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC, 0x3007, 0x1000);
+	}
+	hand_release(&h);
+}
+
+static void records_that_repeat_take_no_room(void **state)
+{
+	(void)state;
+	assert_rounds(1 << 20, 1);
+	assert_rounds(1 << 20, 2);
+	assert_rounds(5000, 1);
+	assert_rounds(5000, 2);
+}
+
 static void one_leg_longer_than_the_limit_is_no_loss(void **state)
 {
 	struct hand h;
@@ -698,6 +757,7 @@ int main(void)
 		cmocka_unit_test(damaged_records_use_up_the_long_legs_but_no_short_ones),
 		cmocka_unit_test(a_silent_cycle_in_vain_costs_one_lap),
 		cmocka_unit_test(of_far_too_many_branches_the_newest_are_decoded),
+		cmocka_unit_test(records_that_repeat_take_no_room),
 		cmocka_unit_test(one_leg_longer_than_the_limit_is_no_loss),
 		cmocka_unit_test(a_conditional_that_has_no_bit_is_no_way),
 		cmocka_unit_test(given_up_damage_leaves_the_counts_of_now),
