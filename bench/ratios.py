@@ -95,6 +95,7 @@ def workloads(folder):
         ("sqlite3 in memory", "sqlite3 :memory: \"%s\"" % (SQL % amount(300000))),
         ("python3", "/usr/bin/python3 script.py"),
         ("dd bs=1", "dd if=/dev/zero bs=1 count=%d status=none | md5sum" % amount(500000)),
+        ("closing what is not open", "%s closes %d" % (work, amount(3000000))),
         ("find | sort | wc", "find /usr/share /usr/include -type f | sort | wc -l" if not SHORT else "find /usr/include -type f | sort | wc -l"),
         ("four threads with mutexes", "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
         ("four threads" + PARALLEL, "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),

@@ -336,3 +336,7 @@ tests_simulated_btrec_simulated_LDADD = collector/libcollector.a decoder/libdeco
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py
 
+EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py \
+	tests/programs/calls.c tests/programs/cases.inc tests/programs/calls_signals.c tests/programs/connections.c tests/programs/descriptors.c tests/programs/not_open.c tests/programs/endless_code.c tests/programs/filters.c tests/programs/forward.S tests/programs/fresh_code.c tests/programs/forks.c \
+	tests/programs/changing_code.c tests/programs/watched_pages.c tests/programs/shared_signals.c tests/programs/stopped_by_signals.c tests/programs/stopped_at_once.c tests/programs/stops_itself.c tests/programs/full_cache.c tests/programs/ignored_signals.c tests/programs/from_among.c tests/programs/shared_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c \
+	tests/programs/tiles.c tests/programs/written.inc tests/programs/written_at_end.c tests/programs/written_by_kernel.c tests/programs/written_code.c tests/programs/written_signals.c

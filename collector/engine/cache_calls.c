@@ -81,7 +81,7 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order they write */
 		grant &= ~(uint64_t)CALLS_COPIES;
 	if (!table)
-		grant &= ~(uint64_t)CALLS_DESCRIPTORS;
+		grant &= ~(uint64_t)CALLS_TABLE;
 	if (es->descriptors.closing) /* dup2() by another task may replace what a copy would be */
 		grant &= ~(uint64_t)CALLS_COPY;
 	return grant;
@@ -91,7 +91,7 @@ void calls_grant(struct task *task, struct engine_space *es, struct context *ctx
 {
 	ctx->calls = granted(task, es);
 	/* Where nobody can close it meanwhile. */
-	if (ctx->calls & CALLS_DESCRIPTORS && ctx->calls & CALLS_COPY && !(es->parallel && task->unit->tasks > 1))
+	if (ctx->calls & CALLS_TABLE && ctx->calls & CALLS_COPY && !(es->parallel && task->unit->tasks > 1))
 		ctx->device = descriptors_device(&es->descriptors);
 	if (ctx->calls && !cache_mappings_allow(task, es, ctx))
 		ctx->calls &= ~(uint64_t)CALLS_MAPS;

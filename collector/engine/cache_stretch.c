@@ -233,11 +233,11 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 }
 
 /* Of a task that died at p, or (NULL) elsewhere in the code: of a chain, where that is not NULL, or the common parts. */
-static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving, bool noting)
+static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving, bool away)
 {
 	uint64_t bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
 
-	if (noting) /* behind a system call: r11 is the application's already */
+	if (away) /* behind a system call r11 is the application's already; one of the glue's own changes it */
 		return bits_as(c, s->ctx.bits);
 	if (arriving || (p && p->state & PLACE_NOTED)) /* r11 says where an indirect branch leads */
 		return c->kind.ticks ? s->ctx.bits : 1;
@@ -258,15 +258,16 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	uint64_t leads;
 	bool entry = !p && (chain || at >= GLUE_SIZE), searching = !p && !chain && at < c->checkpoint, arriving = searching || entry;
 	bool at_cpuid = !p && !chain && at >= c->cpuid && at < c->own_call, noting = !p && !chain && at >= c->called && at < c->cpuid;
+	bool asking = !p && !chain && at >= c->asking && at < c->asked;
 
 	if (!x) /* a checkpoint on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - 1 - region_address(CODE_AT)));
 	s->lost = true;
-	s->bits = guess_bits(c, s, p, arriving, noting);
+	s->bits = guess_bits(c, s, p, arriving, noting || asking);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
 	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & PLACE_R11))
 		s->regs.r11 = s->ctx.r11;
-	if (noting && at >= c->telling && at < c->told)
+	if (asking || (noting && at >= c->telling && at < c->told))
 		s->regs.rsi = s->ctx.spill;
 	if (noting && at >= c->copying && at < c->copied) {
 		s->regs.rsi = s->ctx.spill;

@@ -12,7 +12,7 @@
 enum calls_need {
 	CALLS_CACHE = 1 << 0,	   /* any call */
 	CALLS_PATHS = 1 << 1,	   /* it asks a file system that may be slow: only where nobody else waits for the turn */
-	CALLS_DESCRIPTORS = 1 << 2, /* its first argument is a descriptor, and the table of descriptors (layout.h) allows that */
+	CALLS_DESCRIPTORS = 1 << 2, /* its first argument is a descriptor: the table of descriptors (layout.h) allows that, or it is not open */
 	CALLS_WRITE = 1 << 3,	   /* the kernel writes to the program's memory */
 	CALLS_OPERATION = 1 << 4,  /* it is one of calls_operations */
 	CALLS_CLOSE = 1 << 5,	   /* the descriptor is gone behind it */
@@ -29,8 +29,9 @@ enum calls_need {
 	CALLS_PROTECTS = 1 << 16,  /* of no call as such: mprotect(2) may let write. Taken back where a file is mapped that others see changes of: code may be mapped from it, too */
 	CALLS_TELLS = 1 << 17,	   /* of descriptor 2 only where what it writes can be copied (CALLS_COPIES): the recorder keeps that (last_words.h) */
 	CALLS_COPIES = 1 << 18,	   /* of no call as such: write(2) may write to descriptor 2 */
+	CALLS_TABLE = 1 << 19,	   /* of no call as such: there is a table of descriptors. Where there is none, only those that are not open are known */
 	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
-		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS | CALLS_TELLS | CALLS_COPIES,
+		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS | CALLS_TELLS | CALLS_COPIES | CALLS_TABLE,
 };
 
 enum {

@@ -139,6 +139,7 @@ struct code_cache {
 	struct chain_kind kind;
 	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */
 	uint32_t call, called; /* of the glue that decides whether a system call is made in the cache, and that notes it */
+	uint32_t asking, asked; /* in the former: between them rsi is a register of ours, and the application's in the context, as are the bits */
 	uint32_t telling, told; /* in the latter: between them rsi is a register of ours, and the application's in the context */
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and rdi are ours; faults before copy_end go on there */
 	uint32_t cpuid; /* of the glue that answers CPUID, or leaves that to the processor */

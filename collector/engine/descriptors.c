@@ -2,6 +2,7 @@
 #include "collector/engine/descriptors.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/kcmp.h>
@@ -23,6 +24,7 @@ enum {
 	WAITS = DESCRIPTOR_WAITS,
 
 	MNT_ID_UNIQUE = 0x4000, /* STATX_MNT_ID_UNIQUE */
+	DESCRIPTOR_END = 1 << 30, /* numbers below have a row */
 	X32_FIRST = 0x40000000, /* numbers of the x32 table (arch/x86/include/uapi/asm/unistd.h) */
 	X32_COUNT = 0x1000,
 };
@@ -122,26 +124,52 @@ static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
 
 /* ---- The table ---- */
 
+static uint64_t row_at(uint32_t fd) { return DESCRIPTORS_AT + (uint64_t)(fd % DESCRIPTOR_ROWS) * DESCRIPTOR_BYTES; }
+
+/* What its row holds, but for the kind. */
+static uint32_t number_in_row(uint32_t fd) { return fd >> DESCRIPTOR_NUMBER_BITS << DESCRIPTOR_KIND_BITS; }
+
 static uint8_t look_up(const struct window *w, pid_t tid, uint32_t fd)
 {
-	uint8_t kind = UNKNOWN;
+	uint16_t row = 0;
+	uint32_t kind;
 
-	return window_read(w, tid, DESCRIPTORS_AT + fd, &kind, 1) ? kind : (uint8_t)STOPS;
+	if (!window_read(w, tid, row_at(fd), &row, sizeof row))
+		return STOPS;
+	kind = row ^ number_in_row(fd);
+	return kind >> DESCRIPTOR_KIND_BITS ? (uint8_t)UNKNOWN : (uint8_t)kind;
 }
 
 static void enter(const struct window *w, pid_t tid, uint32_t fd, uint8_t kind)
 {
-	(void)!window_write(w, tid, DESCRIPTORS_AT + fd, &kind, 1);
+	uint16_t row = (uint16_t)(number_in_row(fd) | kind);
+
+	if (fd < DESCRIPTOR_END)
+		(void)!window_write(w, tid, row_at(fd), &row, sizeof row);
 }
 
+static void take_out_rows(const struct window *w, pid_t tid, uint32_t first, uint32_t count)
+{
+	window_clear(w, tid, row_at(first), (size_t)count * DESCRIPTOR_BYTES);
+}
+
+static void take_out_all(const struct window *w, pid_t tid) { take_out_rows(w, tid, 0, DESCRIPTOR_ROWS); }
+
+/* ... and, of others that share a row with one of them, what is known. */
 static void take_out(const struct window *w, pid_t tid, uint32_t first, uint32_t last)
 {
-	static const uint8_t nothing[DESCRIPTORS];
+	uint32_t from = first % DESCRIPTOR_ROWS, to = last % DESCRIPTOR_ROWS;
 
-	if (last >= DESCRIPTORS)
-		last = DESCRIPTORS - 1;
-	if (first <= last)
-		(void)!window_write(w, tid, DESCRIPTORS_AT + first, nothing, last - first + 1);
+	if (first > last)
+		return;
+	if (last - first >= DESCRIPTOR_ROWS - 1) {
+		take_out_all(w, tid);
+	} else if (from <= to) {
+		take_out_rows(w, tid, from, to - from + 1);
+	} else {
+		take_out_rows(w, tid, from, DESCRIPTOR_ROWS - from);
+		take_out_rows(w, tid, 0, to + 1);
+	}
 }
 
 /* ---- System calls at stops ---- */
@@ -234,12 +262,12 @@ static bool opens(const struct tracee_syscall *c)
 	return c->nr == SYS_fcntl && ((int)c->args[1] == F_DUPFD || (int)c->args[1] == F_DUPFD_CLOEXEC);
 }
 
-/* The descriptor that is worth a look behind this call, or one beyond the table. */
+/* The descriptor that is worth a look behind this call, or one that has no row. */
 static uint32_t worth_a_look(const struct tracee_syscall *c, uint64_t result)
 {
 	if (opens(c))
 		return (int64_t)result < 0 ? UINT32_MAX : (uint32_t)result;
-	return calls_class(c->nr) & CALLS_DESCRIPTORS && c->nr != SYS_close ? (uint32_t)c->args[0] : UINT32_MAX;
+	return calls_class(c->nr) & CALLS_DESCRIPTORS && c->nr != SYS_close && (int64_t)result != -EBADF ? (uint32_t)c->args[0] : UINT32_MAX;
 }
 
 void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
@@ -254,7 +282,7 @@ void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const 
 		descriptors_forget_task(d, dt);
 	}
 	fd = worth_a_look(call, result);
-	dt->learns = fd < DESCRIPTORS;
+	dt->learns = fd < DESCRIPTOR_END;
 	dt->learn = fd;
 	dt->fresh = opens(call);
 }
@@ -293,7 +321,7 @@ bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const
 	if (d->shared || (d->split && tasks > 1))
 		return false;
 	if (d->split || d->stale)
-		take_out(w, tid, 0, DESCRIPTORS - 1);
+		take_out_all(w, tid);
 	d->split = d->stale = false;
 	if (learns && !d->closing && (dt->fresh || look_up(w, tid, dt->learn) == UNKNOWN))
 		enter(w, tid, dt->learn, kind_of(d, tid, dt->learn));
@@ -310,7 +338,7 @@ uint64_t descriptors_device(const struct descriptors *d)
 
 bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w, pid_t tid, uint32_t fd)
 {
-	uint8_t kind = fd >= DESCRIPTORS || d->shared || d->split || d->stale ? UNKNOWN : look_up(w, tid, fd);
+	uint8_t kind = d->shared || d->split || d->stale ? UNKNOWN : look_up(w, tid, fd);
 
 	return kind == UNKNOWN || kind == STOPS;
 }

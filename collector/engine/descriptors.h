@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a process's descriptors, in a table in the engine's region (a byte per descriptor), by which the cache's code decides
- * whether a call on them needs a stop: their calls return at once, may wait, or are made at stops.
+/* What is known of a process's descriptors, in a table in the engine's region (layout.h), by which the cache's code decides
+ * whether a call on them needs a stop: their calls return at once, may wait, or are made at stops. Descriptors whose numbers have the same lower
+ * bits share a row: which of them was used last is known. Whether one of which nothing is known is open at all, that code asks the kernel.
  *
  * An entry says that the descriptor is open, is such a file, and that nobody is about to close it. The tracer enters it while the task
  * that used the descriptor has its unit's turn, or (--parallel) while closes of the space are made at stops and none is under way: nobody

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The glue of system calls: whether one is made in the cache, by what the tracer has granted, its arguments and the tables in the window; and what is
  * noted of it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
@@ -15,12 +16,55 @@
 enum {
 	PAGE_BITS = 12,
 };
-_Static_assert(STATUS_AT + sizeof(struct stat) <= DESCRIPTORS_AT, "layout.h");
+_Static_assert(DESCRIPTOR_NUMBER_BITS == 16 && DESCRIPTOR_BYTES == 2, "emit_row()");
+_Static_assert(STATUS_AT + sizeof(struct stat) <= WORDS_TOTAL_AT, "layout.h");
 
 /* Where a call goes on that has been found to be possible, or not. */
 struct call_ways {
 	struct forward yes, copy, wait, no;
+	uint64_t ask; /* whether its descriptor is open */
 };
+
+/* Where in the glue they are. */
+struct class_tables {
+	uint32_t of_calls, classes;
+};
+
+/* The classes of calls (calls_class()), and the number of that of each. */
+static struct class_tables emit_classes(struct emitter *e)
+{
+	enum {
+		MOST = 64,
+	};
+	struct class_tables tables = {.of_calls = (uint32_t)e->len};
+	uint32_t classes[MOST] = {0};
+	uint8_t count = 0;
+
+	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++) {
+		uint8_t i = 0;
+
+		while (i < count && classes[i] != calls_class(nr))
+			i++;
+		assert(i < MOST);
+		classes[i] = calls_class(nr);
+		count += i == count;
+		emit_u8(e, i);
+	}
+	tables.classes = (uint32_t)e->len;
+	emit_bytes(e, classes, count * sizeof classes[0]);
+	return tables;
+}
+
+/* eax: enum calls_need of the call, whose number, one of CALLS_NUMBERS, is in the context. */
+static void emit_class(struct emitter *e, const struct class_tables *tables)
+{
+	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[rax] */
+	emit_u32(e, CTX_RAX);
+	EMIT(e, 0x65, 0x0f, 0xb6, 0x80); /* movzx eax, byte gs:[rax+of_calls] */
+	emit_u32(e, CODE_AT + tables->of_calls);
+	EMIT(e, 0x65, 0x8b, 0x04, 0x85); /* mov eax, gs:[rax*4+classes] */
+	emit_u32(e, CODE_AT + tables->classes);
+}
 
 /* Jumps when the call is not this one. */
 static size_t emit_unless_call(struct emitter *e, uint32_t nr)
@@ -29,6 +73,13 @@ static size_t emit_unless_call(struct emitter *e, uint32_t nr)
 	emit_u32(e, CTX_RAX);
 	emit_u32(e, nr);
 	return emit_jcc(e, CC_NE);
+}
+
+/* test eax, needs */
+static void emit_test_class(struct emitter *e, uint32_t needs)
+{
+	emit_u8(e, 0xa9);
+	emit_u32(e, needs);
 }
 
 /* To where what else the operation needs is looked at. */
@@ -58,7 +109,8 @@ static void emit_operation(struct emitter *e, const struct calls_operation *o, s
 	emit_patch(e, other, e->base + e->len);
 }
 
-/* The operations of the calls that have some. Ends at no; those that may run go to yes, or to what else they need. */
+/* The operations of the calls that have some; those that may run go to yes, or to what else they need. Others are made only of descriptors that are
+ * not open. eax: enum calls_need of the call. Ends at no. */
 static void emit_operations(struct emitter *e, struct call_ways *to)
 {
 	for (size_t i = 0, end; i < calls_operations_count; i = end) {
@@ -69,14 +121,9 @@ static void emit_operations(struct emitter *e, struct call_ways *to)
 			emit_operation(e, &calls_operations[end], to);
 		emit_patch(e, other, e->base + e->len);
 	}
+	emit_test_class(e, CALLS_DESCRIPTORS);
+	emit_patch(e, emit_jcc(e, CC_NE), to->ask);
 	to->no.sites[to->no.count++] = emit_jump(e);
-}
-
-/* test eax, needs */
-static void emit_test_class(struct emitter *e, uint32_t needs)
-{
-	emit_u8(e, 0xa9);
-	emit_u32(e, needs);
 }
 
 /* test dword gs:[calls], need */
@@ -95,43 +142,123 @@ static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
 	emit_u32(e, value);
 }
 
-/* add rcx, gs:[table]: to its entry there. Changes flags. */
-static void emit_entry(struct emitter *e)
+/* rcx: where the row of the descriptor in ecx is. Changes flags. */
+static void emit_row(struct emitter *e)
 {
-	EMIT(e, 0x65, 0x48, 0x03, 0x0c, 0x25);
+	EMIT(e, 0x0f, 0xb7, 0xc9, 0x01, 0xc9); /* movzx ecx, cx; add ecx, ecx */
+	EMIT(e, 0x65, 0x48, 0x03, 0x0c, 0x25); /* add rcx, gs:[table] */
 	emit_u32(e, CTX_TABLE);
 }
 
-/* cmp byte [rcx], kind */
-static void emit_compare_kind(struct emitter *e, uint8_t kind)
+/* The upper bits of a descriptor's number, as they stand in its row: shr reg, bits; shl reg, bits. */
+static void emit_upper_bits(struct emitter *e, unsigned reg)
 {
-	EMIT(e, 0x80, 0x39, kind);
+	EMIT(e, 0xc1, (uint8_t)(0xe8 | reg), DESCRIPTOR_NUMBER_BITS, 0xc1, (uint8_t)(0xe0 | reg), DESCRIPTOR_KIND_BITS);
 }
 
-/* The first argument is a descriptor of which the table allows it; one that is to be closed leaves it. eax: enum calls_need of the call,
- * which stays. */
-static void emit_descriptor(struct emitter *e, struct forward *no)
+/* ecx: what the table says of the descriptor in it, for which the row may be another's. rax is used, and flags. */
+static void emit_kind(struct emitter *e)
 {
-	size_t keep, at_once, any;
+	size_t own;
 
-	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
-	emit_u32(e, DESCRIPTORS);
-	jump_if(e, no, CC_AE);
-	emit_entry(e);
-	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
-	at_once = emit_jcc(e, CC_E);
-	emit_test_grant(e, CALLS_WAIT);
-	jump_if(e, no, CC_E);
-	emit_test_class(e, CALLS_ANY);
-	any = emit_jcc(e, CC_NE);
-	emit_compare_kind(e, DESCRIPTOR_WAITS);
-	jump_if(e, no, CC_B);
-	emit_patch(e, at_once, e->base + e->len);
-	emit_patch(e, any, e->base + e->len);
+	EMIT(e, 0x89, 0xc8); /* mov eax, ecx */
+	emit_upper_bits(e, X86_RAX);
+	emit_row(e);
+	EMIT(e, 0x0f, 0xb7, 0x09, 0x31, 0xc1); /* movzx ecx, word [rcx]; xor ecx, eax */
+	EMIT(e, 0x83, 0xf9, 1 << DESCRIPTOR_KIND_BITS); /* cmp ecx, kinds */
+	own = short_jump(e, JB);
+	EMIT(e, 0x31, 0xc9); /* xor ecx, ecx: DESCRIPTOR_UNKNOWN */
+	land(e, own);
+}
+
+/* cmp ecx, kind */
+static void emit_compare_kind(struct emitter *e, uint8_t kind)
+{
+	EMIT(e, 0x83, 0xf9, kind);
+}
+
+/* The descriptor in ecx is what CTX_COPY says. rax and rcx are used, and flags. */
+static void emit_enter(struct emitter *e)
+{
+	EMIT(e, 0x89, 0xc8); /* mov eax, ecx */
+	emit_upper_bits(e, X86_RAX);
+	EMIT(e, 0x65, 0x0b, 0x04, 0x25); /* or eax, gs:[kind] */
+	emit_u32(e, CTX_COPY);
+	emit_row(e);
+	EMIT(e, 0x66, 0x89, 0x01); /* mov [rcx], ax */
+}
+
+/* The first argument leaves the table when it is to be closed. ecx: what is known of it. eax: enum calls_need of the call, which stays. */
+static void emit_leaving(struct emitter *e)
+{
+	size_t keep, unknown;
+
 	emit_test_class(e, CALLS_CLOSE);
 	keep = short_jump(e, JE);
-	EMIT(e, 0xc6, 0x01, 0); /* mov byte [rcx], 0 */
+	emit_compare_kind(e, DESCRIPTOR_UNKNOWN); /* its row is another's */
+	unknown = short_jump(e, JE);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_row(e);
+	EMIT(e, 0x66, 0xc7, 0x01, 0, 0); /* mov word [rcx], 0 */
+	land(e, unknown);
 	land(e, keep);
+}
+
+/* Whether the first argument is open is asked of the kernel, which alone knows: other tasks and processes open descriptors, and messages bring
+ * them. Of one that is not, the call fails at once, whatever it is: EBADF. Should another task open it in between, that may wait, and is
+ * interrupted as any other that does. Ends at yes or no. */
+static void emit_ask(struct code_cache *c, struct emitter *e, struct call_ways *to)
+{
+	to->ask = e->base + e->len;
+	emit_store(e, X86_R11, CTX_BITS);
+	emit_store(e, X86_RSI, CTX_SPILL);
+	c->asking = (uint32_t)e->len;
+	EMIT(e, 0xb8); /* mov eax, number */
+	emit_u32(e, SYS_fcntl);
+	EMIT(e, 0xbe); /* mov esi, operation */
+	emit_u32(e, F_GETFD);
+	EMIT(e, 0x0f, 0x05); /* syscall */
+	emit_load(e, X86_RSI, CTX_SPILL);
+	c->asked = (uint32_t)e->len;
+	emit_load(e, X86_R11, CTX_BITS);
+	EMIT(e, 0x83, 0xf8, (uint8_t)-EBADF); /* cmp eax, error */
+	jump_if(e, &to->no, CC_NE);
+	emit_set(e, CTX_COPY, 0);
+	to->yes.sites[to->yes.count++] = emit_jump(e);
+}
+
+/* The first argument is a descriptor of which the table allows the call, or it is not open. eax: enum calls_need of the call, which stays.
+ * Ends at yes or no, or behind. */
+static void emit_descriptor(struct code_cache *c, struct emitter *e, const struct class_tables *tables, struct call_ways *to)
+{
+	struct forward known = {.count = 0};
+	size_t no_table, unsure, any;
+
+	emit_test_grant(e, CALLS_TABLE);
+	no_table = emit_jcc(e, CC_E);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_kind(e);
+	emit_class(e, tables);
+	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	jump_if(e, &known, CC_E);
+	emit_test_grant(e, CALLS_WAIT);
+	unsure = emit_jcc(e, CC_E);
+	emit_test_class(e, CALLS_ANY);
+	jump_if(e, &known, CC_NE);
+	emit_compare_kind(e, DESCRIPTOR_WAITS);
+	jump_if(e, &known, CC_E);
+	emit_patch(e, unsure, e->base + e->len);
+	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
+	jump_if(e, &to->no, CC_NE);
+	emit_patch(e, no_table, e->base + e->len);
+	emit_test_class(e, CALLS_ANY);
+	any = emit_jcc(e, CC_NE);
+	emit_test_grant(e, CALLS_WAIT);
+	jump_if(e, &to->no, CC_E);
+	emit_patch(e, any, e->base + e->len);
+	emit_ask(c, e, to);
+	land_all(e, &known);
+	emit_leaving(e);
 }
 
 /* A call that opens a file does so only to read it. eax: enum calls_need of the call, which stays. */
@@ -218,12 +345,10 @@ static void emit_mapping(struct emitter *e, struct call_ways *to)
 	emit_patch(e, own, e->base + e->len);
 	emit_test_flags(e, MAP_FIXED);
 	jump_if(e, &to->yes, CC_E);
-	emit_test_grant(e, CALLS_DESCRIPTORS);
+	emit_test_grant(e, CALLS_TABLE);
 	jump_if(e, &to->no, CC_E);
-	EMIT(e, 0x44, 0x89, 0xc1, 0x81, 0xf9); /* mov ecx, r8d; cmp ecx, descriptors */
-	emit_u32(e, DESCRIPTORS);
-	jump_if(e, &to->no, CC_AE);
-	emit_entry(e);
+	EMIT(e, 0x44, 0x89, 0xc1); /* mov ecx, r8d */
+	emit_kind(e);
 	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
 	jump_if(e, &to->no, CC_NE);
 	fixed.sites[fixed.count++] = emit_jump(e);
@@ -256,7 +381,7 @@ static void emit_range(struct emitter *e, struct call_ways *to)
 
 /* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked at. eax: enum calls_need of the call, which
  * stays. */
-static void emit_telling(struct emitter *e)
+static void emit_telling(struct emitter *e, const struct class_tables *tables)
 {
 	struct forward no = {.count = 0};
 
@@ -268,10 +393,9 @@ static void emit_telling(struct emitter *e)
 	jump_if(e, &no, CC_E);
 	emit_is_zero(e, CTX_DEVICE);
 	jump_if(e, &no, CC_E);
-	EMIT(e, 0x89, 0xf9, 0x81, 0xf9); /* mov ecx, edi; cmp ecx, descriptors */
-	emit_u32(e, DESCRIPTORS);
-	jump_if(e, &no, CC_AE);
-	emit_entry(e);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_kind(e);
+	emit_class(e, tables);
 	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
 	jump_if(e, &no, CC_NE);
 	emit_set(e, CTX_COPY, COPY_TOLD);
@@ -363,9 +487,9 @@ static void emit_told(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25); /* cmp rax, gs:[device] */
 	emit_u32(e, CTX_DEVICE);
 	jump_if(e, &no, CC_NE);
+	emit_set(e, CTX_COPY, DESCRIPTOR_AT_ONCE);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
-	emit_entry(e);
-	EMIT(e, 0xc6, 0x01, DESCRIPTOR_AT_ONCE); /* mov byte [rcx], kind */
+	emit_enter(e);
 	land_all(e, &no);
 	emit_load(e, X86_RSI, CTX_SPILL);
 	c->told = (uint32_t)e->len;
@@ -470,36 +594,6 @@ static void emit_note(struct emitter *e)
 	emit_u32(e, CALL_NOTES_END + NOTE_BITS);
 }
 
-/* Where in the glue they are. */
-struct class_tables {
-	uint32_t of_calls, classes;
-};
-
-/* The classes of calls (calls_class()), and the number of that of each. */
-static struct class_tables emit_classes(struct emitter *e)
-{
-	enum {
-		MOST = 64,
-	};
-	struct class_tables tables = {.of_calls = (uint32_t)e->len};
-	uint32_t classes[MOST] = {0};
-	uint8_t count = 0;
-
-	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++) {
-		uint8_t i = 0;
-
-		while (i < count && classes[i] != calls_class(nr))
-			i++;
-		assert(i < MOST);
-		classes[i] = calls_class(nr);
-		count += i == count;
-		emit_u8(e, i);
-	}
-	tables.classes = (uint32_t)e->len;
-	emit_bytes(e, classes, count * sizeof classes[0]);
-	return tables;
-}
-
 /* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the
  * context and the application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
 void glue_emit_call(struct code_cache *c, struct emitter *e)
@@ -516,10 +610,7 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
 	emit_u32(e, CALLS_NUMBERS);
 	jump_if(e, &to.no, CC_AE);
-	EMIT(e, 0x65, 0x0f, 0xb6, 0x81); /* movzx eax, byte gs:[rcx+of_calls] */
-	emit_u32(e, CODE_AT + tables.of_calls);
-	EMIT(e, 0x65, 0x8b, 0x04, 0x85); /* mov eax, gs:[rax*4+classes] */
-	emit_u32(e, CODE_AT + tables.classes);
+	emit_class(e, &tables);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[calls] */
 	emit_u32(e, CTX_CALLS);
 	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
@@ -528,11 +619,11 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 	jump_if(e, &to.no, CC_E);
 	emit_test_class(e, CALLS_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
-	emit_descriptor(e, &to.no);
+	emit_descriptor(c, e, &tables, &to);
 	emit_patch(e, plain, e->base + e->len);
 	emit_opening(e, &to.no);
 	emit_set(e, CTX_COPY, 0);
-	emit_telling(e);
+	emit_telling(e, &tables);
 	emit_saying(e, &to.no);
 	emit_test_class(e, CALLS_MAPS);
 	other = emit_jcc(e, CC_E);
@@ -555,8 +646,7 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 	emit_test_grant(e, CALLS_COPY);
 	jump_if(e, &to.no, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
-	emit_entry(e);
-	EMIT(e, 0x0f, 0xb6, 0x09); /* movzx ecx, byte [rcx] */
+	emit_kind(e);
 	emit_store(e, X86_RCX, CTX_COPY);
 	to.yes.sites[to.yes.count++] = emit_jump(e);
 	land_all(e, &to.wait);
@@ -616,13 +706,9 @@ void glue_emit_called(struct code_cache *c, struct emitter *e)
 	told = emit_jump(e);
 	emit_patch(e, copied, e->base + e->len);
 	emit_load(e, X86_RCX, CTX_RAX);
-	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, descriptors */
-	emit_u32(e, DESCRIPTORS);
-	failed = emit_jcc(e, CC_AE);
-	EMIT(e, 0x65, 0x8a, 0x04, 0x25); /* mov al, gs:[kind] */
-	emit_u32(e, CTX_COPY);
-	emit_entry(e);
-	EMIT(e, 0x88, 0x01); /* mov [rcx], al */
+	EMIT(e, 0x85, 0xc9); /* test ecx, ecx */
+	failed = emit_jcc(e, CC_S);
+	emit_enter(e);
 	emit_patch(e, failed, e->base + e->len);
 	emit_patch(e, told, e->base + e->len);
 	emit_patch(e, said, e->base + e->len);

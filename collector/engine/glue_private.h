@@ -10,6 +10,7 @@
 #include "collector/engine/layout.h"
 
 enum {
+	JB = 0x72,
 	JE = 0x74,
 	JMP8 = 0xeb,
 	JRCXZ = 0xe3,
@@ -19,6 +20,7 @@ enum {
 	CC_NE = 5,
 	CC_BE = 6,
 	CC_A = 7,
+	CC_S = 8,
 	CC_LE = 14,
 	CC_G = 15,
 	FORWARD_MOST = 64,

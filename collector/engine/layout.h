@@ -50,19 +50,13 @@ enum {
 
 	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data area) */
 
-	/* The window (window.h), of one process: the context, what is known of descriptors (descriptors.h; in the first data area), system
-	 * calls made in the cache, the records, which chains have run (cache_learn.c). */
-	DESCRIPTORS_AT = 0x1000,
-	DESCRIPTORS = 1024,	/* from 0 on; a byte each */
-	DESCRIPTOR_UNKNOWN = 0,
-	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
-	DESCRIPTOR_STOPS = 2,	/* calls on it are made at stops */
-	DESCRIPTOR_WAITS = 3,	/* they may wait: from here on */
+	/* The window (window.h), of one process: the context, system calls made in the cache, the records, which chains have run (cache_learn.c),
+	 * what is known of descriptors (descriptors.h; in the first data area). */
 	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
 	COPY_TOLD = 0x100, /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
 	/* What was written to descriptor 2 in the cache (in the first data area): how many bytes so far, and the last of them, where that number leads. */
-	WORDS_TOTAL_AT = 0x1800,
-	WORDS_AT = 0x2000,
+	WORDS_TOTAL_AT = 0x700,
+	WORDS_AT = 0x1000,
 	WORDS_BYTES = 0x1000,
 	CALL_NOTES_AT = 0x4000,
 	CALL_NOTES_BYTES = 0xc000,
@@ -83,7 +77,18 @@ enum {
 	SAMPLE_BYTES = 0x20000, /* at the end of the records, of which there are none then */
 	MARKS_AT = RECORDS_END,
 	MARKS = 0x40000, /* chains that can have one; a byte each */
-	WINDOW_SIZE = MARKS_AT + MARKS,
+	/* A row of two bytes for all descriptors with the same low 16 bits, of which one at a time is known: DESCRIPTOR_*, and above that the
+	 * upper bits of its number. */
+	DESCRIPTORS_AT = MARKS_AT + MARKS,
+	DESCRIPTOR_ROWS = 0x10000,
+	DESCRIPTOR_BYTES = 2,
+	DESCRIPTOR_NUMBER_BITS = 16, /* below: which row */
+	DESCRIPTOR_UNKNOWN = 0,
+	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
+	DESCRIPTOR_STOPS = 2,	/* calls on it are made at stops */
+	DESCRIPTOR_WAITS = 3,	/* they may wait */
+	DESCRIPTOR_KIND_BITS = 2,
+	WINDOW_SIZE = DESCRIPTORS_AT + DESCRIPTOR_ROWS * DESCRIPTOR_BYTES,
 	/* tables.h. Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open
 	 * addressing. */
 	TABLE1_AT = WINDOW_SIZE,
@@ -110,6 +115,8 @@ enum {
 	AREA_SIZE = DATA_SIZE + GLUE_SIZE,
 	AREAS = (WORLD_RESERVED_SIZE - REGION_SIZE) / AREA_SIZE + 1, /* with the first */
 };
+
+_Static_assert(SHARED_AT <= TABLE2_AT, "table 2 lies behind what is not shared");
 
 #define AREAS_BYTES ((uint64_t)(AREAS - 1) * AREA_SIZE)
 

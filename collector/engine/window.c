@@ -16,6 +16,7 @@
 
 enum {
 	PIECES = 3,
+	PAGE_BYTES = 4096,
 };
 
 /* A piece of the tracee's memory, and where it begins in the memory file. */
@@ -141,4 +142,20 @@ bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *by
 		return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)n;
 	memcpy(w->bytes + at, bytes, n);
 	return true;
+}
+
+void window_clear(const struct window *w, pid_t tid, uint64_t at, size_t n)
+{
+	static const uint8_t nothing[PAGE_BYTES];
+	uint64_t end = at + n, first = (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, last = end / PAGE_BYTES * PAGE_BYTES;
+
+	if (w->bytes && first < last && !madvise(w->bytes + first, last - first, MADV_REMOVE)) {
+		memset(w->bytes + at, 0, first - at);
+		memset(w->bytes + last, 0, end - last);
+		return;
+	}
+	for (size_t piece; at < end; at += piece) {
+		piece = end - at < PAGE_BYTES ? end - at : PAGE_BYTES;
+		(void)!window_write(w, tid, at, nothing, piece);
+	}
 }

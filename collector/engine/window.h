@@ -32,4 +32,7 @@ void window_close(struct window *w);
 bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, size_t n);
 bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *bytes, size_t n);
 
+/* Writes zeros. Of pages that are all in it the memory is given back, where it is shared. */
+void window_clear(const struct window *w, pid_t tid, uint64_t at, size_t n);
+
 #endif

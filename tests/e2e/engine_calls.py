@@ -9,7 +9,8 @@ import engine_compare
 
 ENGINE = ["--backend", "engine"]
 SIGNALS = """registers alarms alarms-restart size-limit stops turns filter-trap filter-address filter-child filter-thread user-dispatch filter-before""".split()
-DESCRIPTORS = """dup2 dup3 dupfd open pipe close-range message vfork clone other-process unshare compat fork exec""".split()
+DESCRIPTORS = """dup2 dup3 dupfd open pipe close-range message vfork clone other-process unshare compat fork exec another nothing""".split()
+NUMBERS = "40", "5000" # of the descriptor
 DISTURBED = "nothing handler handler-restart stop ignored stopped-handler fatal kill".split()
 SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
 
@@ -28,6 +29,10 @@ def signals():
 
 def descriptors():
     return build("descriptors.c", *STATIC, "-pthread")
+
+
+def not_open():
+    return build("not_open.c", *STATIC, "-pthread")
 
 
 def counts(trace):
@@ -154,6 +159,7 @@ def add_compared(name, program, *arguments):
 
 
 add_compared("calls of every kind", calls, os.path.join(TMP, "calls.file"))
+add_compared("descriptors that are not open", not_open, "alone", "2")
 for name in ("registers", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
     add_compared(name, signals, name)
 
@@ -169,6 +175,7 @@ def add_counted(name, program, *arguments):
 
 
 add_counted("calls of every kind", calls, os.path.join(TMP, "calls.file"))
+add_counted("descriptors that are not open", not_open, "alone", "2")
 for name in ("registers", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
     add_counted(name, signals, name)
 
@@ -206,7 +213,68 @@ def every_signal():
     equal(sorted(native([signals()]).out.decode().split()), sorted(SIGNALS + ["filter-before"]), "cases")
 
 
-add_all("descriptors", descriptors, DESCRIPTORS)
+def add_descriptor(name, number):
+    @case("descriptor %s: %s" % (number, name))
+    def run():
+        alone, _ = same_as_native([descriptors(), name, number], ENGINE)
+        if alone.out == b"no limit\n":
+            raise Skip("so many descriptors cannot be had (ulimit -Hn)")
+
+
+for name in DESCRIPTORS:
+    for number in NUMBERS:
+        add_descriptor(name, number)
+
+
+@case("descriptors: every case is tried")
+def every_descriptor():
+    equal(sorted(native([descriptors()]).out.decode().split()), sorted(DESCRIPTORS), "cases")
+
+
+@case("calls on a descriptor need no stop, whatever its number is")
+def high_descriptors():
+    for number in NUMBERS:
+        alone, recorded = same_as_native([descriptors(), "nothing", number], ENGINE)
+        stops, without = counts(recorded.trace)
+        check(alone.out == b"no limit\n" or (stops < 60 and without >= 6000), "descriptor %s: %d calls at stops, %d without" % (number, stops, without))
+
+
+@case("a server of many connections, and its client, call without stops")
+def many_connections():
+    for options in ([], ["--parallel"]):
+        alone, recorded = same_as_native([build("connections.c", *STATIC), "1500", "2"], [*ENGINE, *options])
+        if alone.out == b"no limit\n":
+            raise Skip("so many descriptors cannot be had (ulimit -Hn)")
+        stops, without = counts(recorded.trace)
+        check(stops < 300 and without > 12000, "%d calls at stops, %d without" % (stops, without))
+
+
+def add_not_open(name, *options):
+    @case("calls on descriptors that are not open need no stop: %s" % " ".join([name, *options]))
+    def run():
+        alone, recorded = same_as_native([not_open(), name, "50"], [*ENGINE, *options])
+        stops, without = counts(recorded.trace)
+        check(stops < 60 and without >= int(alone.out.split()[0]), "%d calls at stops, %d without" % (stops, without))
+
+
+for name in "alone thread vfork shared".split():
+    add_not_open(name)
+add_not_open("alone", "--parallel")
+add_not_open("alone", "--history", "off")
+add_not_open("thread", "--history", "off")
+
+
+@case("calls on descriptors that another thread opens meanwhile, or shares, give what they give natively")
+def opened_meanwhile():
+    for name in "thread opening".split():
+        for options in ([], ["--parallel"]):
+            same_as_native([not_open(), name, "20"], [*ENGINE, *options])
+
+
+@case("registers before and behind a call on a descriptor that is not open, whatever instruction a signal comes at")
+def not_open_state():
+    for options in (["--alarm-each", "307"], ["--alarm-each", "353", "--history", "off"]):
+        same_as_native([not_open(), "alone", "1"], [*ENGINE, *options])
 
 
 def add_begun_later(program, name, where):
@@ -260,35 +328,49 @@ for name in "read write ppoll select epoll_wait epoll_pwait nanosleep clock_nano
     add_moment(name)
 
 
-def start_calling(*options):
+def start_calling(program, *options):
     """A program that does nothing but call: (process, pid of its recorder, trace)."""
     trace = fresh("trace")
-    process = start([BTREC, "run", *ENGINE, *options, "-o", trace, "--", signals(), "forever"], cwd=TMP)
+    process = start([BTREC, "run", *ENGINE, *options, "-o", trace, "--", program(), "forever"], cwd=TMP)
     check(process.stdout.readline() == b"calling\n", "the program did not begin")
     return process, recorder_of(process), trace
 
 
-def add_killed(name, *options):
+def ticks_of(pid):
+    """Clock ticks of CPU time that a process has had (proc_pid_stat(5))."""
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def add_killed(name, program, *options, registers=()):
     @case("killed in the midst of calls, " + name)
     def run():
         for _ in range(4):
-            process, recorder, trace = start_calling(*options)
+            process, recorder, trace = start_calling(program, *options)
             with open("/proc/%d/task/%d/children" % (recorder, recorder)) as file:
-                os.kill(int(file.read().split()[0]), signal.SIGKILL)
+                pid = int(file.read().split()[0])
+            begun = ticks_of(pid)
+            wait_until(lambda: ticks_of(pid) > begun, "the program calls")
+            os.kill(pid, signal.SIGKILL)
             equal(process.wait(20), -signal.SIGKILL, "end")
             ends = [line for line in engine_compare.dump_of(trace) if line.startswith("EXIT ")]
             rip = int(re.search(r" point=[^@]*@0x([0-9a-f]+)", ends[0]).group(1), 16)
             check(0x400000 <= rip < 0x600000, "it ended at %x, which is not in the program" % rip)
+            for register in registers:
+                check(re.search(r"[=,]%s," % register, ends[0]), "not %s when it ended: %s" % (register, ends[0]))
             check(counts(trace)[1] > 0, "the calls are lost")
 
 
-add_killed("with its history", "--history", "1000")
-add_killed("without", "--history", "off")
+add_killed("with its history", signals, "--history", "1000")
+add_killed("without", signals, "--history", "off")
+for mode, options in (("with its history", ["--history", "1000"]), ("without", ["--history", "off"])):
+    add_killed("of a descriptor that is not open, " + mode, not_open, *options, registers=("rdi:3e7", "rsi:5151", "rdx:d2d2"))
 
 
 @case("a snapshot of a program that does nothing but call")
 def snapshot_of_calls():
-    process, recorder, trace = start_calling("--history", "1000")
+    process, recorder, trace = start_calling(signals, "--history", "1000")
     taken = execute([BTREC, "snap", str(recorder)], cwd=TMP)
     equal(taken.status, 0, "status of snap (%s)" % taken.err.decode(errors="replace"))
     os.kill(process.pid, signal.SIGTERM)

@@ -10,7 +10,7 @@ PER_BYTE = 8
 PER_SPACE = 2048 # kB
 FEW, MANY, KB_A_PROGRAM = 400, 800, 20
 # The file that holds code, and table 2 before it, from there on (SHARED_AT in layout.h).
-CODE_FILE = re.compile(r"^\S+ \S+ 001d0000 .*memfd:btrec.*\n(?:\w+:.*\n)*?Rss: +(\d+) kB", re.M)
+CODE_FILE = re.compile(r"^\S+ \S+ 001f0000 .*memfd:btrec.*\n(?:\w+:.*\n)*?Rss: +(\d+) kB", re.M)
 LARGE = """
 import json, re, sys, decimal, argparse, subprocess, email.parser, xml.dom.minidom, ctypes, asyncio, unittest
 for i in range(200):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A descriptor that was a file becomes a pipe that has nothing to read yet, in every way there is: descriptors CASE. Who reads it waits
- * for another thread of this process, which must not be kept from running by that. Says "ok". */
+/* A descriptor that was a file becomes a pipe that has nothing to read yet, in every way there is: descriptors CASE [NUMBER]. Who reads it waits
+ * for another thread of this process, which must not be kept from running by that. Says "ok", or "no limit" where there cannot be such a number. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,9 +19,11 @@
 #include <unistd.h>
 
 enum {
-	FD = 40,	  /* the descriptor */
+	ROWS = 1 << 16, /* descriptors so far apart have something in common in the recorder's table */
 	STACK = 1 << 16,
 };
+
+static int at = 40; /* the descriptor */
 
 static void is(int holds, const char *what)
 {
@@ -31,16 +34,16 @@ static void is(int holds, const char *what)
 	_exit(1);
 }
 
-/* FD is a file, and has been used often enough to be known as one. */
+/* It is a file, and has been used often enough to be known as one. */
 static void be_file(void)
 {
 	char path[] = "descriptors.XXXXXX", c;
 	int fd = mkstemp(path);
 
 	is(fd >= 0 && !unlink(path), "mkstemp");
-	is(dup2(fd, FD) == FD && !close(fd), "dup2");
+	is(dup2(fd, at) == at && !close(fd), "dup2");
 	for (int i = 0; i < 4; i++)
-		is(pwrite(FD, "f", 1, 0) == 1 && pread(FD, &c, 1, 0) == 1 && c == 'f', "the file");
+		is(pwrite(at, "f", 1, 0) == 1 && pread(at, &c, 1, 0) == 1 && c == 'f', "the file");
 }
 
 static void *write_later(void *arg)
@@ -50,14 +53,14 @@ static void *write_later(void *arg)
 	return NULL;
 }
 
-/* FD is the reading end of a pipe whose other end is `out`. */
+/* It is the reading end of a pipe whose other end is `out`. */
 static void read_pipe(int out)
 {
 	pthread_t thread;
 	char c = 0;
 
 	is(!pthread_create(&thread, NULL, write_later, &out), "pthread_create");
-	is(read(FD, &c, 1) == 1 && c == 'p', "read of the pipe");
+	is(read(at, &c, 1) == 1 && c == 'p', "read of the pipe");
 	is(!pthread_join(thread, NULL), "pthread_join");
 }
 
@@ -66,12 +69,12 @@ static void make_pipe(int ends[2])
 	is(!pipe(ends), "pipe");
 }
 
-/* The lowest free descriptor is FD. */
+/* It is the lowest free descriptor. */
 static void fill_below(void)
 {
-	for (int fd; (fd = open("/dev/null", O_RDONLY)) != FD;)
-		is(fd >= 0 && fd < FD, "fill");
-	is(!syscall(SYS_close, FD), "close");
+	for (int fd; (fd = open("/dev/null", O_RDONLY)) != at;)
+		is(fd >= 0 && fd < at, "fill");
+	is(!syscall(SYS_close, at), "close");
 }
 
 static void by_dup2(void)
@@ -79,7 +82,7 @@ static void by_dup2(void)
 	int ends[2];
 
 	make_pipe(ends);
-	is(dup2(ends[0], FD) == FD, "dup2");
+	is(dup2(ends[0], at) == at, "dup2");
 	read_pipe(ends[1]);
 }
 
@@ -88,7 +91,7 @@ static void by_dup3(void)
 	int ends[2];
 
 	make_pipe(ends);
-	is(dup3(ends[0], FD, O_CLOEXEC) == FD, "dup3");
+	is(dup3(ends[0], at, O_CLOEXEC) == at, "dup3");
 	read_pipe(ends[1]);
 }
 
@@ -97,8 +100,8 @@ static void by_dupfd(void)
 	int ends[2];
 
 	make_pipe(ends);
-	is(!close(FD), "close");
-	is(fcntl(ends[0], F_DUPFD, FD) == FD, "fcntl");
+	is(!close(at), "close");
+	is(fcntl(ends[0], F_DUPFD, at) == at, "fcntl");
 	read_pipe(ends[1]);
 }
 
@@ -108,12 +111,12 @@ static void by_open(void)
 	int out;
 
 	is(mkdtemp(path) && !rmdir(path) && !mkfifo(path, 0600), "mkfifo");
-	is(!close(FD), "close");
+	is(!close(at), "close");
 	fill_below();
 	out = open(path, O_RDWR | O_CLOEXEC);
-	is(out == FD, "open");
+	is(out == at, "open");
 	is(!unlink(path), "unlink");
-	out = dup(FD);
+	out = dup(at);
 	read_pipe(out);
 }
 
@@ -121,10 +124,10 @@ static void by_pipe(void)
 {
 	int ends[2];
 
-	is(!close(FD), "close");
+	is(!close(at), "close");
 	fill_below();
 	make_pipe(ends);
-	is(ends[0] == FD, "pipe");
+	is(ends[0] == at, "pipe");
 	read_pipe(ends[1]);
 }
 
@@ -132,11 +135,11 @@ static void by_close_range(void)
 {
 	int ends[2];
 
-	for (int fd = 0; fd < FD;) /* the lowest free one is FD then, without a close of it */
+	for (int fd = 0; fd < at;) /* the lowest free one is it then, without a close of it */
 		is((fd = open("/dev/null", O_RDONLY)) >= 0, "fill");
-	is(!syscall(SYS_close_range, FD, ~0u, 0), "close_range");
+	is(!syscall(SYS_close_range, at, ~0u, 0), "close_range");
 	make_pipe(ends);
-	is(ends[0] == FD, "pipe");
+	is(ends[0] == at, "pipe");
 	read_pipe(ends[1]);
 }
 
@@ -156,10 +159,10 @@ static void by_message(void)
 	is(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
 	memcpy(CMSG_DATA(&control.header), &ends[0], sizeof(int));
 	is(sendmsg(pair[0], &message, 0) == 1, "sendmsg");
-	is(!close(FD), "close");
+	is(!close(at), "close");
 	fill_below();
 	is(recvmsg(pair[1], &message, 0) == 1, "recvmsg");
-	is(*(int *)CMSG_DATA(&control.header) == FD, "the descriptor that came");
+	is(*(int *)CMSG_DATA(&control.header) == at, "the descriptor that came");
 	read_pipe(ends[1]);
 }
 
@@ -173,16 +176,16 @@ static void by_vfork(void)
 	make_pipe(ends);
 	child = vfork();
 	if (!child) {
-		syscall(SYS_dup2, ends[0], FD);
+		syscall(SYS_dup2, ends[0], at);
 		for (int i = 0; i < 4; i++)
-			syscall(SYS_fcntl, FD, F_GETFD);
-		syscall(SYS_close, FD);
+			syscall(SYS_fcntl, at, F_GETFD);
+		syscall(SYS_close, at);
 		syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY, 0);
 		_exit(7);
 	}
 	is(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7, "vfork");
-	is(pread(FD, &c, 1, 0) == 1 && c == 'f', "the file behind a vfork");
-	is(dup2(ends[0], FD) == FD, "dup2");
+	is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file behind a vfork");
+	is(dup2(ends[0], at) == at, "dup2");
 	read_pipe(ends[1]);
 }
 
@@ -191,9 +194,9 @@ static int use_files_of_its_own(void *arg)
 	int *ends = arg;
 	char c;
 
-	/* To us FD is a pipe, to the others a file. */
-	is(dup2(ends[0], FD) == FD, "dup2");
-	is(read(FD, &c, 1) == 1 && c == 'p', "read of the pipe");
+	/* To us it is a pipe, to the others a file. */
+	is(dup2(ends[0], at) == at, "dup2");
+	is(read(at, &c, 1) == 1 && c == 'p', "read of the pipe");
 	return 0;
 }
 
@@ -208,13 +211,13 @@ static void of_clone(int flags)
 	child = clone(use_files_of_its_own, stack + STACK, flags | SIGCHLD, ends);
 	is(child > 0, "clone");
 	for (int i = 0; i < 2000; i++)
-		is(pread(FD, &c, 1, 0) == 1 && c == 'f', "the file");
+		is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file");
 	usleep(10000);
-	is(pread(FD, &c, 1, 0) == 1 && c == 'f', "the file");
+	is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file");
 	is(write(ends[1], "p", 1) == 1, "write to the pipe");
 	is(waitpid(child, &status, __WALL) == child && !status, "clone");
-	is(pread(FD, &c, 1, 0) == 1 && c == 'f', "the file");
-	is(dup2(ends[0], FD) == FD, "dup2");
+	is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file");
+	is(dup2(ends[0], at) == at, "dup2");
 	read_pipe(ends[1]);
 }
 
@@ -224,7 +227,7 @@ static int replace_it(void *arg)
 {
 	int *ends = arg;
 
-	is(dup2(ends[0], FD) == FD, "dup2");
+	is(dup2(ends[0], at) == at, "dup2");
 	return 0;
 }
 
@@ -247,8 +250,8 @@ static void *unshare_and_close(void *arg)
 	char c;
 
 	is(!unshare(CLONE_FILES), "unshare");
-	is(dup2(ends[0], FD) == FD, "dup2");
-	is(read(FD, &c, 1) == 1 && c == 'p', "read of the pipe");
+	is(dup2(ends[0], at) == at, "dup2");
+	is(read(at, &c, 1) == 1 && c == 'p', "read of the pipe");
 	return NULL;
 }
 
@@ -262,11 +265,11 @@ static void by_unshare(void)
 	is(!pthread_create(&thread, NULL, unshare_and_close, ends), "pthread_create");
 	usleep(10000);
 	for (int i = 0; i < 2000; i++)
-		is(pread(FD, &c, 1, 0) == 1 && c == 'f', "the file");
+		is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file");
 	is(write(ends[1], "p", 1) == 1, "write to the pipe");
 	is(!pthread_join(thread, NULL), "pthread_join");
-	is(pread(FD, &c, 1, 0) == 1 && c == 'f', "the file");
-	is(dup2(ends[0], FD) == FD, "dup2");
+	is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file");
+	is(dup2(ends[0], at) == at, "dup2");
 	read_pipe(ends[1]);
 }
 
@@ -276,12 +279,12 @@ static void by_compat(void)
 	int ends[2], got;
 
 	make_pipe(ends);
-	__asm__ volatile("int $0x80" : "=a"(got) : "a"(63), "b"(ends[0]), "c"(FD) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80" : "=a"(got) : "a"(63), "b"(ends[0]), "c"(at) : "memory", "r8", "r9", "r10", "r11");
 	if (got == -ENOSYS) { /* a kernel without */
-		is(dup2(ends[0], FD) == FD, "dup2");
-		got = FD;
+		is(dup2(ends[0], at) == at, "dup2");
+		got = at;
 	}
-	is(got == FD, "dup2 by int 0x80");
+	is(got == at, "dup2 by int 0x80");
 	read_pipe(ends[1]);
 }
 
@@ -295,12 +298,12 @@ static void by_fork(void)
 	make_pipe(ends);
 	child = fork();
 	if (!child) {
-		is(pread(FD, &c, 1, 0) == 1 && c == 'f', "the file of a child");
-		is(dup2(ends[0], FD) == FD, "dup2");
+		is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file of a child");
+		is(dup2(ends[0], at) == at, "dup2");
 		read_pipe(ends[1]);
 		_exit(0);
 	}
-	is(dup2(ends[0], FD) == FD, "dup2");
+	is(dup2(ends[0], at) == at, "dup2");
 	is(waitpid(child, &status, 0) == child && !status, "child");
 	read_pipe(ends[1]);
 }
@@ -311,21 +314,53 @@ static void execed(void)
 	int ends[2];
 	char c;
 
-	is(read(FD, &c, 1) < 0 && errno == EBADF, "closed by exec");
-	is(pread(FD + 1, &c, 1, 0) == 1 && c == 'f', "stayed");
+	is(read(at, &c, 1) < 0 && errno == EBADF, "closed by exec");
+	is(pread(at + 1, &c, 1, 0) == 1 && c == 'f', "stayed");
 	make_pipe(ends);
-	is(dup2(ends[0], FD) == FD, "dup2");
+	is(dup2(ends[0], at) == at, "dup2");
 	read_pipe(ends[1]);
 }
 
 static void by_exec(void)
 {
-	char *again[] = {"descriptors", "execed", NULL};
+	char number[16], *again[] = {"descriptors", "execed", number, NULL};
 
-	is(fcntl(FD, F_SETFD, FD_CLOEXEC) == 0, "FD_CLOEXEC");
-	is(dup2(FD, FD + 1) == FD + 1, "dup2");
+	snprintf(number, sizeof number, "%d", at);
+
+	is(fcntl(at, F_SETFD, FD_CLOEXEC) == 0, "FD_CLOEXEC");
+	is(dup2(at, at + 1) == at + 1, "dup2");
 	execv("/proc/self/exe", again);
 	is(0, "exec");
+}
+
+/* It stays a file, and another descriptor is the pipe. */
+static void by_another(void)
+{
+	int ends[2], file = at;
+	char c;
+
+	make_pipe(ends);
+	is(dup2(ends[0], at + ROWS) == at + ROWS, "dup2");
+	for (int i = 0; i < 4; i++) {
+		is(pread(file, &c, 1, 0) == 1 && c == 'f', "the file");
+		at = file + ROWS;
+		read_pipe(ends[1]);
+		at = file;
+	}
+	is(!close(file + ROWS) && read(file + ROWS, &c, 1) < 0 && errno == EBADF, "close");
+	is(pread(file, &c, 1, 0) == 1 && c == 'f', "the file");
+}
+
+/* It stays one, and is used very often, as is one that is not open, of which nothing is known. */
+static void by_nothing(void)
+{
+	char c;
+
+	for (int i = 0; i < 2000; i++) {
+		is(pread(at, &c, 1, 0) == 1 && c == 'f', "the file");
+		is(read(at + ROWS, &c, 1) < 0 && errno == EBADF, "read of a descriptor that is not open");
+		is(close(at + ROWS) < 0 && errno == EBADF, "close of it");
+	}
 }
 
 static const struct row {
@@ -334,8 +369,22 @@ static const struct row {
 } rows[] = {
 	{"dup2", by_dup2}, {"dup3", by_dup3}, {"dupfd", by_dupfd}, {"open", by_open}, {"pipe", by_pipe}, {"close-range", by_close_range},
 	{"message", by_message}, {"vfork", by_vfork}, {"clone", by_clone}, {"other-process", by_other_process}, {"unshare", by_unshare},
-	{"compat", by_compat}, {"fork", by_fork}, {"exec", by_exec},
+	{"compat", by_compat}, {"fork", by_fork}, {"exec", by_exec}, {"another", by_another}, {"nothing", by_nothing},
 };
+
+/* Whether there can be descriptors up to there. */
+static int raise_limit(int most)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur > (rlim_t)most)
+		return 1;
+	limit.rlim_cur = (rlim_t)most + 1;
+	if (limit.rlim_max < limit.rlim_cur)
+		limit.rlim_max = limit.rlim_cur;
+	return !setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 /* Without arguments: what there is. */
 int main(int argc, char **argv)
@@ -343,6 +392,12 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	int known = argc < 2 || !strcmp(what, "execed");
 
+	if (argc > 2)
+		at = atoi(argv[2]);
+	if (argc > 1 && !raise_limit(at + 8 + (strcmp(what, "another") ? 0 : ROWS))) {
+		puts("no limit");
+		return 0;
+	}
 	if (!strcmp(what, "execed"))
 		execed();
 	else if (argc > 1)
