@@ -234,15 +234,17 @@ static const struct mapping *beginning_of(const struct mapping *m, const struct 
 static void read_build_id(const struct address_space *s, pid_t pid, struct mapping *m, const struct patch *p)
 {
 	const struct mapping *first;
-	uint8_t head[IMAGE_HEAD];
 
 	if (!m->ino && strcmp(m->path, "[vdso]"))
 		return;
 	if (m->offset == 0) {
-		size_t n = tracee_read(pid, m->start, head, m->end - m->start < IMAGE_HEAD ? m->end - m->start : IMAGE_HEAD);
+		size_t size = m->end - m->start < IMAGE_HEAD ? m->end - m->start : IMAGE_HEAD, n;
+		uint8_t *head = malloc(size);
 
-		m->build_id_len = (uint8_t)bt_build_id(head, n, m->build_id);
+		n = head ? tracee_read(pid, m->start, head, size) : 0;
+		m->build_id_len = head ? (uint8_t)bt_build_id(head, n, m->build_id) : 0;
 		m->looked_at = n;
+		free(head);
 		return;
 	}
 	/* The other segments of a file: as the mapping of its beginning, which lies before them. */

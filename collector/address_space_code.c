@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The code of an address space: what of it is known, and how it comes into the trace. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -179,12 +180,12 @@ void address_space_read_ahead(struct address_space *s, struct trace_writer *w, p
 
 void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t count, struct code_pages *pages)
 {
-	uint8_t now[ADDRESS_SPACE_ADOPTED][PAGE];
-	size_t got = tracee_read(tid, addr, now, count * PAGE) / PAGE;
+	uint8_t *now = malloc(count * PAGE);
+	size_t got = now ? tracee_read(tid, addr, now, count * PAGE) / PAGE : 0;
 
 	for (size_t i = 0; i < count; i++, addr += PAGE) {
 		const uint8_t *known = code_pages_find(s->pages, addr), *there = code_pages_find(pages, addr);
-		const uint8_t *here = known ? known : i < got ? now[i] : NULL;
+		const uint8_t *here = known ? known : i < got ? now + i * PAGE : NULL;
 		bool same = here && address_space_code_kind(s, addr) == CODE_FIXED && !memcmp(here, there, PAGE) && (known || code_pages_share(s->pages, addr, pages));
 
 		if (same && !known)
@@ -192,6 +193,7 @@ void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t 
 		if (!same)
 			code_pages_drop(pages, addr, addr + PAGE);
 	}
+	free(now);
 }
 
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr)

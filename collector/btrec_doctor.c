@@ -2,6 +2,7 @@
 /* btrec doctor: what of this machine a recording can use. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "collector/btrec_commands.h"
 #include "collector/doctor/doctor.h"
@@ -38,7 +39,7 @@ enum {
 int btrec_doctor(int argc, char **argv)
 {
 	struct asked asked = {0};
-	struct doctor doctor;
+	struct doctor *doctor;
 	struct bt_error err;
 	int rc = options_parse(rows, ROWS, &asked, argc, argv, &err);
 
@@ -52,8 +53,14 @@ int btrec_doctor(int argc, char **argv)
 	if (rc < 0)
 		return btrec_complain(&err);
 	signal(SIGCHLD, SIG_DFL); /* children of ours tell something by how they end */
-	doctor_init(&doctor, machine_here());
-	rc = asked.json ? doctor_print_json(stdout, &doctor, &err) : doctor_print_text(stdout, &doctor);
+	doctor = malloc(sizeof *doctor);
+	if (!doctor) {
+		bt_fail(&err, BT_E_NO_MEMORY, 0, "out of memory");
+		return btrec_complain(&err);
+	}
+	doctor_init(doctor, machine_here());
+	rc = asked.json ? doctor_print_json(stdout, doctor, &err) : doctor_print_text(stdout, doctor);
+	free(doctor);
 	if (rc < 0)
 		return btrec_complain(&err);
 	return rc ? 0 : bt_error_exit_status(BT_E_NO_HARDWARE);

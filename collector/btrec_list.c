@@ -24,6 +24,11 @@ struct listing {
 	size_t count;
 };
 
+/* A path, and as it is shown: each byte may become four. */
+struct shown_path {
+	char path[BT_PATH_MAX + sizeof ((struct listed *)0)->name], safe[4 * (BT_PATH_MAX + sizeof ((struct listed *)0)->name)];
+};
+
 static int by_start(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
@@ -106,7 +111,19 @@ static int cannot_read(const char *dir, int cause)
 	return btrec_complain(&err);
 }
 
-static int list(const char *dir)
+static void print_listed(const struct listed *l, const char *dir, struct shown_path *shown)
+{
+	time_t seconds = (time_t)(l->started / 1000000000u);
+	char when[64] = "?";
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(when, sizeof when, "%F %T", &tm);
+	snprintf(shown->path, sizeof shown->path, "%s/%s", dir, l->name);
+	printf("%s  %-12s %s\n", when, l->how, say_safely(shown->safe, sizeof shown->safe, shown->path));
+}
+
+static int list(const char *dir, struct shown_path *shown)
 {
 	struct listing l = {0};
 	DIR *d = opendir(dir);
@@ -121,16 +138,8 @@ static int list(const char *dir)
 		closedir(d);
 	if (l.count)
 		qsort(l.at, l.count, sizeof *l.at, by_start);
-	for (size_t i = 0; i < l.count; i++) {
-		time_t seconds = (time_t)(l.at[i].started / 1000000000u);
-		struct tm tm;
-		char when[64] = "?", path[BT_PATH_MAX + sizeof l.at[i].name], safe[4 * sizeof path];
-
-		if (localtime_r(&seconds, &tm))
-			strftime(when, sizeof when, "%F %T", &tm);
-		snprintf(path, sizeof path, "%s/%s", dir, l.at[i].name);
-		printf("%s  %-12s %s\n", when, l.at[i].how, say_safely(safe, sizeof safe, path));
-	}
+	for (size_t i = 0; i < l.count; i++)
+		print_listed(&l.at[i], dir, shown);
 	if (!l.count)
 		say("no traces in %s", dir);
 	free(l.at);
@@ -141,9 +150,10 @@ static const char usage[] = "Usage: btrec list\nLists the traces, oldest first."
 
 int btrec_list(int argc, char **argv)
 {
+	struct shown_path *shown;
 	struct bt_error err;
 	char dir[BT_PATH_MAX];
-	int at = btrec_parse_plain(argc, argv, usage, &err);
+	int at = btrec_parse_plain(argc, argv, usage, &err), status;
 
 	if (!at)
 		return 0;
@@ -151,5 +161,12 @@ int btrec_list(int argc, char **argv)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
 	if (at < 0 || trace_place(dir, &err))
 		return btrec_complain(&err);
-	return list(dir);
+	shown = malloc(sizeof *shown);
+	if (!shown) {
+		bt_fail(&err, BT_E_NO_MEMORY, 0, "out of memory");
+		return btrec_complain(&err);
+	}
+	status = list(dir, shown);
+	free(shown);
+	return status;
 }

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "format/trace_place.h"
 #include "lib/output.h"
+#include "lib/room_for_stack.h"
 
 struct command {
 	const char *name, *arguments, *help;
@@ -106,8 +107,7 @@ static int command(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct bt_error err;
-	int status;
+	int status = with_room_for_stack(command, argc, argv);
 
-	status = command(argc, argv);
 	return bt_output_end(stdout, &err) ? btrec_complain(&err) : status;
 }

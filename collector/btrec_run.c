@@ -67,6 +67,7 @@ struct run {
 	pid_t front_pid;
 	int *inherited; /* descriptors from 3 on that the program gets */
 	size_t inherited_count;
+	struct launch launch;
 	struct control control;
 	timer_t timer;
 	struct front_group group;
@@ -616,8 +617,6 @@ static int record(struct run *run)
 {
 	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
 	struct rlimit limits[RLIM_NLIMITS];
-	struct launch l = {.path = run->program, .argv = run->argv, .envp = run->recorder.deterministic ? (char *const *)(uintptr_t)fixed_environment : environ,
-			   .actions = run->actions, .mask = run->mask, .limits = limits, .fixed_addresses = run->recorder.deterministic};
 	struct front_message m = {0};
 	struct trace_writer *w;
 	struct recorder r;
@@ -625,6 +624,9 @@ static int record(struct run *run)
 	pid_t pid;
 	bool ended_early;
 
+	run->launch = (struct launch){.path = run->program, .argv = run->argv,
+				      .envp = run->recorder.deterministic ? (char *const *)(uintptr_t)fixed_environment : environ,
+				      .actions = run->actions, .mask = run->mask, .limits = limits, .fixed_addresses = run->recorder.deterministic};
 	limits_lift_own(limits);
 	if (open_source(run, &err))
 		return fail_before_start(run, &err);
@@ -632,7 +634,7 @@ static int record(struct run *run)
 		pmu_close(&run->pmu);
 		return fail_before_start(run, &err);
 	}
-	pid = launch_seized(&l, &run->exec_failure, &err);
+	pid = launch_seized(&run->launch, &run->exec_failure, &err);
 	if (pid < 0) {
 		pmu_close(&run->pmu);
 		trace_writer_discard(w, run->trace);
@@ -724,26 +726,30 @@ static int check_proc(struct bt_error *err)
 }
 
 /* Where nothing can record, what the default needs will say what forbids it. */
-static void choose_backend(struct run *run)
+static int choose_backend(struct run *run, struct bt_error *err)
 {
-	struct doctor doctor;
+	struct doctor *doctor = malloc(sizeof *doctor);
 
-	doctor_init(&doctor, machine_here());
-	doctor_presume(&doctor, DOCTOR_PTRACE); /* about to be tried in earnest */
-	doctor_hurry(&doctor);
-	doctor_choose(&doctor, &run->choice);
+	if (!doctor)
+		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	doctor_init(doctor, machine_here());
+	doctor_presume(doctor, DOCTOR_PTRACE); /* about to be tried in earnest */
+	doctor_hurry(doctor);
+	doctor_choose(doctor, &run->choice);
 	if (run->choice.backend)
 		run->wish.backend = run->choice.backend;
+	free(doctor);
+	return 0;
 }
 
 /* What was wished, as a row of the table. */
 static int choose_mode(struct run *run, struct bt_error *err)
 {
 	bool wished = strcmp(run->wish.backend, "auto") != 0 || strcmp(run->wish.source, "auto") != 0;
-	int rc;
+	int rc = wished ? 0 : choose_backend(run, err);
 
-	if (!wished)
-		choose_backend(run);
+	if (rc)
+		return rc;
 	rc = mode_find(&run->wish, &run->mode, err);
 	if (rc)
 		return rc;
@@ -792,11 +798,21 @@ static int run_command(struct run *run, int argc, char **argv)
 
 int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const struct backend_ops *runner)
 {
-	struct run run = {.wish = {.backend = "auto", .source = "auto"}, .kernel = kernel, .runner = runner,
-			  .recorder = {.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE}};
-	int status = run_command(&run, argc, argv);
+	struct run *run = calloc(1, sizeof *run);
+	int status;
 
-	free(run.goals);
+	if (!run) {
+		say("out of memory");
+		return OURS;
+	}
+	run->wish = (struct mode_wish){.backend = "auto", .source = "auto"};
+	run->kernel = kernel;
+	run->runner = runner;
+	run->recorder = (struct recorder_options){
+		.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE};
+	status = run_command(run, argc, argv);
+	free(run->goals);
+	free(run);
 	return status;
 }
 

@@ -238,28 +238,33 @@ static bool installs(const struct tracee_syscall *c, uint64_t result, struct ins
 	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? (int64_t)result >= 0 : !result;
 }
 
-static bool read_program(pid_t tid, uint64_t at, struct sock_filter code[BPF_MAXINSNS], size_t *n)
+/* Adds the filter that the program describes there; nothing where it cannot be read. */
+static void add_program(struct task *task, uint64_t at)
 {
+	struct sock_filter *code;
 	struct sock_fprog program;
+	size_t n, size;
 
-	if (tracee_read(tid, at, &program, sizeof program) != sizeof program)
-		return false;
-	*n = program.len < BPF_MAXINSNS ? program.len : BPF_MAXINSNS;
-	return tracee_read(tid, (uint64_t)(uintptr_t)program.filter, code, *n * sizeof *code) == *n * sizeof *code;
+	if (tracee_read(task->tid, at, &program, sizeof program) != sizeof program)
+		return;
+	n = program.len < BPF_MAXINSNS ? program.len : BPF_MAXINSNS;
+	size = n * sizeof *code;
+	code = malloc(size);
+	if (code && tracee_read(task->tid, (uint64_t)(uintptr_t)program.filter, code, size) == size)
+		task->filter = call_filter_add(task->filter, code, n);
+	free(code);
 }
 
 void call_filter_call_left(struct task_table *t, struct task *task)
 {
-	struct sock_filter code[BPF_MAXINSNS];
 	struct installation in;
-	size_t n;
 
 	if (!installs(&task->call, task->regs.rax, &in))
 		return;
 	if (in.strict)
 		task->filter = call_filter_add(task->filter, strict, sizeof strict / sizeof strict[0]);
-	else if (read_program(task->tid, in.program, code, &n))
-		task->filter = call_filter_add(task->filter, code, n);
+	else
+		add_program(task, in.program);
 	for (struct task *other = in.everywhere ? t->first : NULL; other; other = other->next)
 		if (other != task && other->process == task->process) {
 			call_filter_put(other->filter);

@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/escape.h"
@@ -28,13 +29,20 @@ const char *say_safely(char *safe, size_t size, const char *text)
 	return safe;
 }
 
+enum {
+	TEXT_MOST = 5000,
+	TEXT_WITHOUT_MEMORY = 500,
+};
+
 void say(const char *format, ...)
 {
-	char text[5000], safe[4 * sizeof text]; /* each byte may become four */
+	char little[5 * TEXT_WITHOUT_MEMORY], *room = malloc(5 * TEXT_MOST), *text = room ? room : little;
+	size_t size = room ? TEXT_MOST : TEXT_WITHOUT_MEMORY;
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(text, sizeof text, format, ap);
+	vsnprintf(text, size, format, ap);
 	va_end(ap);
-	fprintf(stderr, "btrec: %s\n", say_safely(safe, sizeof safe, text));
+	fprintf(stderr, "btrec: %s\n", say_safely(text + size, 4 * size, text)); /* each byte may become four */
+	free(room);
 }

@@ -126,14 +126,13 @@ static int write_all(int to, const uint8_t *bytes, size_t size, const char *name
 }
 
 /* What has no end, as a device may, is refused: mostly by how it begins. */
-static int copy_all(const struct source *from, int to, struct bt_error *err)
+static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT], struct bt_error *err)
 {
-	uint8_t bytes[LOOKED_AT];
 	uint64_t copied = 0;
 	ssize_t n;
 	int rc = 0;
 
-	while (!rc && (n = read_some(from, bytes, sizeof bytes, err)) != 0) {
+	while (!rc && (n = read_some(from, bytes, LOOKED_AT, err)) != 0) {
 		if (n < 0)
 			return (int)n;
 		if (!copied && !format_of(slice_of(bytes, (size_t)n)))
@@ -145,6 +144,15 @@ static int copy_all(const struct source *from, int to, struct bt_error *err)
 					  from->name, from->most >> 20);
 		rc = write_all(to, bytes, (size_t)n, from->name, err);
 	}
+	return rc;
+}
+
+static int copy_all(const struct source *from, int to, struct bt_error *err)
+{
+	uint8_t *bytes = malloc(LOOKED_AT);
+	int rc = bytes ? copy_by(from, to, bytes, err) : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for %s", from->name);
+
+	free(bytes);
 	return rc;
 }
 

@@ -15,5 +15,6 @@ lib_libbt_a_SOURCES = \
 	lib/options.c lib/options.h \
 	lib/output.c lib/output.h \
 	lib/regs.c lib/regs.def lib/regs.h \
+	lib/room_for_stack.c lib/room_for_stack.h \
 	lib/slice.c lib/slice.h
 EXTRA_DIST += lib/README.md

@@ -17,6 +17,7 @@
 #include "format/trace_place.h"
 #include "lib/escape.h"
 #include "lib/output.h"
+#include "lib/room_for_stack.h"
 #include "tui/tui.h"
 
 enum view {
@@ -369,7 +370,7 @@ static int view_trace(const struct arguments *a, const char *path)
 	return status ? status : damage;
 }
 
-int main(int argc, char **argv)
+static int btview(int argc, char **argv)
 {
 	struct arguments a = {.view = VIEW_TERMINAL};
 	char latest[BT_PATH_MAX];
@@ -388,4 +389,9 @@ int main(int argc, char **argv)
 	if (!a.trace)
 		a.trace = latest;
 	return a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);
+}
+
+int main(int argc, char **argv)
+{
+	return with_room_for_stack(btview, argc, argv);
 }

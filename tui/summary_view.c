@@ -113,21 +113,25 @@ static size_t fitting(const char *text, size_t room)
 static void add_text(struct viewer *v, struct lines *l, const char *name, enum style style, const char *text, const struct target *target)
 {
 	size_t room = v->screen.columns > NAME_WIDTH + NAME_WIDTH ? (size_t)v->screen.columns - NAME_WIDTH : NAME_WIDTH, n;
-	char safe[FAULT_TEXT_MAX * 4];
+	struct buf safe = {0};
 
 	/* Escaped first, so that what is cut is what shows. */
-	bt_escape_str(safe, sizeof safe, text, v->screen.utf8);
-	for (const char *p = safe; *p; p += n + (p[n] == ' ')) {
-		char piece[sizeof safe];
+	bt_escape(&safe, slice_of(text, strlen(text)), v->screen.utf8);
+	buf_u8(&safe, 0);
+	for (char *p = (char *)safe.data; !safe.failed && *p; p += n + (p[n] == ' ')) {
 		struct row row;
+		char next;
 
 		n = fitting(p, room);
-		memcpy(piece, p, n);
-		piece[n] = '\0';
-		begin(v, &row, p == safe ? name : "");
-		row_outside(&row, style, piece, 0);
+		next = p[n];
+		p[n] = '\0';
+		begin(v, &row, p == (char *)safe.data ? name : "");
+		row_outside(&row, style, p, 0);
+		p[n] = next;
 		lines_add(l, &row, target);
 	}
+	l->failed |= safe.failed;
+	buf_release(&safe);
 }
 
 static void add_values(struct viewer *v, struct lines *l, const struct fault *f, const struct target *target)

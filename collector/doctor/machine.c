@@ -152,15 +152,12 @@ long long machine_number(const struct machine *m, const char *path, long long ot
 	return end == text ? otherwise : value;
 }
 
-bool machine_field(const struct machine *m, const char *path, const char *key, char *out, size_t size)
+static bool find_field(const char *line, const char *key, char *out, size_t size)
 {
-	char text[FILE_MAX], *line = text;
 	size_t len = strlen(key);
 
-	if (m->ops->read(m->state, path, text, sizeof text) <= 0)
-		return false;
 	for (; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-		char *value = line + len;
+		const char *value = line + len;
 
 		if (strncmp(line, key, len))
 			continue;
@@ -172,4 +169,13 @@ bool machine_field(const struct machine *m, const char *path, const char *key, c
 		return true;
 	}
 	return false;
+}
+
+bool machine_field(const struct machine *m, const char *path, const char *key, char *out, size_t size)
+{
+	char *text = malloc(FILE_MAX);
+	bool found = text && m->ops->read(m->state, path, text, FILE_MAX) > 0 && find_field(text, key, out, size);
+
+	free(text);
+	return found;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Into the cache. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -260,13 +261,15 @@ static uint64_t template_key(const struct engine_space *es, const struct hint_vi
 static void read_pages(const struct source *s, struct hint_view *v, size_t i, size_t end)
 {
 	struct address_space *space = s->task->process->space;
-	uint64_t pcs[HINTS_MOST];
+	uint64_t *pcs = i < end ? malloc((end - i) * sizeof *pcs) : NULL;
 	size_t n = 0;
 
-	for (; i < end && n < HINTS_MOST; i++)
+	for (; pcs && i < end; i++)
 		if (!template_key(s->es, v, i))
 			pcs[n++] = cache_hints_address(v, space, i);
-	address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, n);
+	if (n)
+		address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, n);
+	free(pcs);
 }
 
 /* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are:

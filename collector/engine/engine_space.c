@@ -236,23 +236,24 @@ static void leave_out_of_cores(pid_t tid, bool areas)
 
 static bool has_region(const struct engine_space *es) { return es->mapped && !es->window.inherited && es->cache->placed; }
 
-/* Where a system call instruction is in the kernel's own code, 0: there is none. */
-static uint64_t syscall_of_kernel(const struct address_space *s, pid_t tid)
+/* Where the first system call instruction of the mapping is; 0: there is none. */
+static uint64_t syscall_in(const struct mapping *m, pid_t tid)
 {
 	static const uint8_t insn[] = {0x0f, 0x05};
-	uint8_t code[VDSO_MOST];
+	uint64_t size = m->end - m->start < VDSO_MOST ? m->end - m->start : VDSO_MOST;
+	uint8_t *code = malloc(size), *at = code ? memmem(code, tracee_read(tid, m->start, code, size), insn, sizeof insn) : NULL;
+	uint64_t found = at ? m->start + (uint64_t)(at - code) : 0;
 
-	for (size_t i = s->mappings.count; i--;) { /* it is one of the last */
-		const struct mapping *m = &s->mappings.maps[i];
-		const uint8_t *at;
-		size_t n;
+	free(code);
+	return found;
+}
 
-		if (strcmp(m->path, "[vdso]"))
-			continue;
-		n = tracee_read(tid, m->start, code, m->end - m->start < sizeof code ? m->end - m->start : sizeof code);
-		at = memmem(code, n, insn, sizeof insn);
-		return at ? m->start + (uint64_t)(at - code) : 0;
-	}
+/* The same in the kernel's own code. */
+static uint64_t syscall_of_kernel(const struct address_space *s, pid_t tid)
+{
+	for (size_t i = s->mappings.count; i--;) /* it is one of the last */
+		if (!strcmp(s->mappings.maps[i].path, "[vdso]"))
+			return syscall_in(&s->mappings.maps[i], tid);
 	return 0;
 }
 

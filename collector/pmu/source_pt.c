@@ -333,20 +333,27 @@ static void decode_new(struct task *task, struct pt_task *t, size_t n)
 static void find_back(struct task *task, struct pt_task *t, uint64_t head, size_t n)
 {
 	uint64_t size = t->ring.aux_size;
-	uint8_t bytes[REACH];
 	size_t some = n < REACH ? n : REACH, at;
+	uint8_t *bytes;
 
 	some = some < size ? some : size;
+	bytes = malloc(some);
+	if (!bytes) {
+		forget(t);
+		return;
+	}
 	copy_out(&t->ring, head + size - some, bytes, some);
 	at = pt_flow_last_sync(slice_of(bytes, some));
 	if (at == some) {
 		if (t->back > REACH || t->told.cut)
 			forget(t);
+		free(bytes);
 		return;
 	}
 	forget(t);
 	if (decode(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false, &t->told) && !t->told.cut)
 		t->back = some - at;
+	free(bytes);
 }
 
 /* aux_head is an offset in the ring here, and does not count rounds (pt_update_head() in arch/x86/events/intel/pt.c). */

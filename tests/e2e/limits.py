@@ -22,6 +22,11 @@ def note(trace):
     return execute([BTREC, "dump", trace]).out.decode().count("no room for the code cache")
 
 
+def content_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def same(argv, options=(), **kw):
     """The program's output is the same alone and recorded, byte by byte. Nothing is stepped for want of room."""
     alone, recorded = same_as_native(argv, options, **kw)
@@ -203,16 +208,19 @@ def let_go():
 @case("a user's hard limit in which the engine does not fit: stepped, which is said while the program runs, once for all processes")
 def no_room_said():
     need_root()
-    tool = shutil.copy(BTREC, os.path.join(fresh_dir("tool"), "btrec"))
+    folder = fresh_dir("tool")
+    tool, program_ = (shutil.copy(path, folder) for path in (BTREC, program()))
     trace = os.path.join(fresh_dir("nobody", 0o777), "trace")
     for quiet in [], ["--quiet"]:
-        run = start([tool, "run", *quiet, "-o", trace + "".join(quiet), "--", "sh", "-c", "cat; exec true"], stdin=subprocess.PIPE,
-                    user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", preexec_fn=limited(resource.RLIMIT_AS, 60 * MB, 60 * MB))
-        said = Result(0, err=run.stderr.readline())
-        equal(said.stepped_because, ["a hard limit of memory that cannot be raised"], "what is said at once (%s)" % said.err)
+        said = fresh("stderr")
+        with open(said, "wb") as file:
+            run = start([tool, "run", *quiet, "-o", trace + "".join(quiet), "--", program_, "waits"], stdin=subprocess.PIPE, stderr=file,
+                        user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", preexec_fn=limited(resource.RLIMIT_AS, 60 * MB, 60 * MB))
+        because = wait_until(lambda: Result(0, err=content_of(said)).stepped_because, "a line that says so")
+        equal(because, ["a hard limit of memory that cannot be raised"], "what is said")
         check(run.poll() is None, "the program is over")
-        rest = run.communicate(b"")[1].decode()
-        equal((run.returncode, rest.count("\n")), (0, 0 if quiet else 1), "end, and further lines (%s)" % rest)
+        run.communicate(b"")
+        equal((run.returncode, content_of(said).count(b"\n")), (0, 1 if quiet else 2), "end, and lines (%s)" % content_of(said))
 
 
 @case("a user's hard limit in which the engine does not fit: stepped, the trace says so, nothing is missing")
@@ -220,6 +228,38 @@ def no_room():
     alone, recorded = as_nobody([program(), "inherited"], resource.RLIMIT_AS, 60 * MB, 60 * MB)
     equal(recorded.out, alone.out, "stdout")
     check(note(recorded.trace), "the trace does not say why")
+
+
+LITTLE = 64 << 10
+TEXT = b"".join(b"program 7/7 %d.000000: branches: 401010 0x401000/0x401010/P/-/-/0\n" % second for second in range(1, 9))
+
+
+@case("little stack, for a user who may not have more: every command does what it does, the program has its own limit")
+def little_stack():
+    need_root()
+    tools = fresh_dir("tools")
+    program_ = shutil.copy(build("ends.cc"), tools)
+    btrec_, btview_ = (shutil.copy(tool, tools) for tool in (BTREC, BTVIEW))
+    for hard in LITTLE, INF:
+        folder = fresh_dir("nobody", 0o777)
+        other = dict(user=NOBODY, group=NOBODY, extra_groups=[], cwd=folder, env=dict(os.environ, XDG_DATA_HOME=folder, HOME=folder, TMPDIR=folder),
+                     setup=lambda: resource.setrlimit(resource.RLIMIT_STACK, (LITTLE, hard)))
+        says_all = ["sh", "-c", "ulimit -Ss; ulimit -Hs; exec %s noexcept" % program_]
+        alone = execute(says_all, **other)
+        check(alone.out.startswith(b"64\n%s\n" % (b"unlimited" if hard == INF else b"%d" % (hard >> 10))), "native limits: %s" % alone.out)
+        for options in [], ["--parallel"]:
+            recorded = execute([btrec_, "run", *options, "-o", "trace" + "".join(options), "--", *says_all], **other)
+            equal((recorded.status, recorded.out), (alone.status, alone.out), "end and output (%s)" % recorded.own_err)
+        equal(execute([btrec_, "run", "-o", "from", "--from", "main", "--", program_, "noexcept"], **other).status, alone.status, "end with --from")
+        equal(execute([btrec_, "import", "-o", "capture", "-"], stdin=TEXT, **other).status, 0, "import")
+        for argv in (["info", "trace"], ["dump", "trace"], ["info", "capture"]):
+            equal(execute([btrec_, *argv], **other).status, 0, "btrec " + " ".join(argv))
+        equal(execute([btrec_, "list"], **other).status, 1, "btrec list, of none")
+        equal(execute([btrec_, "doctor"], **other).status, execute([btrec_, "doctor"]).status, "btrec doctor")
+        for argv in (["--stdio", "trace"], ["--json", "trace"], ["--export", "perf-script", "trace"], ["--stdio", "from"], ["--stdio", "capture"]):
+            shown = execute([btview_, *argv], **other)
+            equal(shown.status, 0, "btview %s (%s)" % (" ".join(argv), shown.err))
+        check(re.search(rb"main\+0x\w+ ends.cc:\d+", execute([btview_, "--stdio", "trace"], **other).out), "no lines of the source")
 
 
 main()

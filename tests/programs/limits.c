@@ -697,6 +697,19 @@ static int too_small(void)
 	return 0;
 }
 
+static void nothing(void) { }
+
+/* Until its standard input ends; a child has come and gone before. */
+static int waits(void)
+{
+	char byte;
+
+	in_child(nothing);
+	while (read(0, &byte, 1) > 0)
+		;
+	return 0;
+}
+
 static int run_mode(const char *name)
 {
 	static const struct {
@@ -707,6 +720,7 @@ static int run_mode(const char *name)
 		{"rules-as-user", rules_as_user}, {"rules-as-root", rules_as_root}, {"unlimited", unlimited}, {"arguments", arguments},
 		{"no-stack", no_stack}, {"another", another}, {"threads", threads}, {"namespace", namespace}, {"inherit", inherit}, {"too-small", too_small},
 		{"other-user", other_user}, {"other-program", other_program}, {"locks", locks}, {"written-code", written_code}, {"shown", shown}, {"leave", leave}, {"crowd", crowd},
+		{"waits", waits},
 	};
 
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)

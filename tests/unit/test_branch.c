@@ -52,7 +52,7 @@ static void every_kind_with_every_flag_roundtrips(void **state)
 
 static void random_addresses_roundtrip(void **state)
 {
-	struct bt_branch entries[1000];
+	static struct bt_branch entries[1000];
 	uint64_t seed = 1;
 
 	(void)state;

@@ -125,7 +125,7 @@ static void an_empty_history_has_none(void **state)
 
 static void random_entries_nest_soundly(void **state)
 {
-	struct history_entry e[1000];
+	static struct history_entry e[1000];
 	struct history h = {.entries = e, .count = 1000};
 	uint64_t seed = 5;
 	struct calls c;

@@ -24,10 +24,11 @@ static struct history history_of(const char *letters, struct history_entry entri
 /* The lines as text: an entry is its letter, a heading "3(", the end of a nesting ")", the stop line "!". */
 static void assert_folds(const char *letters, size_t stop, bool loops, const char *want)
 {
-	struct history_entry entries[MAX];
+	static struct history_entry entries[MAX];
 	struct history h = history_of(letters, entries);
 	struct fold f;
-	char got[4 * MAX] = "", *p = got;
+	static char got[4 * MAX];
+	char *p = got;
 	unsigned nesting = 0;
 
 	assert_int_equal(fold_init(&f, &h, stop, loops, NULL), 0);
@@ -104,7 +105,7 @@ static void the_stop_stands_between_entries_and_is_never_folded(void **state)
 
 static void an_entry_is_found_by_its_line_or_its_heading(void **state)
 {
-	struct history_entry entries[MAX];
+	static struct history_entry entries[MAX];
 	struct history h = history_of("xabababy", entries);
 	struct fold f;
 
@@ -129,7 +130,7 @@ static void random_histories_keep_their_order(void **state)
 
 	(void)state;
 	for (int round = 0; round < 300; round++) {
-		struct history_entry entries[MAX];
+		static struct history_entry entries[MAX];
 		char letters[400];
 		struct history h;
 		struct fold f;

@@ -441,7 +441,7 @@ static void memory_reads_as_the_disk_does(void **state)
 	struct fixture *f = *state;
 	static const char *const names[] = {"objects", "events", "something else", "branches-01", "branches-99999999999"};
 	struct trace_file files[5] = {{.number = 0}};
-	uint8_t bytes[5][4096];
+	uint8_t bytes[2][4096];
 	uint16_t kinds[64];
 	struct bt_error err;
 	struct trace *t;

@@ -269,7 +269,7 @@ static void a_source_that_leaves_branches_out_is_not_judged(void **state)
 static void endless_code_is_not_followed_for_ever(void **state)
 {
 	struct made *t = *state;
-	struct bt_branch b[2000];
+	static struct bt_branch b[2000];
 	struct bt_error err;
 	struct verdict v;
 	uint8_t nops[4096];
