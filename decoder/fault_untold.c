@@ -25,7 +25,9 @@ static uint32_t refusal(const struct fault_context *c, uint64_t addr, unsigned a
 {
 	const struct model_map *map = fault_map(c, addr);
 
-	return !map ? SEGV_MAPERR : access & ~(unsigned)map->prot ? SEGV_ACCERR : 0;
+	if (!map)
+		return SEGV_MAPERR;
+	return (access & ~(unsigned)map->prot) ? SEGV_ACCERR : 0;
 }
 
 /* The first byte of an operand that cannot be accessed. */

@@ -4,303 +4,187 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/brstack_branch.h"
+#include "import/script_head.h"
+#include "import/text_cursor.h"
+
 enum {
 	BRANCHES_MAX = 1 << 16, /* of a sample */
 	NAME_MAX_LEN = 64,
-	TYPE_SHIFT = 20,
-	SPEC_SHIFT = 24,
 };
 
 struct text_reader {
 	struct importer *im;
 	struct slice all;
 	struct bt_error *err;
+	unsigned layout;
 	struct import_branch *branches;
 	size_t count, cap;
 	/* The sample that is being read: its first line was seen, it is given when the next begins. */
 	bool open, has_branches;
 	struct import_sample sample;
+	bool has_ids, has_chain;
 	char comm[NAME_MAX_LEN];
 };
 
-static bool is_space(uint8_t c)
+static uint64_t offset_of(const struct text_reader *r, const uint8_t *at)
 {
-	return c == ' ' || c == '\t' || c == '\r';
+	return (uint64_t)(at - r->all.at);
 }
 
-/* Takes the next word off a line; empty at its end. */
-static struct slice take_word(struct slice *line)
-{
-	struct slice word;
-	size_t n = 0;
+/* --- lines --- */
 
-	while (line->len && is_space(*line->at))
-		slice_take(line, 1);
-	while (n < line->len && !is_space(line->at[n]))
-		n++;
-	word = slice_take(line, n);
-	return word;
-}
-
-static struct slice take_line(struct slice *text)
-{
-	const uint8_t *end = text->len ? memchr(text->at, '\n', text->len) : NULL;
-	struct slice line = slice_take(text, end ? (size_t)(end - text->at) : text->len);
-
-	if (end)
-		slice_take(text, 1);
-	return line;
-}
-
-static int digit_of(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
-}
-
-/* Takes a number off the front. False when there is none, or it has more than 64 bits. */
-static bool take_number(struct slice *in, unsigned base, uint64_t *out)
-{
-	size_t n = 0;
-
-	for (*out = 0; n < in->len && digit_of(in->at[n]) < (int)base; n++) {
-		if (*out > (UINT64_MAX - (unsigned)digit_of(in->at[n])) / base)
-			return false;
-		*out = *out * base + (unsigned)digit_of(in->at[n]);
-	}
-	slice_take(in, n);
-	return n;
-}
-
-static bool take_char(struct slice *in, char c)
-{
-	if (!in->len || *in->at != (uint8_t)c)
-		return false;
-	slice_take(in, 1);
-	return true;
-}
-
-/* --- a branch --- */
-
-/* 0xADDRESS, and behind it its file in brackets. */
-static bool take_address(struct slice *in, uint64_t *out)
-{
-	const uint8_t *end;
-
-	if (!take_char(in, '0') || !take_char(in, 'x') || !take_number(in, 16, out))
-		return false;
-	if (!in->len || *in->at != '(')
-		return true;
-	end = memchr(in->at, ')', in->len);
-	if (end)
-		slice_take(in, (size_t)(end - in->at) + 1);
-	return end;
-}
-
-/* The text up to the next slash, which is taken too. */
-static struct slice take_field(struct slice *in)
-{
-	const uint8_t *end = in->len ? memchr(in->at, '/', in->len) : NULL;
-	struct slice field = slice_take(in, end ? (size_t)(end - in->at) : in->len);
-
-	if (end)
-		slice_take(in, 1);
-	return field;
-}
-
-static bool has(struct slice field, char c)
-{
-	return field.len && memchr(field.at, c, field.len);
-}
-
-static uint64_t name_index(struct slice field, const char *const *names, size_t count)
-{
-	for (size_t i = 1; i < count; i++)
-		if (field.len == strlen(names[i]) && !memcmp(field.at, names[i], field.len))
-			return i;
-	return 0;
-}
-
-/* The fields behind the addresses, those of later versions of perf included. */
-static bool take_flags(struct slice *in, uint64_t *flags)
-{
-	static const char *const types[] = {"", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL",
-		"COND_RET", "ERET", "IRQ", "SERROR", "NO_TX"};
-	static const char *const specs[] = {"", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH", "SPEC_CORRECT_PATH"};
-	struct slice predicted = take_field(in), in_tx = take_field(in), aborted = take_field(in), count = take_field(in);
-	uint64_t cycles = 0;
-
-	*flags = has(predicted, 'P') ? IMPORT_PREDICTED : has(predicted, 'M') ? IMPORT_MISPREDICTED : 0;
-	*flags |= has(in_tx, 'X') ? IMPORT_IN_TX : 0;
-	*flags |= has(aborted, 'A') ? IMPORT_ABORT : 0;
-	if (count.len && !(count.len == 1 && *count.at == '-') && (!take_number(&count, 10, &cycles) || count.len || cycles > UINT16_MAX))
-		return false;
-	*flags |= cycles << IMPORT_CYCLES_SHIFT;
-	*flags |= name_index(take_field(in), types, sizeof types / sizeof *types) << TYPE_SHIFT;
-	*flags |= name_index(take_field(in), specs, sizeof specs / sizeof *specs) << SPEC_SHIFT;
-	return true;
-}
-
-/* Whether a word looks like a branch: an address, a slash, an address. */
-static bool looks_like_branch(struct slice word)
-{
-	uint64_t v;
-
-	return take_address(&word, &v) && take_char(&word, '/') && word.len >= 2 && word.at[0] == '0' && word.at[1] == 'x';
-}
-
-static bool parse_branch(struct slice word, struct import_branch *b)
-{
-	*b = (struct import_branch){0};
-	return take_address(&word, &b->from) && take_char(&word, '/') && take_address(&word, &b->to) && take_char(&word, '/') &&
-	       take_flags(&word, &b->flags);
-}
-
-static int add_branch(struct text_reader *r, struct slice word)
-{
-	uint64_t offset = (uint64_t)(word.at - r->all.at);
-	struct import_branch b;
-
-	if (!parse_branch(word, &b) || r->count == BRANCHES_MAX)
-		return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf script: the branch at byte %llu is none", (unsigned long long)offset);
-	if (r->count == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct import_branch *at = realloc(r->branches, cap * sizeof *at);
-
-		if (!at)
-			return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
-		r->branches = at;
-		r->cap = cap;
-	}
-	r->branches[r->count++] = b;
-	r->has_branches = true;
-	return 0;
-}
-
-/* --- what stands before the branches --- */
-
-static bool parse_id(struct slice word, uint32_t *out)
-{
-	bool negative = take_char(&word, '-');
-	uint64_t v;
-
-	if (!take_number(&word, 10, &v) || word.len || v > UINT32_MAX)
-		return false;
-	*out = negative ? 0u - (uint32_t)v : (uint32_t)v;
-	return true;
-}
-
-/* PID/TID */
-static bool parse_ids(struct slice word, struct import_thread_id *id)
-{
-	const uint8_t *slash = word.len ? memchr(word.at, '/', word.len) : NULL;
-	struct slice pid = word, tid = word;
-
-	if (!slash)
-		return false;
-	pid.len = (size_t)(slash - word.at);
-	slice_take(&tid, pid.len + 1);
-	return parse_id(pid, &id->pid) && parse_id(tid, &id->tid);
-}
-
-/* SECONDS.FRACTION: */
-static bool parse_time(struct slice word, uint64_t *out)
-{
-	uint64_t seconds, fraction;
-	size_t digits;
-
-	if (!word.len || word.at[word.len - 1] != ':')
-		return false;
-	word.len--;
-	if (!take_number(&word, 10, &seconds) || !take_char(&word, '.') || seconds > UINT64_MAX / 1000000000 - 1)
-		return false;
-	digits = word.len;
-	if (digits > 9 || !take_number(&word, 10, &fraction) || word.len)
-		return false;
-	for (; digits < 9; digits++)
-		fraction *= 10;
-	*out = seconds * 1000000000 + fraction;
-	return true;
-}
-
-/* [CPU] */
-static bool parse_cpu(struct slice word, uint32_t *out)
-{
-	uint64_t v;
-
-	if (!take_char(&word, '[') || !take_number(&word, 10, &v) || !take_char(&word, ']') || word.len || v >= UINT32_MAX)
-		return false;
-	*out = (uint32_t)v + 1;
-	return true;
-}
-
-static bool parse_ip(struct slice word, uint64_t *out)
-{
-	if (word.len > 2 && word.at[0] == '0' && word.at[1] == 'x')
-		slice_take(&word, 2);
-	return take_number(&word, 16, out) && !word.len;
-}
-
-/* What was found in the words before the branches. */
-struct head {
-	struct import_sample sample;
-	struct slice comm; /* from the first word to the ids */
-	struct slice before; /* the last word that was nothing else yet */
-	bool ids, time, event, ip;
+/* A line, and where its branches begin. */
+struct script_line {
+	struct slice head, branches;
+	bool in_chain; /* it begins with a tab and an address */
 };
 
-/* One id alone stands before the CPU or the time. */
-static void take_single_id(struct head *h, const uint8_t *line_start)
+/* Comments begin in the first column, with a blank behind the sign: a name that begins with it has either blanks before or no such blank. */
+static bool is_comment(struct slice line)
 {
-	uint32_t id;
-
-	if (h->ids || !h->before.len || !parse_id(h->before, &id))
-		return;
-	h->ids = true;
-	h->sample.id = (struct import_thread_id){id, id};
-	h->comm = slice_of(line_start, (size_t)(h->before.at - line_start));
+	return line.len && *line.at == '#' && (line.len == 1 || text_is_blank(line.at[1]));
 }
 
-static void take_head_word(struct head *h, struct slice word, const uint8_t *line_start)
+/* A line of the program's source, of the field srccode. */
+static bool is_source(struct slice line)
 {
-	uint64_t ip;
+	uint64_t number;
 
-	if (!h->ids && !h->time && parse_ids(word, &h->sample.id)) {
-		h->ids = true;
-		h->comm = slice_of(line_start, (size_t)(word.at - line_start));
-	} else if (!h->event && parse_cpu(word, &h->sample.cpu)) {
-		take_single_id(h, line_start);
-	} else if (!h->time && parse_time(word, &h->sample.time)) {
-		take_single_id(h, line_start);
-		h->time = true;
-	} else if (!h->event && (h->ids || h->time) && word.len > 1 && word.at[word.len - 1] == ':') {
-		h->event = true;
-		h->sample.ip = 0; /* a number before it is a period */
-		h->sample.event = slice_of(word.at, word.len - 1);
-	} else if (!h->ip && parse_ip(word, &ip)) {
-		h->sample.ip = ip;
-		h->ip = h->event;
+	return text_take_char(&line, '|') && text_take_number(&line, 10, &number) && line.len && *line.at == ' ';
+}
+
+/* Of the field metric: it begins as a sample does. */
+static bool is_metric(struct slice head)
+{
+	static const char metric[] = "\tmetric: ";
+
+	return head.len && memmem(head.at, head.len, metric, sizeof metric - 1);
+}
+
+/* Takes the next line that may be of a sample. False at the end. Other lines that begin with a tab are of brstackinsn. */
+static bool take_line(struct slice *text, struct script_line *out)
+{
+	while (text->len) {
+		struct slice line = text_take_line(text);
+		uint64_t ip;
+		bool in_chain = script_chain_ip(line, &ip);
+		size_t at;
+
+		while (line.len && line.at[line.len - 1] == '\r')
+			line.len--;
+		if (!text_trimmed(line).len || is_comment(line) || is_source(line) || (*line.at == '\t' && !in_chain))
+			continue;
+		at = brstack_branch_find(line);
+		*out = (struct script_line){.head = slice_take(&line, at), .branches = line, .in_chain = in_chain};
+		if (!is_metric(out->head))
+			return true;
 	}
-	h->before = word;
+	return false;
 }
 
-static struct slice trimmed(struct slice s)
+/* --- the layout of the file --- */
+
+/* The lines up to that with branches are a sample's; layouts: those that one of them may have. */
+struct groups {
+	bool layouts[SCRIPT_LAYOUTS];
+	size_t counts[SCRIPT_LAYOUTS], samples;
+	bool has_lines;
+};
+
+static void end_group(struct groups *g)
 {
-	while (s.len && is_space(*s.at))
-		slice_take(&s, 1);
-	while (s.len && is_space(s.at[s.len - 1]))
-		s.len--;
-	return s;
+	for (unsigned i = 0; i < SCRIPT_LAYOUTS; i++)
+		g->counts[i] += g->layouts[i];
+	memset(g->layouts, 0, sizeof g->layouts);
+	g->samples++;
+	g->has_lines = false;
 }
 
+/* Where other lines of the sample came before, branches alone say nothing of its fields. */
+static void add_to_group(struct groups *g, const struct script_line *line)
+{
+	bool blank = !text_trimmed(line->head).len;
+
+	if (!line->in_chain && !(blank && g->has_lines))
+		script_head_layouts(line->head, g->layouts);
+	if (line->in_chain && !g->has_lines)
+		g->layouts[0] = true; /* addresses without anything before */
+	g->has_lines = true;
+	if (line->branches.len)
+		end_group(g);
+}
+
+/* What brstackinsn prints, and what stands behind a branch there. */
+static bool is_disassembly(struct slice line)
+{
+	uint64_t address;
+	size_t digits;
+
+	if (!text_take_char(&line, '\t'))
+		return false;
+	digits = line.len;
+	if (!text_take_number(&line, 16, &address) || digits - line.len != 16 || !text_take_char(&line, '\t'))
+		return false;
+	return line.len && memmem(line.at, line.len, "\t#", 2);
+}
+
+/* The field that holds branches in a form without addresses; NULL: none that is known. */
+static const char *other_field(struct slice text)
+{
+	while (text.len) {
+		struct slice line = text_take_line(&text);
+
+		if (is_disassembly(line))
+			return "brstackinsn";
+		if (brstack_flags_stand_in(line))
+			return "brstacksym";
+	}
+	return NULL;
+}
+
+static int refuse_field(struct text_reader *r, const char *field, const char *why, const uint8_t *at)
+{
+	return bt_fail_at(r->err, BT_E_UNSUPPORTED, offset_of(r, at), "perf script: the field %s %s: print it with -F ...,brstack", field, why);
+}
+
+static int find_layout(struct text_reader *r)
+{
+	struct groups *g = calloc(1, sizeof *g);
+	const char *other;
+	struct slice text = r->all;
+	struct script_line line;
+	int rc = 0;
+
+	if (!g)
+		return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+	while (take_line(&text, &line))
+		add_to_group(g, &line);
+	other = g->samples ? NULL : other_field(r->all);
+	if (!g->samples)
+		rc = refuse_field(r, other ? other : "with the branches", "tells no addresses", r->all.at);
+	else if (!script_head_choose(g->counts, g->samples, &r->layout))
+		rc = bt_fail_at(r->err, BT_E_CORRUPT, 0, "perf script: the samples differ in the fields that stand before their branches");
+	free(g);
+	return rc;
+}
+
+/* --- samples --- */
+
+static bool is_idle(const struct text_reader *r)
+{
+	return r->has_ids && !r->sample.id.pid && !r->sample.id.tid;
+}
+
+/* Where nothing else shows that a sample begins, one without branches is none. */
 static void give_sample(struct text_reader *r)
 {
-	struct slice comm = bt_str(r->comm);
+	struct slice comm = bt_str(*r->comm || !is_idle(r) ? r->comm : "swapper"); /* as perf calls it */
 
-	if (!r->open)
+	if (!r->open || (!r->has_branches && !script_head_is_strong(r->layout))) {
+		r->open = false;
 		return;
+	}
 	if (comm.len)
 		importer_comm(r->im, r->sample.id, r->sample.time, comm, false);
 	r->sample.has_branches = true;
@@ -311,65 +195,141 @@ static void give_sample(struct text_reader *r)
 	r->count = 0;
 }
 
-/* A head begins a sample, but for the lines of a callchain, which have no more than an address and a function. */
-static void take_head(struct text_reader *r, const struct head *h, bool branches)
+static void begin_sample(struct text_reader *r, const struct script_head *h)
 {
-	struct slice comm = trimmed(h->comm);
-	bool begins = h->ids || h->time || (!r->open && branches) || (branches && r->has_branches);
-
-	if (!begins && r->open && !r->sample.ip)
-		r->sample.ip = h->sample.ip;
-	if (!begins)
-		return;
 	give_sample(r);
 	r->open = true;
 	r->has_branches = false;
-	r->sample = h->sample;
-	snprintf(r->comm, sizeof r->comm, "%.*s", (int)(comm.len < NAME_MAX_LEN ? comm.len : NAME_MAX_LEN - 1),
-		 comm.len ? (const char *)comm.at : "");
+	r->count = 0;
+	r->has_ids = h->has_ids;
+	r->has_chain = false;
+	r->sample = (struct import_sample){.id = h->id, .time = h->time, .ip = h->ip, .cpu = h->cpu, .event = h->event};
+	snprintf(r->comm, sizeof r->comm, "%.*s", (int)(h->comm.len < NAME_MAX_LEN ? h->comm.len : NAME_MAX_LEN - 1),
+		 h->comm.len ? (const char *)h->comm.at : "");
 }
 
-static int take_one_line(struct text_reader *r, struct slice line)
+static int add_branch(struct text_reader *r, const struct import_branch *b)
 {
-	const uint8_t *start = line.at;
-	struct slice word = take_word(&line);
-	struct head head = {.ids = false};
+	if (r->count == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 64;
+		struct import_branch *at = realloc(r->branches, cap * sizeof *at);
+
+		if (!at)
+			return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+		r->branches = at;
+		r->cap = cap;
+	}
+	r->branches[r->count++] = *b;
+	return 0;
+}
+
+/* Mapped at one place of a process, and as large as its code. */
+static bool is_one_place(struct slice file)
+{
+	static const char *const others[] = {"//", "/memfd:", "/dev/"};
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (file.len >= strlen(others[i]) && !memcmp(file.at, others[i], strlen(others[i])))
+			return false;
+	return slice_is(file, "[kernel.kallsyms]") || (file.len && *file.at == '/');
+}
+
+/* brstackoff prints what brstack does, but of addresses their offsets in their files. Where a sample's own address is in the same file, it shows:
+ * no file reaches that far. */
+static bool is_offset(const struct text_reader *r, struct slice head, const struct brstack_branch *b)
+{
+	struct slice file = b->file;
+
+	head = text_trimmed(head);
+	if (!b->entry.from || b->entry.from >> 32 || !(r->sample.ip >> 32) || !is_one_place(file) || head.len < file.len + 2)
+		return false;
+	slice_take(&head, head.len - file.len - 2);
+	return head.at[0] == '(' && head.at[head.len - 1] == ')' && !memcmp(head.at + 1, file.at, file.len);
+}
+
+/* The branches, and behind them fields that are not read; there no branch can be any more. */
+static int take_branches(struct text_reader *r, struct slice head, struct slice in)
+{
+	struct brstack_branch b;
 	int rc = 0;
 
-	if (!word.len || *word.at == '#')
-		return 0;
-	for (; word.len && !looks_like_branch(word); word = take_word(&line))
-		take_head_word(&head, word, start);
-	take_head(r, &head, word.len);
-	for (; word.len && !rc; word = take_word(&line))
-		rc = add_branch(r, word);
+	r->has_branches = true;
+	for (text_take_blanks(&in); !rc && in.len > 1 && in.at[0] == '0' && in.at[1] == 'x'; text_take_blanks(&in)) {
+		uint64_t offset = offset_of(r, in.at);
+
+		if (r->count == BRANCHES_MAX || !brstack_branch_take(&in, &b))
+			return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf script: the branch at byte %llu is none", (unsigned long long)offset);
+		if (is_offset(r, head, &b))
+			return refuse_field(r, "brstackoff", "tells offsets in files", r->all.at + offset);
+		rc = b.taken ? add_branch(r, &b.entry) : 0; /* the code between the others has it */
+	}
+	if (!rc && brstack_branch_find(in) < in.len)
+		rc = bt_fail_at(r->err, BT_E_CORRUPT, offset_of(r, in.at), "perf script: what stands between branches at byte %llu is none",
+				(unsigned long long)offset_of(r, in.at));
 	return rc;
+}
+
+/* The address of a callchain's first line is the sample's. Without fields before it, it begins a sample. */
+static void take_chain(struct text_reader *r, struct slice line)
+{
+	struct script_head h = {.has_ip = true};
+
+	if (!script_chain_ip(line, &h.ip))
+		return;
+	if (!r->layout && (!r->open || r->has_branches)) {
+		begin_sample(r, &h);
+		r->has_chain = true;
+	} else if (r->open && !r->has_branches && !r->has_chain) {
+		r->sample.ip = h.ip;
+		r->has_chain = true;
+	}
+}
+
+static int take_sample_line(struct text_reader *r, const struct script_line *line)
+{
+	bool pending = r->open && !r->has_branches;
+	struct script_head h;
+
+	if (script_head_is_guest(line->head))
+		return refuse_field(r, "machine_pid", "is of guests, whose processes are not told apart from others", line->head.at);
+	if (line->in_chain)
+		take_chain(r, line->head);
+	else if ((!pending || script_head_is_strong(r->layout)) && script_head_parse(line->head, r->layout, &h))
+		begin_sample(r, &h);
+	if (!line->branches.len)
+		return 0;
+	if (!r->open || r->has_branches)
+		return bt_fail_at(r->err, BT_E_CORRUPT, offset_of(r, line->head.at),
+				  "perf script: the sample at byte %llu has not the fields of the others before its branches",
+				  (unsigned long long)offset_of(r, line->head.at));
+	return take_branches(r, line->head, line->branches);
 }
 
 bool brstack_text_is(struct slice text)
 {
+	struct script_line line;
+	struct slice rest;
+
 	if (text.len > BRSTACK_TEXT_LOOKED_AT)
 		text.len = BRSTACK_TEXT_LOOKED_AT;
 	if (!text.len || memchr(text.at, 0, text.len))
 		return false;
-	while (text.len) {
-		struct slice line = take_line(&text), word;
-
-		while ((word = take_word(&line)).len)
-			if (looks_like_branch(word))
-				return true;
-	}
-	return false;
+	rest = text;
+	while (take_line(&rest, &line))
+		if (line.branches.len)
+			return true;
+	return other_field(text);
 }
 
 int brstack_text_import(struct importer *im, struct slice text, struct bt_error *err)
 {
 	struct text_reader r = {.im = im, .all = text, .err = err};
-	int rc = 0;
+	struct script_line line;
+	int rc = find_layout(&r);
 
 	importer_header(im)->source = bt_str("lbr");
-	while (!rc && text.len && !importer_failed(im))
-		rc = take_one_line(&r, take_line(&text));
+	while (!rc && !importer_failed(im) && take_line(&text, &line))
+		rc = take_sample_line(&r, &line);
 	if (!rc)
 		give_sample(&r);
 	free(r.branches);

@@ -1,5 +1,6 @@
 noinst_LIBRARIES += import/libimport.a
 import_libimport_a_SOURCES = \
+	import/brstack_branch.c import/brstack_branch.h \
 	import/brstack_text.c import/brstack_text.h \
 	import/capture.c import/capture.h \
 	import/code_file.c import/code_file.h \
@@ -15,6 +16,8 @@ import_libimport_a_SOURCES = \
 	import/perf_private.h \
 	import/perf_queue.c \
 	import/perf_tracing.c \
-	import/perf_unpack.c
+	import/perf_unpack.c \
+	import/script_head.c import/script_head.h \
+	import/text_cursor.c import/text_cursor.h
 EXTRA_DIST += import/README.md
 IMPORT_LIBS = import/libimport.a hardware/libhardware.a $(FORMAT_LIBS)

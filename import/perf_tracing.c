@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "import/perf_private.h"
+#include "import/text_cursor.h"
 
 enum {
 	TYPE_TRACEPOINT = 2,
@@ -36,15 +37,6 @@ static struct slice take_sized(struct slice *in)
 	return slice_take(in, size < SIZE_MAX ? (size_t)size : SIZE_MAX);
 }
 
-static struct slice take_text_line(struct slice *in)
-{
-	const uint8_t *end = in->len ? memchr(in->at, '\n', in->len) : NULL;
-	struct slice line = slice_take(in, end ? (size_t)(end - in->at) : in->len);
-
-	slice_take(in, end ? 1 : 0);
-	return line;
-}
-
 /* The rest of a line that begins with the word; empty of any other. */
 static struct slice line_value(struct slice line, const char *word)
 {
@@ -54,17 +46,6 @@ static struct slice line_value(struct slice line, const char *word)
 		return (struct slice){0};
 	slice_take(&line, n);
 	return line;
-}
-
-static bool parse_decimal(struct slice text, uint64_t *out)
-{
-	*out = 0;
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.at[i] < '0' || text.at[i] > '9' || *out > UINT32_MAX)
-			return false;
-		*out = *out * 10 + (text.at[i] - '0');
-	}
-	return text.len;
 }
 
 /* A tracepoint among the events: its number, and where it is described. */
@@ -106,17 +87,16 @@ static void name_points(const struct points *p, uint64_t number, struct slice sy
 /* "name: sched_switch", "ID: 314", and the fields. */
 static void take_format(const struct points *p, struct slice system, struct slice text)
 {
-	struct slice name = {0}, value;
+	struct slice name = {0};
 	uint64_t number;
 
 	for (unsigned i = 0; i < LINES_MAX && text.len; i++) {
-		struct slice line = take_text_line(&text);
+		struct slice line = text_take_line(&text), value = line_value(line, "name: ");
 
-		value = line_value(line, "name: ");
 		if (value.len)
 			name = value;
 		value = line_value(line, "ID: ");
-		if (name.len && parse_decimal(value, &number)) {
+		if (name.len && text_take_number(&value, 10, &number) && !value.len) {
 			name_points(p, number, system, name);
 			return;
 		}

@@ -129,6 +129,9 @@ tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/fuzz/generate_ca
 tests_unit_test_import_LDADD = $(IMPORT_LIBS) $(IPT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_unit_test_import_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+UNIT_TESTS += tests/unit/test_brstack_text
+tests_unit_test_brstack_text_LDADD = $(IMPORT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
+
 UNIT_TESTS += tests/unit/test_bts_flow
 tests_unit_test_bts_flow_LDADD = $(HARDWARE_LIBS) $(CMOCKA_LIBS) $(HARDWARE_SYSTEM_LIBS)
 

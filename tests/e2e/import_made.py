@@ -464,7 +464,7 @@ app one  100/101  [003]  12.000001500:     1000 cycles:u:
 \t401000 main+0x10 (/bin/app)
 \t401100 _start (/bin/app)  0x401020(/bin/app)/0x401000(/bin/app)/M/X/A/12/COND/NON_SPEC_CORRECT_PATH  0x1/0x2/-/-/-/0
 
-app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/PN/-/-/-
+app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/P/-/-/-
 """
     trace = import_bytes(form).trace
     equal(words(export(trace)), [["app", "one", "100/101", "12.000001:", "cycles:u:", "401000", "0x401020/0x401000/M/X/A/12/COND", "0x1/0x2/-/-/-/0/"],
@@ -476,6 +476,19 @@ app one  102  [003]  12.000002: cycles:u:  401000 main+0x10 (/bin/app) 0x5/0x6/P
     check("Program   unknown: the capture does not say\n" in text(import_bytes(b"  401000 0x1/0x2/P/-/-/0\n").trace), "the report of one")
     result = import_bytes(b"  401000 0x1/0x2/P/-/-/0 0x1/0x2/P/-/-/x\n", status=76)
     check("byte 25 is none" in result.err.decode(), result.err.decode())
+
+
+@case("text of pid and branches alone, and of files behind the addresses, with blanks")
+def text_of_few_fields():
+    pids = b" 5595  0x5629ec7428f4/0x5629ec742901/P/-/-/19/  0x5629ec742967/0x5629ec7428d0/P/-/-/1/ \n 5596  0x5629ec7428f4/0x5629ec742901/P/-/-/19/ \n"
+    trace = import_bytes(pids).trace
+    equal([l[:4] for l in words(export(trace))], [[":5595", "5595/5595", "snapshot:", "0"], [":5596", "5596/5596", "snapshot:", "0"]], "tasks and addresses")
+    files = (b" a.out    5595 914937.301714:        168 cycles:u:      5629ec742901 [unknown] (/bin/x) 0x5629ec7428f4 (/bin/x)/0x5629ec742901 (/bin/x)"
+             b"/P/-/-/19//-  0x5629ec742967 (/tmp/a b)/0x5629ec7428d0 (/tmp/a b (deleted))/P/-/-/1//- \n")
+    equal(words(export(import_bytes(files).trace)), [["a.out", "5595/5595", "914937.301714:", "cycles:u:", "5629ec742901",
+                                                     "0x5629ec7428f4/0x5629ec742901/P/-/-/19/", "0x5629ec742967/0x5629ec7428d0/P/-/-/1/"]], "sample")
+    for line, task in ((b"kworker/3:0 9/9 1.0: cycles: 10 0x1/0x2/P/-/-/0/\n", ["kworker/3:0", "9/9"]), (b"    0/0     0x1/0x2/P/-/-/0/\n", ["swapper", "0/0"])):
+        equal([l[:2] for l in words(export(import_bytes(line).trace))], [task], "name")
 
 
 @case("what is compressed is called that, as a file and in a pipe")

@@ -464,9 +464,27 @@ void capture_core_stacks(struct buf *out)
 
 void capture_text(struct buf *out)
 {
-	static const char text[] = "# comment\nname with 7/8 [003] 12.000001: 1000 cycles:u: 401000 f+0x1 (/bin/a)\n"
+	static const char text[] = "# comment\nname with 7/8 [003] U      12.000001: 1000 cycles:u:\n"
 				   "\t401000 f\n\t401001 g 0x1(/bin/a)/0x2(/bin/a)/P/X/A/12/COND/NON_SPEC_CORRECT_PATH 0x3/0x4/M/-/-/0\n\n"
-				   "name 9 13.5: 0x5/0x6/-/-/-/- \n  401000 0x7/0x8/P/-/-/65535\n";
+				   "name 7/9 [004] K     13.5: raw 0x1a: 401000 f+0x1 (/bin/a b) 0x5 (/bin/a b)/0x6 (//anon)/-/-/-/-//- ilen: 5\n"
+				   "\tf+1:\n\t0000000000401000\tinsn: 75 f0\t# PRED 1 cycles\n|12  x;\n"
+				   "name 7/9 [004] U      13.6: cycles:u: 401000 0x7/0x8/P/-/-/65535\n";
+
+	buf_put(out, text, sizeof text - 1);
+}
+
+/* Fields in columns, and none but the branches and what stands before them. */
+void capture_text_columns(struct buf *out)
+{
+	static const char text[] = "           a.out    5595 2026-11-27 01:02:03.000001        168     7ffc12345678     5629ec742901 0x5/0x6/P/-/-/1/FAULT_DATA/- \n"
+				   "       worker 12    5596 2026-11-27 01:02:03.000001    1000003               10           401136 0x7/0x8/MN/-/-/1//- \n";
+
+	buf_put(out, text, sizeof text - 1);
+}
+
+void capture_text_of_symbols(struct buf *out)
+{
+	static const char text[] = " 5595 main+0x10 (/bin/a)/foo+0x0 (/bin/a)/P/-/-/0/CALL/- \n";
 
 	buf_put(out, text, sizeof text - 1);
 }

@@ -11,5 +11,7 @@ void capture_file(struct buf *out);
 void capture_core(struct buf *out);
 void capture_core_stacks(struct buf *out); /* a signal's stack, an overflow, mappings that only NT_FILE has */
 void capture_text(struct buf *out);
+void capture_text_columns(struct buf *out);
+void capture_text_of_symbols(struct buf *out); /* refused */
 
 #endif

@@ -390,6 +390,10 @@ static void generate_import(const char *dir)
 	put_buf(dir, "core-stacks", &b);
 	capture_text(&b);
 	put_buf(dir, "brstack-text", &b);
+	capture_text_columns(&b);
+	put_buf(dir, "brstack-columns", &b);
+	capture_text_of_symbols(&b);
+	put_buf(dir, "brstacksym", &b);
 	put(dir, "empty", "", 0);
 }
 

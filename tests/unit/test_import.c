@@ -74,6 +74,8 @@ static void every_failed_allocation_of_an_import_is_survived(void **state)
 	survives(&b, 0);
 	capture_text(&b);
 	survives(&b, 3);
+	capture_text_columns(&b);
+	survives(&b, 2);
 }
 
 static void records_come_by_time_and_those_of_one_time_in_their_order(void **state)
