@@ -219,6 +219,7 @@ static void put_sized(struct buf *b, const char *text)
 /* A tracepoint, number 7, which only its format names. */
 void capture_tracepoint(struct buf *out)
 {
+	static const char head[] = "\027\010\104tracing0.6\0\0\010\0\020\0\0header_page", event[] = "header_event", system[] = "sys";
 	struct buf b = {0}, formats = {0};
 
 	buf_put(out, "PERFILE2", 8);
@@ -227,14 +228,14 @@ void capture_tracepoint(struct buf *out)
 	b.data[0] = 2;
 	b.data[8] = 7;
 	put_record(out, 64, 0, &b);
-	buf_put(&formats, "\027\010\104tracing0.6\0\0\010\0\020\0\0header_page", 33);
+	buf_put(&formats, head, sizeof head);
 	put_sized(&formats, "page");
-	buf_put(&formats, "header_event", 13);
+	buf_put(&formats, event, sizeof event);
 	put_sized(&formats, "event");
 	buf_u32(&formats, 1);
 	put_sized(&formats, "ftrace");
 	buf_u32(&formats, 1);
-	buf_put(&formats, "sys", 4);
+	buf_put(&formats, system, sizeof system);
 	buf_u32(&formats, 2);
 	put_sized(&formats, "name: one\nID: 7\nformat:\n");
 	put_sized(&formats, "name: two\nID: 8\nformat:\n");
