@@ -5,7 +5,13 @@ set -u
 exec </dev/null
 work=$(mktemp -d "${TMPDIR:-/tmp}/btrec-test.XXXXXX") || exit 99
 cleanup() { :; } # a test may define its own
-trap 'status=$?; trap - EXIT; cleanup; chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; exit "$status"' EXIT
+# What a sanitizer says, of the recorder, too, whose standard error goes nowhere.
+mkdir -m 1777 "$work/sanitizer"
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$work/sanitizer/of" UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}log_path=$work/sanitizer/of"
+sanitizers_are_silent() {
+	! grep -rhE -A 40 'ERROR: (Address|Leak)Sanitizer|:[0-9]+:[0-9]+: runtime error: ' "$work/sanitizer"
+}
+trap 'status=$?; trap - EXIT; cleanup; sanitizers_are_silent || status=1; chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; exit "$status"' EXIT
 trap 'exit 130' INT TERM
 export LC_ALL=C.UTF-8 HOME="$work" XDG_DATA_HOME="$work/data" XDG_CACHE_HOME="$work/cache" XDG_RUNTIME_DIR="$work/run"
 unset BTREC_TRACE_DIR DEBUGINFOD_URLS

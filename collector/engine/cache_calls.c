@@ -158,8 +158,8 @@ static unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(b
 /* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled on them no more is believed than that. */
 static size_t read_notes(struct task *task, struct engine_space *es, const struct stretch *s)
 {
-	int64_t bytes = s->ctx.call_next + CALL_NOTES_BYTES;
-	size_t n = bytes < 0 || bytes > CALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : (size_t)bytes / NOTE_SIZE;
+	uint64_t bytes = s->ctx.call_next + CALL_NOTES_BYTES;
+	size_t n = bytes > CALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : bytes / NOTE_SIZE;
 
 	n += s->called && n < CALL_NOTES_BYTES / NOTE_SIZE;
 	if (n && !window_read(&es->window, task->tid, engine_window_at(task, CALL_NOTES_AT), es->notes, n * NOTE_SIZE))

@@ -437,7 +437,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	uint64_t ahead = goal_ticks_ahead(task);
 	struct engine_space *es = NULL;
 	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .limit = BITS_FULL, .mask = BITS_FULL,
-			      .call_next = -CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
+			      .call_next = -(uint64_t)CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
 	struct source src = {.b = b, .task = task};
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
@@ -483,12 +483,12 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
 	bound_stretch(et, et->ticks ? cache_sample_ahead(es, ahead) : ahead);
-	ctx.next = -(int64_t)et->room;
+	ctx.next = -(uint64_t)et->room;
 	et->sample_room = 0;
 	if (et->ticks) {
 		prepare_ticks(&ctx, et->ticks_start);
 		ctx.sample = cache_sample_offset(es);
-		et->sample_room = (size_t)-ctx.sample / RECORD_BYTES;
+		et->sample_room = -ctx.sample / RECORD_BYTES;
 	}
 	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->tid) ||
 	    !window_write(&es->window, task->tid, engine_window_at(task, 0), &ctx, sizeof ctx))

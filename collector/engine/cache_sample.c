@@ -33,11 +33,11 @@ void cache_sample_begin(struct engine_space *es, size_t wanted)
 
 void cache_sample_end(struct engine_space *es) { es->sample.wanted = 0; }
 
-int64_t cache_sample_offset(const struct engine_space *es)
+uint64_t cache_sample_offset(const struct engine_space *es)
 {
 	const struct cache_sample *s = &es->sample;
 
-	return s->wanted && !cache_sample_is_full(s) ? -(int64_t)((s->room - s->count) * sizeof(struct noted_arrival)) : 0;
+	return s->wanted && !cache_sample_is_full(s) ? -((s->room - s->count) * sizeof(struct noted_arrival)) : 0;
 }
 
 uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead)
@@ -69,7 +69,7 @@ int cache_sample_take(const struct task *task, struct engine_space *es, const st
 	struct noted_arrival noted[256];
 	const size_t room = et->sample_room;
 	uint64_t at = engine_window_at(task, RECORDS_END - room * sizeof noted[0]);
-	size_t bytes = room * sizeof noted[0] + (uint64_t)s->ctx.sample, count = bytes / sizeof noted[0];
+	size_t bytes = room * sizeof noted[0] + s->ctx.sample, count = bytes / sizeof noted[0];
 
 	if (!room)
 		return 0;

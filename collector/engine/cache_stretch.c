@@ -30,9 +30,9 @@ static bool read_context(struct task *task, const struct engine_space *es, struc
 }
 
 /* The record that is at ctx.next, or was, as the log has it. False where there is no such place. */
-static bool read_record(struct task *task, const struct engine_space *es, int64_t next, struct branch_log_record *r)
+static bool read_record(struct task *task, const struct engine_space *es, uint64_t next, struct branch_log_record *r)
 {
-	uint64_t at = (uint64_t)(next + RECORDS_BYTES);
+	uint64_t at = next + RECORDS_BYTES;
 
 	if (at >= RECORDS_BYTES || at % RECORD_SIZE || !window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + at), r, sizeof *r))
 		return false;
@@ -351,13 +351,13 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 		return false;
 	/* The glue has written the last record, and would have gone on behind the trap, had there been more room (glue.c, emit_checkpoint()). */
 	return !s->ctx.next && !s->ctx.stop && s->ctx.back == s->regs.rip - 1 && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
-	       s->ctx.call_next == -CALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
+	       s->ctx.call_next == -(uint64_t)CALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
 }
 
 bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s)
 {
 	struct engine_task *et = task->backend;
-	int64_t next = -(int64_t)RECORDS_BYTES;
+	uint64_t next = -(uint64_t)RECORDS_BYTES;
 
 	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_NEXT), &next, sizeof next))
 		return false;
@@ -370,10 +370,10 @@ bool stretch_go_on(struct task *task, struct engine_space *es, const struct stre
 static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
-	int64_t bytes = s->ctx.next + et->room;
+	uint64_t bytes = s->ctx.next + et->room;
 
-	s->damaged = !is_bound_whole(&s->ctx) || bytes < 0 || bytes > et->room || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
-	s->records = s->damaged ? 0 : (size_t)bytes / RECORD_SIZE;
+	s->damaged = !is_bound_whole(&s->ctx) || bytes > et->room || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
+	s->records = s->damaged ? 0 : bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
 }

@@ -20,20 +20,21 @@ enum {
 	RECORDS_READ = 4096, /* at once: 64 KiB, which stay in the processor's cache until they are counted */
 };
 
-/* As it lies in the tracee (layout.h). */
+/* As it lies in the tracee (layout.h). The program can write any number there: what is negative is kept as the unsigned number of the same bits, for
+ * sums of those wrap around. */
 struct context {
 	uint64_t spill, rax, rcx, bits, r11;
-	int64_t next;
+	uint64_t next;
 	uint64_t limit, stop, mask, back, flags, entry, rdx;
 	uint64_t calls;
-	int64_t call_next;
+	uint64_t call_next;
 	uint64_t slots[CTX_SLOT_COUNT];
 	uint64_t from;
 	uint64_t r10;
 	uint64_t calling;
 	uint64_t table;
 	uint64_t cpuid;
-	int64_t sample;
+	uint64_t sample;
 	uint64_t heap, code_bytes;
 	uint64_t device;
 };
@@ -318,7 +319,7 @@ void cache_sample_begin(struct engine_space *es, size_t wanted);
 bool cache_sample_is_full(const struct cache_sample *s);
 void cache_sample_end(struct engine_space *es);
 /* For a task that is about to enter the cache: its CTX_SAMPLE; how far it may run at most, with so many ticks to its goal. */
-int64_t cache_sample_offset(const struct engine_space *es);
+uint64_t cache_sample_offset(const struct engine_space *es);
 uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead);
 /* The task has left the cache, after so many ticks there. Returns 0 or -BT_E_GONE. */
 int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s, uint64_t ticks);

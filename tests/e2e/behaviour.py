@@ -566,7 +566,7 @@ def no_ptrace():
     outer = build("no_ptrace.c", *STATIC)
     # A build with LeakSanitizer would want ptrace for itself.
     result = execute([outer, BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"],
-                     env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+                     env=dict(os.environ, ASAN_OPTIONS=os.environ["ASAN_OPTIONS"] + ":detect_leaks=0"))
     if result.status == 77:
         raise Skip("the kernel has no seccomp filters")
     equal(result.status, 125, "status (%s)" % result.err.decode())
@@ -575,7 +575,7 @@ def no_ptrace():
 
 @case("a recording inside a recording: 125, with the reason")
 def nested():
-    result = record([BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"], env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+    result = record([BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"], env=dict(os.environ, ASAN_OPTIONS=os.environ["ASAN_OPTIONS"] + ":detect_leaks=0"))
     equal(result.status, 125, "status (%s)" % result.err.decode())
     check("a program has one tracer" in result.err.decode(), result.err.decode())
 

@@ -281,7 +281,7 @@ def without_proc():
     if has_sanitizer():
         raise Skip("a sanitizer needs a /proc")
     for argv, status in ([BTREC, "doctor"], None), ([BTREC, "run", "-o", fresh("trace"), "--", "true"], 125):
-        result = execute(["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh", *argv], cwd=TMP, env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+        result = execute(["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh", *argv], cwd=TMP, env=dict(os.environ, ASAN_OPTIONS=os.environ["ASAN_OPTIONS"] + ":detect_leaks=0"))
         if result.err.startswith(b"mount:"):
             raise Skip("nothing can be mounted here")
         if status:
@@ -295,7 +295,7 @@ def no_process():
     need_root()
     home = fresh_dir("home", 0o777)
     result = execute([shutil.copy(BTREC, home), "doctor"], cwd=home, setup=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)),
-                     env=dict(os.environ, HOME=home, BTREC_TRACE_DIR=home, ASAN_OPTIONS="detect_leaks=0"), # it starts a process for that
+                     env=dict(os.environ, HOME=home, BTREC_TRACE_DIR=home, ASAN_OPTIONS=os.environ["ASAN_OPTIONS"] + ":detect_leaks=0"), # it starts a process for that
                      user=65533, group=65533, extra_groups=[])
     equal(result.status, UNABLE, "status")
     rows, changes = rows_of_text(result.out.decode())

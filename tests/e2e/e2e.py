@@ -46,6 +46,12 @@ for signo_ in (signal.SIGQUIT, signal.SIGHUP): # ignored in the background of a 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)) # timeout(1)'s: what was started ends, and what was made goes
 os.environ["XDG_CACHE_HOME"] = TMP
+# What a sanitizer says of the recorder, whose standard error goes nowhere, and of all others: a file for each process that had something to say.
+SAID = os.path.join(TMP, "sanitizer")
+os.mkdir(SAID)
+os.chmod(SAID, 0o1777)
+for options_ in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+    os.environ[options_] = ":".join(filter(None, (os.environ.get(options_), "log_path=" + os.path.join(SAID, "of"))))
 cases = []
 started = []
 reasons = [] # of the cases that were skipped
@@ -120,7 +126,6 @@ class Result:
         return re.findall(r"^btrec: process \d+ is single-stepped, .*: there is no room in it for the code cache \((.*)\); \S", self.own_err, re.M)
 
 
-# Of the recorder's the status of a recording need not tell.
 SANITIZER = re.compile(rb"^.*(ERROR: (Address|Leak)Sanitizer|:\d+:\d+: runtime error: )", re.M)
 serial = [0]
 
@@ -165,6 +170,18 @@ def reap():
 
 def limit_core(soft):
     resource.setrlimit(resource.RLIMIT_CORE, (soft, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def sanitizers_reports():
+    """What sanitizers have said since this was asked last."""
+    reports = []
+    for name in sorted(os.listdir(SAID)):
+        with open(os.path.join(SAID, name), "rb") as file:
+            said = file.read()
+        os.unlink(file.name)
+        if SANITIZER.search(said):
+            reports.append(said[:4000].decode(errors="replace"))
+    return "\n".join(reports)
 
 
 def execute(argv, stdin=b"", core=0, setup=None, timeout=TIMEOUT, **kw):
@@ -355,6 +372,9 @@ def run_case(name, function):
         verdict, why = "FAIL", traceback.format_exc()
     finally:
         reap()
+    reports = sanitizers_reports()
+    if reports:
+        verdict, why = "FAIL", "; ".join(filter(None, (why, "a sanitizer says:\n" + reports)))
     print("%-4s %s (%.1f s)%s" % (verdict, name, time.monotonic() - began, ": " + why if why else ""), flush=True)
     return verdict
 

@@ -3,6 +3,7 @@
 # A program that unmaps, protects or maps over what the engine keeps in it (programs/region.c), without knowing of it: the same output as natively. What was
 # unmapped is made anew, and it runs on in the cache; where something of the program's lies now, it is stepped, and the trace says so. What it writes there
 # (natively it would fault) makes the verdict that its history cannot be relied on from there.
+import itertools
 import json
 import re
 
@@ -71,6 +72,19 @@ def table():
 def context():
     dump = verdict_of("scribble-context", 0, b"written ")
     equal(dump.count("changed what the engine keeps"), 1, "notes of it")
+
+
+FAR = ["scribble-%s-%s" % what for what in itertools.product(("next", "calls", "sample"), ("high", "low"))]
+
+
+@case("region: the farthest numbers that there are, and nonsense, where the engine keeps offsets and notes: the recorder reads them as nonsense")
+def far_numbers():
+    for name in [*FAR, "scribble-notes", "scribble-words"]:
+        for options in [*MODES.values(), ("--parallel",)]:
+            recorded = record([program(), name], ["--backend", "engine", *options])
+            check((recorded.status, recorded.out[:8]) in ((0, b"written "), (5, b"handler ")),
+                  "%s %s: status %s, output %s, %s" % (name, options, recorded.status, recorded.out, recorded.own_err))
+            equal(execute([BTREC, "info", recorded.trace]).status, 0, "status of btrec info")
 
 
 @case("region: a program that lies in it is stepped, and nothing of it overwritten")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* region NAME [ROUNDS, then without threads]: does something to the addresses at which the engine keeps its own, where natively nothing
- * is, and computes on, in a forked child, too; or scribble-records, -table, -context, -limit: writes there. tests/e2e/engine_region.py */
+ * is, and computes on, in a forked child, too; or scribble-...: writes there. tests/e2e/engine_region.py */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -23,6 +23,10 @@
 #define TABLE1_ENTRIES 0x10000
 #define NEXT 0x28 /* of the context: where the next record goes */
 #define LIMIT 0x30 /* and when one is written */
+#define CALL_NEXT 0x70 /* where the next system call is noted */
+#define SAMPLE 0xe0 /* and an arrival of a sample */
+#define WORDS_TOTAL 0x1800 /* how much was written to standard error */
+#define NOTES 0x4000
 
 enum {
 	ROUNDS = 300000,
@@ -161,26 +165,45 @@ static void on_fault(int signo)
 	_exit(5);
 }
 
-static int scribbles(const char *what)
+static const struct scribble {
+	const char *name;
+	size_t at, n; /* in the region, how many words */
+	uint64_t value;
+} scribbles[] = {
+	{"scribble-context", NEXT, 1, 8},
+	{"scribble-limit", LIMIT, 1, 0},
+	{"scribble-table", TABLE1, TABLE1_ENTRIES, 0x5a5a5a5a5a5a5a5a},
+	{"scribble-records", RECORDS, 1000, 0x5a5a5a5a5a5a5a5a},
+	{"scribble-next-high", NEXT, 1, INT64_MAX},
+	{"scribble-next-low", NEXT, 1, 1ull << 63},
+	{"scribble-calls-high", CALL_NEXT, 1, INT64_MAX},
+	{"scribble-calls-low", CALL_NEXT, 1, 1ull << 63},
+	{"scribble-sample-high", SAMPLE, 1, INT64_MAX},
+	{"scribble-sample-low", SAMPLE, 1, 1ull << 63},
+	{"scribble-notes", NOTES, 6000, INT64_MAX},
+	{"scribble-words", WORDS_TOTAL, 1, INT64_MAX},
+};
+
+static int scribble_as(const struct scribble *s)
 {
 	static uint64_t elsewhere[1];
-	int table1 = !strcmp(what, "scribble-table"), context = !strcmp(what, "scribble-context"), limit = !strcmp(what, "scribble-limit");
 
 	signal(SIGSEGV, on_fault);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 100; i++)
 			compute(10);
-		if (context)
-			scribble(round ? (void *)(START + NEXT) : elsewhere, 1, 8);
-		else if (limit)
-			scribble(round ? (void *)(START + LIMIT) : elsewhere, 1, 0);
-		else if (table1)
-			scribble(round ? (void *)(START + TABLE1) : elsewhere, round ? TABLE1_ENTRIES : 1, 0x5a5a5a5a5a5a5a5a);
-		else
-			scribble(round ? (void *)(START + RECORDS) : elsewhere, round ? 1000 : 1, 0x5a5a5a5a5a5a5a5a);
+		scribble(round ? (void *)(START + s->at) : elsewhere, round ? s->n : 1, s->value);
 	}
 	go_on("written");
 	return 0;
+}
+
+static int scribbles_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof scribbles / sizeof scribbles[0]; i++)
+		if (!strcmp(scribbles[i].name, name))
+			return scribble_as(&scribbles[i]);
+	return 99;
 }
 
 int main(int argc, char **argv)
@@ -188,7 +211,7 @@ int main(int argc, char **argv)
 	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	rounds = 3000;
 	if (argc > 1 && !strncmp(argv[1], "scribble", 8))
-		return scribbles(argv[1]);
+		return scribbles_named(argv[1]);
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 		int status = 0;
 
