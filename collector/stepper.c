@@ -109,6 +109,8 @@ bool stepper_hides_fault(const struct task *task)
 	return task->step->hidden.mask & MASK_OF(SIGSEGV);
 }
 
+bool stepper_blocks_faults(const struct task *task) { return task->step->hidden.faults_blocked; }
+
 bool stepper_hides_signals(const struct task *task)
 {
 	return task->step->hidden.mask || task->process->trap_ignored;

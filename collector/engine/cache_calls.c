@@ -76,6 +76,10 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
 	if (stepper_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
 		grant &= ~(uint64_t)CALLS_WAIT;
+	if (stepper_hides_signals(task) || task->unit->tasks > 1)
+		grant &= ~(uint64_t)CALLS_MASKS;
+	if (stepper_blocks_faults(task)) /* one of the glue's (calls_fault()) would change what SIGSEGV does */
+		grant &= ~(uint64_t)(CALLS_MASKS | CALLS_COPIES);
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
 		grant &= ~(uint64_t)CALLS_WRITE;
 	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order they write */
@@ -220,4 +224,21 @@ void calls_signalled(const struct task *task, siginfo_t *info)
 {
 	if (info->si_signo == SIGSYS && info->si_code == CODE_SECCOMP && (uint64_t)(uintptr_t)info->si_call_addr - region_address(CODE_AT) < CODE_SIZE)
 		info->si_call_addr = (void *)(uintptr_t)task->regs.rip;
+}
+
+bool calls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw)
+{
+	const struct {
+		uint32_t from, end, to;
+	} reads[] = {{c->copying, c->copy_end, c->copy_end}, {c->masking, c->masked, c->call_stops}};
+	uint64_t at = raw->rip - region_address(CODE_AT);
+
+	if (info->si_code <= 0 || (info->si_signo != SIGSEGV && info->si_signo != SIGBUS))
+		return false;
+	for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++)
+		if (at >= reads[i].from && at < reads[i].end) {
+			raw->rip = region_address(CODE_AT) + reads[i].to;
+			return true;
+		}
+	return false;
 }

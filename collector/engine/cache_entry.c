@@ -418,7 +418,7 @@ static int open_and_step(const struct source *s, struct backend *b)
 	return step_first(b, s->task);
 }
 
-/* Where the task comes straight from the cache, nobody has changed its mask: no call that does is made there. */
+/* Where the task comes straight from the cache, its mask has these signals as before: calls there change others alone (CALLS_MASKS). */
 static int hide_signals(struct task *task, bool straight)
 {
 	struct engine_task *et = task->backend;

@@ -31,13 +31,3 @@ void words_begin(const struct task *task, struct engine_space *es)
 	if (!es->parallel)
 		(void)!window_write(&es->window, task->tid, WORDS_TOTAL_AT, &es->words, sizeof es->words);
 }
-
-bool words_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw)
-{
-	uint64_t at = raw->rip - region_address(CODE_AT);
-
-	if (info->si_code <= 0 || (info->si_signo != SIGSEGV && info->si_signo != SIGBUS) || at < c->copying || at >= c->copy_end)
-		return false;
-	raw->rip = region_address(CODE_AT) + c->copy_end;
-	return true;
-}

@@ -23,7 +23,7 @@ enum {
 	MAPS = CALLS_CACHE | CALLS_MAPS,
 };
 
-/* Not here: what changes mappings that may hold code, tasks, signal masks or actions of signals that are ours, credentials, limits, the base of gs, where the kernel
+/* Not here: what changes mappings that may hold code, tasks, masks or actions of signals that are ours, credentials, limits, the base of gs, where the kernel
  * writes at a task's end (set_tid_address), or installs a descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
  * are there for others: in a larger one sched_yield() gives up the turn. */
 static const uint32_t classes[CALLS_NUMBERS] = {
@@ -63,6 +63,7 @@ static const uint32_t classes[CALLS_NUMBERS] = {
 	[SYS_set_robust_list] = PLAIN,
 	[SYS_futex] = PLAIN | CALLS_OPERATION,
 	[SYS_rt_sigaction] = FILLS | CALLS_ACTION,
+	[SYS_rt_sigprocmask] = FILLS | CALLS_MASKS,
 	[SYS_prlimit64] = FILLS | CALLS_OPERATION,
 	[SYS_arch_prctl] = PLAIN | CALLS_OPERATION,
 

@@ -30,8 +30,9 @@ enum calls_need {
 	CALLS_TELLS = 1 << 17,	   /* of descriptor 2 only where what it writes can be copied (CALLS_COPIES): the recorder keeps that (last_words.h) */
 	CALLS_COPIES = 1 << 18,	   /* of no call as such: write(2) may write to descriptor 2 */
 	CALLS_TABLE = 1 << 19,	   /* of no call as such: there is a table of descriptors. Where there is none, only those that are not open are known */
+	CALLS_MASKS = 1 << 20,	   /* it sets the signal mask: only of signals that the engine and the stepper do not use themselves, and where none is hidden */
 	CALLS_ALL = CALLS_CACHE | CALLS_PATHS | CALLS_DESCRIPTORS | CALLS_WRITE | CALLS_OPERATION | CALLS_CLOSE | CALLS_COPY | CALLS_WAIT | CALLS_ANY |
-		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS | CALLS_TELLS | CALLS_COPIES | CALLS_TABLE,
+		    CALLS_GIVES | CALLS_OPENS | CALLS_MAPS | CALLS_ACTION | CALLS_PROTECTS | CALLS_TELLS | CALLS_COPIES | CALLS_TABLE | CALLS_MASKS,
 };
 
 enum {

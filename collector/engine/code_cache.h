@@ -142,6 +142,7 @@ struct code_cache {
 	uint32_t asking, asked; /* in the former: between them rsi is a register of ours, and the application's in the context, as are the bits */
 	uint32_t telling, told; /* in the latter: between them rsi is a register of ours, and the application's in the context */
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and rdi are ours; faults before copy_end go on there */
+	uint32_t masking, masked, call_stops; /* in the former: a fault from masking up to masked goes on at call_stops, the way to a stop */
 	uint32_t cpuid; /* of the glue that answers CPUID, or leaves that to the processor */
 	uint32_t name; /* of the glue's page: what the region is called */
 	uint32_t clears; /* how often everything has been forgotten */

@@ -372,7 +372,7 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 		return swept < 0 ? BACKEND_GONE : BACKEND_RUNS;
 	if (stretch_is_own_trap(es->cache, info, &s.regs))
 		return on_trap(b, task, es, &s, info);
-	if (words_fault(es->cache, info, &s.regs))
+	if (calls_fault(es->cache, info, &s.regs))
 		return tracee_set_regs(task->tid, &s.regs) || engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
 	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) && stretch_is_in_code(&s.regs))

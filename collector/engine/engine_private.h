@@ -375,12 +375,13 @@ void calls_signalled(const struct task *task, siginfo_t *info);
  * -BT_E_GONE. */
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
 
+/* Whether a fault in the code is the glue's, at memory that a call names: then *raw, which is to be the task's, is where the glue goes on. */
+bool calls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
+
 /* cache_words.c: takes what the task, which has stopped, has written to descriptor 2 meanwhile. */
 void words_take(const struct task *task, struct engine_space *es);
 /* The region has just been made, or is a fork's child's: nothing has been written yet. */
 void words_begin(const struct task *task, struct engine_space *es);
-/* Whether a fault in the code is one of copying that: then *raw, which is to be the task's, is behind it. */
-bool words_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
 
 /* ---- cache_mappings.c ---- */
 

@@ -418,7 +418,7 @@ static void emit_saying(struct emitter *e, struct forward *no)
 	land_all(e, &other);
 }
 
-/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end (words_fault()): the kernel need not have looked at what goes to
+/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end (calls_fault()): the kernel need not have looked at what goes to
  * /dev/null, and another thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
 static void emit_said(struct code_cache *c, struct emitter *e)
 {
@@ -577,6 +577,23 @@ static void emit_action(struct emitter *e, struct call_ways *to)
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
+/* A call that sets the signal mask. The set is read here first: a fault is the call's, which is then made at a stop (calls_fault()). Ends at yes or
+ * no. */
+static void emit_masking(struct code_cache *c, struct emitter *e, struct call_ways *to)
+{
+	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: it only asks */
+	jump_if(e, &to->yes, CC_E);
+	EMIT(e, 0x83, 0xff, SIG_UNBLOCK); /* cmp edi, how */
+	jump_if(e, &to->yes, CC_E);
+	c->masking = (uint32_t)e->len;
+	EMIT(e, 0x48, 0x8b, 0x0e); /* mov rcx, [rsi] */
+	c->masked = (uint32_t)e->len;
+	EMIT(e, 0xf7, 0xc1); /* test ecx, signals */
+	emit_u32(e, 1u << (SIGTRAP - 1) | 1u << (SIGSEGV - 1));
+	jump_if(e, &to->no, CC_NE);
+	to->yes.sites[to->yes.count++] = emit_jump(e);
+}
+
 /* Notes the call, but for its result; rcx: CTX_CALL_NEXT. */
 static void emit_note(struct emitter *e)
 {
@@ -633,6 +650,10 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 	other = emit_jcc(e, CC_E);
 	emit_action(e, &to);
 	emit_patch(e, other, e->base + e->len);
+	emit_test_class(e, CALLS_MASKS);
+	other = emit_jcc(e, CC_E);
+	emit_masking(c, e, &to);
+	emit_patch(e, other, e->base + e->len);
 	emit_test_class(e, CALLS_COPY);
 	jump_if(e, &to.copy, CC_NE);
 	emit_test_class(e, CALLS_GIVES);
@@ -667,6 +688,7 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_R11, CTX_R11);
 	emit_back_to_call(e);
 	land_all(e, &to.no);
+	c->call_stops = (uint32_t)e->len;
 	emit_set(e, CTX_CALLING, 0);
 	emit_back_to_call(e);
 }

@@ -131,6 +131,13 @@ def few_stops_to_start():
     check(stops < 60 and without > 300, "%d calls at stops, %d without" % (stops, without))
 
 
+@case("signal masks change in the cache, but where they hold signals that the recorder uses")
+def masks_need_no_stops():
+    _, recorded = same_as_native([signals(), "masks"], ENGINE)
+    stops, without = counts(recorded.trace)
+    check(stops < 200 and without > 3000, "%d calls at stops, %d without" % (stops, without))
+
+
 @case("calls that change more than they say, fail, or wait for another thread, as natively")
 def mapping_calls():
     program = build("mapping_calls.c", *STATIC, "-pthread")
@@ -160,7 +167,7 @@ def add_compared(name, program, *arguments):
 
 add_compared("calls of every kind", calls, os.path.join(TMP, "calls.file"))
 add_compared("descriptors that are not open", not_open, "alone", "2")
-for name in ("registers", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
+for name in ("registers", "masks", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
     add_compared(name, signals, name)
 
 

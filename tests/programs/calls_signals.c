@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -431,10 +432,93 @@ static void filter_before(void)
 	use_trap();
 }
 
+static long set_mask(int how, const void *set, void *old) { return syscall(SYS_rt_sigprocmask, how, set, old, sizeof(uint64_t)); }
+
+static uint64_t mask_now(void)
+{
+	uint64_t mask = 0;
+
+	is(!set_mask(SIG_BLOCK, NULL, &mask), "asking for the mask");
+	return mask;
+}
+
+#define SIGNAL_BIT(signo) (1ull << ((signo) - 1))
+
+/* Which fail as they do natively, also where a fault of whoever reads the set would find SIGSEGV blocked. */
+static void masks_fail(void)
+{
+	enum {
+		PAGE = 4096,
+	};
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t set = SIGNAL_BIT(SIGUSR2), before = mask_now();
+
+	is(!mprotect(pages + PAGE, PAGE, PROT_NONE), "mprotect");
+	is(set_mask(SIG_BLOCK, (void *)8, NULL) == -1 && errno == EFAULT, "a set that is nowhere");
+	is(set_mask(SIG_SETMASK, pages + PAGE, NULL) == -1 && errno == EFAULT, "a set that cannot be read");
+	is(set_mask(SIG_SETMASK, pages + PAGE - 4, NULL) == -1 && errno == EFAULT, "half a set");
+	is(set_mask(77, &set, NULL) == -1 && errno == EINVAL, "how");
+	is(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 4) == -1 && errno == EINVAL, "the size of a set");
+	is(mask_now() == before, "a mask that nobody set");
+	is(set_mask(SIG_BLOCK, &set, pages + PAGE) == -1 && errno == EFAULT, "a mask that cannot be told");
+	is(mask_now() == (before | set), "it is set all the same");
+	is(!set_mask(SIG_SETMASK, &before, NULL), "back");
+	munmap(pages, 2 * PAGE);
+}
+
+/* Nothing of it is the recorder's to see, but the two signals that it uses. */
+static void masks(void)
+{
+	const uint64_t ours[] = {SIGNAL_BIT(SIGTRAP), SIGNAL_BIT(SIGSEGV), SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGINT)};
+	uint64_t usr1 = SIGNAL_BIT(SIGUSR1), chld = SIGNAL_BIT(SIGCHLD), none = 0, old = 1;
+	struct sigaction action;
+
+	handle(SIGUSR1, 0);
+	handle(SIGSEGV, 0);
+	for (int i = 0; i < 1000; i++) {
+		is(!set_mask(SIG_BLOCK, &chld, &old) && !old, "the mask before");
+		is(!set_mask(SIG_SETMASK, &old, NULL) && !mask_now(), "the mask behind");
+	}
+	for (int i = 0; i < 20; i++) {
+		is(!set_mask(SIG_BLOCK, &usr1, NULL), "block");
+		raise(SIGUSR1);
+		is(handled == (unsigned)i, "a signal that is blocked");
+		is(!set_mask(i % 2 ? SIG_UNBLOCK : SIG_SETMASK, i % 2 ? &usr1 : &none, NULL), "unblock");
+		is(handled == (unsigned)i + 1, "a signal that comes as soon as it may");
+	}
+	masks_fail();
+	for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+		is(!set_mask(SIG_BLOCK, &ours[i], &old) && !old, "block what the recorder uses");
+		is(mask_now() == ours[i], "what is blocked");
+		masks_fail();
+		is(!set_mask(SIG_BLOCK, &chld, &old) && old == ours[i] && mask_now() == (ours[i] | chld), "one more");
+		is(!set_mask(SIG_UNBLOCK, &ours[i], NULL) && mask_now() == chld, "unblock what the recorder uses");
+		is(!set_mask(SIG_SETMASK, &none, NULL) && !mask_now(), "none");
+	}
+	is(!sigaction(SIGSEGV, NULL, &action) && action.sa_sigaction == on_signal, "what SIGSEGV does");
+	raise(SIGSEGV);
+	is(handled == 21, "SIGSEGV is handled");
+}
+
+/* A signal comes at any of the instructions. */
+static void masks_alarms(void)
+{
+	uint64_t alarm = SIGNAL_BIT(SIGALRM), old;
+
+	alarms(300, 0);
+	while (handled < 1000) {
+		is(!set_mask(SIG_BLOCK, &alarm, &old), "block");
+		is(!old && mask_now() == alarm, "the mask within");
+		is(!set_mask(SIG_SETMASK, &old, NULL) && !mask_now(), "the mask behind");
+	}
+	no_alarms();
+}
+
 static const struct row {
 	const char *name;
 	void (*function)(void);
 } rows[] = {
+	{"masks", masks}, {"masks-alarms", masks_alarms},
 	{"registers", registers_few}, {"alarms", alarms_cut}, {"alarms-restart", alarms_restart}, {"size-limit", size_limit},
 	{"stops", stopped_and_continued}, {"turns", turns}, {"filter-trap", filter_trap}, {"filter-address", filter_by_address},
 	{"filter-child", filter_of_child}, {"filter-thread", filter_of_thread}, {"user-dispatch", user_dispatch}, {"filter-before", filter_before},

@@ -18,7 +18,7 @@
 static void calls_that_are_kept_track_of_stop(void **state)
 {
 	static const uint16_t stop[] = {
-		SYS_pkey_mprotect, SYS_remap_file_pages, SYS_process_madvise, SYS_shmat, SYS_shmdt, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl,
+		SYS_pkey_mprotect, SYS_remap_file_pages, SYS_process_madvise, SYS_shmat, SYS_shmdt, SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl,
 		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_personality, SYS_unshare, SYS_setns, SYS_dup2, SYS_dup3,
 		SYS_close_range, SYS_openat2, SYS_creat, SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_modify_ldt, SYS_ioperm,
 		SYS_set_tid_address,
