@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One branch as perf script prints it (perf_sample__fprintf_brstack, tools/perf/builtin-script.c):
  * FROM/TO/EVENT/IN_TX/ABORT/CYCLES[/TYPE[/SPECULATION]]. An address is 0x and hexadecimal; with the field dso its file stands
- * behind it in brackets, since perf 6.4 with a blank before. Pure. */
+ * behind it in brackets, in perf 6.1 at once, in later versions with a blank before. Pure. */
 #ifndef BT_BRSTACK_BRANCH_H
 #define BT_BRSTACK_BRANCH_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields that perf script prints before the branches of a sample (perf_sample__fprintf_start and process_event,
  * tools/perf/builtin-script.c), in this order:
- *   comm "%16s ", "%s " with callchains, "%8.8s " with --latency; pid and tid "%5d/%-5d ", one of them "%5d ", since perf 6.2 of 7
+ *   comm "%16s ", "%s " with callchains, "%8.8s " with --latency; pid and tid "%5d/%-5d ", one of them "%5d ", in later versions of 7
  *   columns; cpu "[%03d] ", "%3d " with --latency; misc, letters in 6 columns; tod, a date; time "%12s: "; period "%10u "; event "%*s: ";
  *   others; ip " %16lx", or alone in the lines of a callchain.
  * A line does not say which of these it has, and a name can look like any of them. A layout is a set of them that a line may have; the

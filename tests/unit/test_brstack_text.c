@@ -82,8 +82,8 @@ struct version {
 
 static const struct version versions[] = {
 	{.name = "6.1", .id_columns = 5},
-	{.name = "6.2, --ns", .id_columns = 5, .speculation = true, .is_ns = true},
-	{.name = "6.4", .id_columns = 7, .blank_before_file = true, .speculation = true},
+	{.name = "between, --ns", .id_columns = 5, .blank_before_file = true, .speculation = true, .is_ns = true},
+	{.name = "6.12", .id_columns = 7, .blank_before_file = true, .speculation = true},
 };
 
 struct made {
