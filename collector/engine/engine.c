@@ -201,11 +201,47 @@ static bool signal_waits(pid_t tid)
 	return tracee_has_own_signal(tid) && !tracee_signals(tid, &s) && s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
 }
 
+/* What no instruction raises waits, until unblock_others(). */
+static int block_others(struct task *task)
+{
+	/* Blocked, what an instruction raises would end the program. */
+	const int raised_by_instructions[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	uint64_t mask, others = UINT64_MAX;
+	struct engine_task *et = task->backend;
+
+	for (size_t i = 0; i < sizeof raised_by_instructions / sizeof raised_by_instructions[0]; i++)
+		others &= ~(1ull << (raised_by_instructions[i] - 1));
+	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
+		return -BT_E_GONE;
+	et->blocks = others & ~mask;
+	return 0;
+}
+
+static int unblock_others(struct task *task)
+{
+	const struct engine_task *et = task->backend;
+	uint64_t mask;
+
+	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask & ~et->blocks) ? -BT_E_GONE : 0;
+}
+
+/* What is held does not wait any longer, whatever has come. */
+static int end_wait(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	bool waited = et->waits;
+
+	et->waits = false;
+	return waited ? unblock_others(task) : 0;
+}
+
 static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
 	struct engine_space *es = task->process->space->extension;
 	struct engine_task *et = task->backend;
 
+	if (end_wait(task)) /* it was stopped meanwhile */
+		return -BT_E_GONE;
 	post_held(task);
 	if (es && es->parallel && !es->refused)
 		engine_space_join(es, task);
@@ -255,19 +291,13 @@ static bool may_be_raised(const struct task *task, const siginfo_t *info)
  * would come first, and nobody know of this one whether it was sent. */
 static int raise_again(struct backend *b, struct task *task, const siginfo_t *info)
 {
-	/* Blocked, what an instruction raises would end the program. */
-	const int raised_by_instructions[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
-	uint64_t mask, others = UINT64_MAX;
 	struct engine_task *et = task->backend;
 
-	for (size_t i = 0; i < sizeof raised_by_instructions / sizeof raised_by_instructions[0]; i++)
-		others &= ~(1ull << (raised_by_instructions[i] - 1));
-	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
+	if (block_others(task))
 		return -BT_E_GONE;
 	et->raises = true;
 	et->raise_at = task->regs.rip;
 	et->raised = *info;
-	et->raise_blocks = others & ~mask;
 	return engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
@@ -294,6 +324,60 @@ static bool was_sent(const struct task *task, const siginfo_t *info)
 static bool is_wreck(const struct engine_task *et, const siginfo_t *info)
 {
 	return et->holds || (uint64_t)(uintptr_t)info->si_addr - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
+}
+
+/* Those of setitimer(2), alarm(2) and timer_create(2). */
+static bool is_of_timer(const siginfo_t *info)
+{
+	int signo = info->si_signo;
+
+	return info->si_code == SI_TIMER || (info->si_code == SI_KERNEL && (signo == SIGALRM || signo == SIGVTALRM || signo == SIGPROF));
+}
+
+static void note_handler(struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	et->handled = true;
+	et->handled_tick = task_tick(task);
+}
+
+/* Timers go on while the recorder keeps the moment of a signal. What one has sent meanwhile would come before the program gets on, which might then do
+ * nothing but handle it: it comes a tick later, as if the timer were as much slower, or some instructions later, where no tick comes. A system call
+ * that is made meanwhile may wait for it: it comes there (post_held()). */
+static bool comes_too_soon(const struct task *task, const siginfo_t *info)
+{
+	const struct engine_task *et = task->backend;
+
+	return et->handled && !et->holds && is_of_timer(info) && task_tick(task) == et->handled_tick && !task->syscall_restarts && !task->call_cut &&
+	       !task->in_syscall && goal_place(task) == GOAL_AHEAD;
+}
+
+static enum backend_stop let_wait(struct backend *b, struct task *task, const siginfo_t *info)
+{
+	enum {
+		MOST = 64,
+	};
+	struct engine_task *et = task->backend;
+
+	et->handled = false;
+	et->holds = true;
+	et->held = *info;
+	et->waits = true;
+	et->patience = MOST;
+	return block_others(task) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+}
+
+/* A stop of the stepper's meanwhile. Behind an instruction another one runs, until the signal has waited long enough. */
+static enum backend_stop waiting_stopped(struct backend *b, struct task *task, const struct wait_event *ev, enum backend_stop stop)
+{
+	struct engine_task *et = task->backend;
+
+	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
+		return stop;
+	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience && task_tick(task) == et->handled_tick && goal_place(task) == GOAL_AHEAD)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	return end_wait(task) ? BACKEND_GONE : stop;
 }
 
 /* A signal while the task was in the cache. A fault is raised again by the instruction itself, at its own address, so that all the
@@ -326,6 +410,8 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		return resumed(engine_resume(b, task, 0, BT_ACTION_IGNORE));
 	if (!task->syscall_restarts && !task->call_cut && may_be_raised(task, info))
 		return raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
+	if (comes_too_soon(task, info))
+		return let_wait(b, task, info);
 	calls_signalled(task, info);
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
@@ -430,6 +516,7 @@ static void engine_leave(struct backend *b, struct task *task)
 	struct engine_space *es = task->process->space->extension;
 
 	watch_forget_task(task);
+	(void)!end_wait(task);
 	/* What cannot be given back stays protected: the task is gone. */
 	if (es && es->mapped)
 		(void)!watch_open(b, task, es, 0, UINT64_MAX, tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_ENTRY);
@@ -490,6 +577,8 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS; /* the page may have been given back meanwhile */
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))
 		return stepper_fault_again(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	if (comes_too_soon(task, info))
+		return let_wait(b, task, info);
 	return BACKEND_SIGNAL;
 }
 
@@ -523,10 +612,9 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 static int end_raise(struct task *task)
 {
 	struct engine_task *et = task->backend;
-	uint64_t mask;
 
 	et->raises = false;
-	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask & ~et->raise_blocks) ? -BT_E_GONE : 0;
+	return unblock_others(task);
 }
 
 static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
@@ -540,6 +628,8 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		return stop;
 	}
 	stop = step_stopped(b, task, ev, info);
+	if (et->waits)
+		stop = waiting_stopped(b, task, ev, stop);
 	if (et->raises && stop == BACKEND_SLICE && jumped_there(task)) {
 		const siginfo_t raised = et->raised;
 
@@ -562,10 +652,14 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		region_after_call(b, task);
 		et->signal_first = call_is(&task->call, SYS_rt_sigreturn) && signal_waits(task->tid);
 	}
+	if (stop == BACKEND_HANDLER || (stop == BACKEND_SYSCALL_EXIT && call_is(&task->call, SYS_rt_sigreturn)))
+		note_handler(task);
 	if (stop == BACKEND_SIGNAL)
 		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
 		return stop;
+	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop: post_held() */
+		return BACKEND_SLICE;
 	if (et->holds || et->stop_wanted || goal_place(task) != GOAL_AHEAD)
 		return report(task, info);
 	return resumed(cache_enter(b, task, false));

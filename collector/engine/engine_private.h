@@ -190,10 +190,14 @@ struct engine_task {
 	bool holds; /* a signal that came where it could not be reported */
 	bool posted; /* sent again, when something else came before it could be reported */
 	siginfo_t held;
+	bool handled; /* a handler has been entered, or has returned, */
+	uint64_t handled_tick; /* at this tick; no signal of a timer has waited since */
+	bool waits; /* the signal that is held does, */
+	unsigned patience; /* for so many instructions more at most */
 	bool raises; /* the instruction that is being stepped is to raise this again */
 	siginfo_t raised;
 	uint64_t raise_at;     /* its address */
-	uint64_t raise_blocks; /* signals that are blocked meanwhile, and were not before: they come behind it */
+	uint64_t blocks; /* signals that are blocked while it is raised, or the one that is held waits, and were not before: they come behind it */
 	bool signal_first; /* a signal comes before the next instruction */
 	struct task *task;
 	struct engine_space *space; /* in whose list of tasks it is */

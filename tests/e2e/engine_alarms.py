@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Generated programs that run again and again under an alarm: whatever instruction it interrupts, each round comes out as the first.
-# The second case does not wait for alarms to come there: they are sent while the cache is stepped.
+# The second case does not wait for alarms to come there: they are sent while the cache is stepped. Behind these: timers that send more often than the
+# recorder can keep such moments.
 # BTREC_SEED (1) is the first seed, BTREC_SEEDS (3) their number, BTREC_ALARMS (200) the alarms of each.
 import os
+import re
 
 from e2e import *
 import engine_compare
@@ -66,6 +68,55 @@ def swept():
         if (result.status, result.out) != (0, b"same\n"):
             kept(seed, path)
         equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d, %s (%s)" % (seed, options, result.own_err))
+
+
+SIGRETURN = 15
+
+
+def moments(trace):
+    """(what, tick) of what a task did, in order: signals of timers, handlers, the ends of those, other system calls."""
+    for line in engine_compare.dump_of(trace):
+        kind, tick = line.split(" ", 1)[0], re.search(r" point=(\d+)[+]", line)
+        if kind in ("SIGNAL", "HANDLER"):
+            yield kind, int(tick.group(1))
+        elif kind in ("SYSCALL_ENTER", "SYSCALL_EXIT"):
+            returns = engine_compare.number_in(line, "nr") == SIGRETURN
+            if returns == (kind == "SYSCALL_EXIT"):
+                yield "RETURN" if returns else "CALL", int(tick.group(1))
+
+
+def too_soon(trace):
+    """How many signals came at the tick at which a handler had been entered or had returned, without a system call since; how many came."""
+    since, found, all_of_them = None, 0, 0
+    for what, tick in moments(trace):
+        if what == "SIGNAL":
+            all_of_them += 1
+            found += tick == since
+        since = None if what in ("CALL", "SIGNAL") else tick
+    return found, all_of_them
+
+
+def add_timers(name, *options):
+    @case("a program gets on by a tick between two signals of a timer, however often it sends them: %s" % " ".join([name, *options]))
+    def run():
+        if BACKEND != "engine":
+            raise Skip("the stepper takes no time for a history")
+        history = [] if "--history" in options else ["--history", "65536"]
+        result = record([build("frequent_alarms.c", *STATIC), name, "100"], ["--backend", BACKEND, "--snap-exit", "always", *history, *options], timeout=40)
+        equal((result.status, result.out), (0, b"ok\n"), "end and output (%s)" % result.own_err)
+        found, came = too_soon(result.trace)
+        check(came >= 100, "only %d signals" % came)
+        if name not in ("silent", "calls"): # without ticks
+            equal(found, 0, "signals without a tick since the one before, of %d" % came)
+        if history:
+            equal(report(result.trace, "-n", "100")["verdict"]["state"], "consistent", "verdict")
+
+
+for name in "interval timer two silent calls".split():
+    add_timers(name)
+for name in "interval two silent".split():
+    add_timers(name, "--history", "off")
+add_timers("interval", "--parallel")
 
 
 main()

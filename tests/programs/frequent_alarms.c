@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* frequent_alarms CASE COUNT: computes until a timer has sent so many signals, one each 20 us: more often than anybody who looks at each can bear. Says "ok". */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	INTERVAL_US = 20,
+	BEFORE = 3000000, /* rounds before the first: more than is kept of a history */
+};
+
+static volatile sig_atomic_t came, wanted;
+static volatile unsigned long rounds;
+
+static void handle(int signo)
+{
+	(void)signo;
+	came = came + 1;
+}
+
+/* As "silent" leaves its loop. */
+static void handle_last(int signo)
+{
+	handle(signo);
+	if (came < wanted)
+		return;
+	if (write(STDOUT_FILENO, "ok\n", 3) != 3)
+		_exit(1);
+	_exit(0);
+}
+
+static void compute(unsigned long n)
+{
+	static volatile unsigned x = 1;
+
+	while (n-- && (!wanted || came < wanted)) {
+		x = x * 1103515245 + 12345;
+		if (x & 0x10000)
+			rounds++;
+	}
+}
+
+static void start_interval(int which)
+{
+	const struct itimerval interval = {{0, INTERVAL_US}, {0, INTERVAL_US}};
+
+	if (setitimer(which, &interval, NULL))
+		_exit(1);
+}
+
+static void start_timer(int signo)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signo};
+	const struct itimerspec interval = {{0, INTERVAL_US * 1000}, {0, INTERVAL_US * 1000}};
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &interval, NULL))
+		_exit(1);
+}
+
+static void of_interval(void) { start_interval(ITIMER_REAL); }
+static void of_timer(void) { start_timer(SIGALRM); }
+
+static void of_two(void)
+{
+	start_interval(ITIMER_REAL);
+	start_timer(SIGUSR1);
+}
+
+static void of_silent(void)
+{
+	signal(SIGALRM, handle_last);
+	start_interval(ITIMER_REAL);
+	for (;;)
+		;
+}
+
+/* Nothing but system calls is interrupted. */
+static void of_calls(void)
+{
+	signal(SIGALRM, handle_last);
+	start_interval(ITIMER_REAL);
+	__asm__ volatile("1: mov $39, %%eax\n\tsyscall\n\tjmp 1b" ::: "rax", "rcx", "r11", "memory"); /* getpid */
+}
+
+static const struct row {
+	const char *name;
+	void (*function)(void);
+} rows[] = {{"interval", of_interval}, {"timer", of_timer}, {"two", of_two}, {"silent", of_silent}, {"calls", of_calls}};
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+
+	compute(BEFORE);
+	wanted = argc > 2 ? atoi(argv[2]) : 100;
+	sigaction(SIGALRM, &action, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	for (size_t i = 0; argc > 1 && i < sizeof rows / sizeof rows[0]; i++)
+		if (!strcmp(argv[1], rows[i].name)) {
+			rows[i].function();
+			compute(~0ul);
+			puts("ok");
+			return 0;
+		}
+	return 1;
+}
