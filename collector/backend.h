@@ -15,6 +15,7 @@
 enum backend_stop {
 	BACKEND_RUNS,	       /* a stop of the backend's own; the task has been resumed */
 	BACKEND_SLICE,	       /* between two instructions, after the budget or an interruption, or at the task's goal: the recorder may run another task */
+	BACKEND_SPINS,	       /* the same, where others wait for its turn and it does nothing but wait for what they do: that they do it is due */
 	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
 	BACKEND_SIGNAL,	       /* a signal of the program's own (siginfo) waits to be delivered */
@@ -58,6 +59,13 @@ struct backend_ops {
 
 	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);
+
+	/* Others of its unit wait for the turn that the running task has: it gives BACKEND_SPINS when it only waits for what they do. May be NULL: it never
+	 * does. */
+	void (*waited_for)(struct backend *b, struct task *task);
+
+	/* Whether the task, which has given BACKEND_SPINS and not run since, would still do nothing else if it ran. NULL where it never gives that. */
+	bool (*still_spins)(struct backend *b, struct task *task);
 
 	/* Where tasks of a unit run side by side. Of a task at the entry of a system call: in what company it may be made. May be NULL: in
 	 * any. */

@@ -121,6 +121,10 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 	case BACKEND_SLICE:
 		slice_over(r, task);
 		return;
+	case BACKEND_SPINS:
+		task->spins = true;
+		slice_over(r, task);
+		return;
 	case BACKEND_SYSCALL_ENTER:
 		recorder_syscall_entered(r, task);
 		return;

@@ -3,6 +3,7 @@
 #include "collector/recorder_private.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -33,7 +34,7 @@ static void enqueue_first(struct unit *u, struct task *task)
 /* Whoever gave up the turn for a call is not to wait for a slice of each that computes: until its own is used up it comes before them. */
 static void enqueue(struct unit *u, struct task *task)
 {
-	bool early = task->turn_used < SLICE_NS;
+	bool early = task->turn_used < SLICE_NS && !task->spins;
 
 	task->state = TASK_READY;
 	if (task->queued)
@@ -53,6 +54,7 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 	if (recorder_has_event(r, task->tid))
 		return;
 	task->pending_signal = 0;
+	task->spins = false;
 	task->ran = r->slices;
 	if (task->native) {
 		/* Until the place is found, system calls are watched for libraries that are loaded; and for an execve that gains
@@ -186,16 +188,57 @@ static void end_turn(const struct recorder *r, struct unit *u)
 	u->current = NULL;
 }
 
+/* It would only wait for others. It gets a turn now and then all the same: it may be to have a signal. */
+static bool still_spins(struct recorder *r, const struct unit *u, struct task *task)
+{
+	return task->spins && r->slices - task->ran < u->tasks && r->backend.ops->still_spins(&r->backend, task);
+}
+
+/* The first whose turn it is and who does something with it; where there is none the first, and *all_spin. */
+static struct task *next_in_turn(struct recorder *r, const struct unit *u, bool *all_spin)
+{
+	enum {
+		LOOKS = 8, /* at tasks that wait: each costs some microseconds */
+	};
+	struct task *first = NULL;
+	int looks = 0;
+
+	*all_spin = false;
+	for (struct task *task = u->ready_first; task; task = task->ready_next) {
+		if (stays(task))
+			continue;
+		if (looks == LOOKS || !still_spins(r, u, task))
+			return task;
+		looks++;
+		first = first ? first : task;
+	}
+	*all_spin = first;
+	return first;
+}
+
+/* Nobody has anything to do but those who are in calls, or have been woken by one. They may only want for the processor, which the one that
+ * spins has: it is given up some times, and each time the task may spin for longer. */
+static void run_though_spinning(struct unit *u, struct task *task)
+{
+	task->unwatched = u->yields == TURN_YIELDS;
+	if (task->unwatched)
+		return;
+	u->yields++;
+	sched_yield();
+}
+
 static void schedule_one(struct recorder *r, struct unit *u)
 {
-	struct task *task = u->ready_first;
 	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last, .point = u->left_at};
+	struct task *task;
+	bool all_spin;
 
-	while (task && stays(task))
-		task = task->ready_next;
-	if (u->current || !task || r->frozen)
+	if (u->current || r->frozen || !(task = next_in_turn(r, u, &all_spin)))
 		return;
 	ready_remove(u, task);
+	task->unwatched = false;
+	if (all_spin)
+		run_though_spinning(u, task);
 	begin_turn(r, u, task);
 	if (u->last != task->number) {
 		rec.to = task->number;
@@ -233,6 +276,7 @@ void recorder_make_call(struct recorder *r, struct task *task)
 		return;
 	}
 	recorder_resume_task(r, task);
+	task->unit->yields = 0;
 	recorder_give_up_turn(r, task);
 	if (!side_by_side(r) && !task->call.compat && task->call.nr == SYS_sched_yield) /* what it waits for is others' to do */
 		task->turn_used = SLICE_NS;
@@ -250,6 +294,15 @@ static void leave_unread(const struct recorder *r, const struct address_space *s
 			task->process->leaving = why;
 }
 
+/* Somebody has come who waits for the turn. */
+static void tell_current(struct recorder *r, const struct unit *u)
+{
+	if (!u->current || u->current->state != TASK_RUNNING || !r->backend.ops->waited_for)
+		return;
+	u->current->unwatched = false;
+	r->backend.ops->waited_for(&r->backend, u->current);
+}
+
 void recorder_make_ready(struct recorder *r, struct task *task)
 {
 	struct unit *u = task->unit;
@@ -261,6 +314,8 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	if (task->process->space->unread && !r->backend.ops->native)
 		leave_unread(r, task->process->space);
 	if (u->current == task && !u->ready_first && !r->frozen && !stays(task)) {
+		if (task->spins)
+			run_though_spinning(u, task);
 		recorder_resume_task(r, task);
 		return;
 	}
@@ -269,6 +324,8 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	if (r->backend.ops->rest)
 		r->backend.ops->rest(&r->backend, task);
 	enqueue(u, task);
+	if (!task->spins)
+		tell_current(r, u);
 	schedule(r, u);
 }
 

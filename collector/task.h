@@ -78,6 +78,10 @@ struct process {
 	struct last_words *last_words; /* NULL: none */
 };
 
+enum {
+	TURN_YIELDS = 5,
+};
+
 /* Tasks that share an address space: one of them runs user code at a time. */
 struct unit {
 	struct unit *next, **link; /* in the table */
@@ -86,6 +90,7 @@ struct unit {
 	struct task *current;		  /* holds the turn */
 	struct task *ready_first, *ready_last; /* those that have some of their slice left come first */
 	struct task *early_last;		/* the last of them; NULL */
+	unsigned yields; /* how often the processor was given up for whoever made the last call at a stop, or was woken by that; at most TURN_YIELDS */
 	struct task *dumps; /* is being ended by a signal that leaves a core file, where tasks run side by side; NULL */
 	uint32_t last;			  /* task that ran last */
 	struct bt_point left_at;	  /* where that one stood when its turn ended */
@@ -113,6 +118,8 @@ struct task {
 	bool exit_recorded;
 	bool queued;
 	uint64_t turn_began, turn_used; /* ns; used: of its slice, before the turn that it has */
+	bool spins; /* its turn ended because it only waited for what others do */
+	bool unwatched; /* it has the turn although it does, for they do, too: there is no hurry */
 	bool first_stop_seen;
 	unsigned orphan_ticks; /* for how long it has waited for its parent's event */
 	bool native;	      /* runs unrecorded until --from is reached */

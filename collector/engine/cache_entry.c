@@ -482,7 +482,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	calls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
-	bound_stretch(et, et->ticks ? cache_sample_ahead(es, ahead) : ahead);
+	bound_stretch(et, cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead));
 	ctx.next = -(uint64_t)et->room;
 	et->sample_room = 0;
 	if (et->ticks) {
@@ -579,6 +579,6 @@ bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
 
 	/* What cache_enter() sees to from time to time, and the goal that it looks at, are not to be missed. */
 	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks && may_stay(b, task) && goal_ticks_ahead(task) == UINT64_MAX &&
-	       !engine_space_has_much_dead(es) && !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) && !branch_log_crowded(task->log) &&
+	       !cache_is_watched(task->backend) && !engine_space_has_much_dead(es) && !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) && !branch_log_crowded(task->log) &&
 	       !cache_guesses_now(b, task, es) && stretch_go_on(task, es, s);
 }

@@ -8,6 +8,7 @@
 #include "collector/engine/branch_walk.h"
 #include "collector/engine/emit.h"
 #include "collector/engine/engine_private.h"
+#include "collector/engine/operand.h"
 #include "collector/engine/x86.h"
 #include "collector/tracee.h"
 
@@ -38,14 +39,6 @@ static bool read_record(struct task *task, const struct engine_space *es, uint64
 		return false;
 	r->bits = branch_log_bits(r->bits);
 	return true;
-}
-
-static uint64_t *register_at(struct bt_regs *r, unsigned reg)
-{
-	uint64_t *const regs[] = {&r->rax, &r->rcx, &r->rdx, &r->rbx, &r->rsp, &r->rbp, &r->rsi, &r->rdi,
-				  &r->r8, &r->r9, &r->r10, &r->r11, &r->r12, &r->r13, &r->r14, &r->r15};
-
-	return regs[reg & 15];
 }
 
 /* What the cache's code has as its bits, or as what it has counted. */
@@ -87,7 +80,7 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 		r->rcx = r->rip;
 	s->called = p->state & PLACE_CALLED;
 	if (p->state & PLACE_SPILLED)
-		*register_at(r, p->reg) = s->ctx.spill;
+		*operand_register(r, p->reg) = s->ctx.spill;
 	if (p->state & PLACE_RCX)
 		r->rcx = s->ctx.rcx;
 	if (p->state & PLACE_RCX && p->reg == X86_R10)
@@ -97,7 +90,6 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 		r->rax = s->ctx.rax;
 		r->rdx = s->ctx.rdx;
 	}
-	s->flags_lost = false;
 	s->arrival = ARRIVED_NOWHERE;
 	s->kind = EXIT_STOP;
 	return true;
@@ -129,7 +121,6 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	const struct cache_exit *x;
 
 	s->bits = bits_as(c, s->regs.r11);
-	s->flags_lost = false;
 	if (trap == c->miss_trap) {
 		state_at_miss(task, es, s);
 	} else {
@@ -140,7 +131,6 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 		s->kind = (enum exit_kind)x->kind;
 		if (x->fresh && !c->kind.ticks)
 			s->bits <<= 1; /* taken */
-		s->flags_lost = x->flags_lost;
 		if (x->rcx)
 			s->regs.rcx = s->ctx.rcx;
 		s->arrival = x->kind == EXIT_LINK ? ARRIVED_DIRECT : ARRIVED_NOWHERE;
@@ -261,7 +251,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	bool asking = !p && !chain && at >= c->asking && at < c->asked;
 
 	if (!x) /* a checkpoint on its way back */
-		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - 1 - region_address(CODE_AT)));
+		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
 	s->lost = true;
 	s->bits = guess_bits(c, s, p, arriving, noting || asking);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
@@ -347,10 +337,10 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 {
 	const struct cache_exit *x = code_cache_exit_at(es->cache, (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT)));
 
-	if (!x || x->dead || x->kind != EXIT_STOP || ((const struct engine_task *)task->backend)->room != RECORDS_BYTES || !read_context(task, es, s))
+	if (!x || x->dead || !x->goes_on || ((const struct engine_task *)task->backend)->room != RECORDS_BYTES || !read_context(task, es, s))
 		return false;
 	/* The glue has written the last record, and would have gone on behind the trap, had there been more room (glue.c, emit_checkpoint()). */
-	return !s->ctx.next && !s->ctx.stop && s->ctx.back == s->regs.rip - 1 && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
+	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
 	       s->ctx.call_next == -(uint64_t)CALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
 }
 
@@ -376,37 +366,6 @@ static int take_records(struct task *task, struct engine_space *es, struct stret
 	s->records = s->damaged ? 0 : bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
 	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
-}
-
-/* Of a memory operand of the instruction at `from`. */
-static uint64_t operand_address(const struct x86_insn *insn, const uint8_t *bytes, struct bt_regs *r, uint64_t from)
-{
-	unsigned modrm = bytes[insn->modrm_at], base = modrm & 7, sib = 0;
-	uint64_t addr = 0;
-	int32_t wide;
-
-	if (insn->disp_size == sizeof wide) {
-		memcpy(&wide, bytes + insn->disp_at, sizeof wide);
-		addr = (uint64_t)(int64_t)wide;
-	} else if (insn->disp_size) {
-		addr = (uint64_t)(int64_t)(int8_t)bytes[insn->disp_at];
-	}
-	if (base == X86_RSP) {
-		unsigned index;
-
-		sib = bytes[insn->modrm_at + 1];
-		base = sib & 7;
-		index = (sib >> 3 & 7) | (insn->rex & 2) << 2;
-		if (index != X86_RSP)
-			addr += *register_at(r, index) << (sib >> 6);
-	}
-	if (insn->traits & X86_RIP_RELATIVE)
-		addr += from + insn->len;
-	else if (base != X86_RBP || modrm >> 6)
-		addr += *register_at(r, base | (insn->rex & 1) << 3);
-	if (insn->traits & X86_ADDRESS32)
-		addr = (uint32_t)addr;
-	return insn->traits & X86_SEGMENT ? addr + r->fs_base : addr;
 }
 
 /* A call has pushed its return address over its own operand, or a part of it. What that was is known: where it leads. */
@@ -564,7 +523,7 @@ static bool step_to_place(struct task *task, const struct engine_space *es, stru
 		if (alive && info.si_code <= 0) /* no step's: it came before that */
 			sent = info;
 		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
-			found = state_at_trap(task, es, s) && !s->flags_lost;
+			found = state_at_trap(task, es, s);
 		else if (alive)
 			found = state_at_place(task, es, s);
 	}
@@ -589,9 +548,5 @@ bool stretch_at_trap(struct task *task, const struct engine_space *es, struct st
 {
 	if (!read_context(task, es, s))
 		return false;
-	if (state_at_trap(task, es, s) && !s->flags_lost)
-		return true;
-	/* Nobody is to see the program without its flags, as a signal's handler would that comes now: behind the trap it is one instruction to where
-	 * they are known. */
-	return s->flags_lost && step_to_place(task, es, s);
+	return state_at_trap(task, es, s);
 }

@@ -108,7 +108,8 @@ void chain_emit_checkpoint(struct translation *t, const struct step *s)
 	t->check_back = e->len;
 }
 
-uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+/* Writes a record through the glue, which comes back to the STOP_BYTES that are to come now if the task is to stop, else behind them. */
+static void emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
 {
 	struct emitter *e = &t->out;
 
@@ -117,31 +118,72 @@ uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_constant(e, X86_RCX, (uint64_t)kind << 32 | segment);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + glue);
-	emit_u8(e, 0xcc);
-	return (uint32_t)e->len - 1;
+}
+
+uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+{
+	emit_record(t, segment, kind, glue);
+	EMIT(&t->out, 0xcc, 0x0f, 0x1f, 0x40, 0x00); /* int3; nop */
+	return (uint32_t)t->out.len - STOP_BYTES;
+}
+
+/* Until the instruction s, which rewrites all flags, has run, they are lost at the places from offset `from` on. */
+static void lose_flags(struct translation *t, const struct step *s, size_t from)
+{
+	for (int k = 0; k < t->place_count; k++)
+		if (t->places[k].pc == (int32_t)(int64_t)(s->pc - t->pc) && from <= t->places[k].at)
+			t->places[k].state |= PLACE_BETWEEN | (t->check_probe ? PLACE_PROBED : 0);
+}
+
+void chain_end_checkpoint(struct translation *t, const struct step *s)
+{
+	t->check_behind = t->out.len;
+	if (t->check_flags)
+		lose_flags(t, s, t->check_back);
+}
+
+/* A stop where the flags are lost would need a step to where they are known, and a step costs more than a stop: so the instruction that
+ * rewrites them, which changes nothing but registers, runs here first. Gives the place of the int3. */
+static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
+{
+	size_t begin = t->out.len;
+
+	chain_emit_plain(t, s);
+	lose_flags(t, s, begin);
+	t->at_pc = behind(s);
+	chain_place(t, NULL, 0, 0);
+	emit_u8(&t->out, 0xcc);
+	return (uint32_t)t->out.len - 1;
 }
 
 /* Behind the chain: the way to the glue, the stop, and the way back. */
 void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 {
+	const struct step *s = &t->steps[t->check_at];
 	struct emitter *e = &t->out;
-	size_t back_site;
+	size_t stop;
 
 	emit_patch(e, t->check_site, e->base + e->len);
-	if (t->cache->kind.ticks) { /* nothing to write: the tracer counts */
-		if (!t->check_flags)
-			emit_load(e, X86_RCX, CTX_RCX);
+	if (t->cache->kind.ticks && t->check_flags) { /* nothing to write: the tracer counts */
+		*trap = emit_stop_behind(t, s);
+	} else if (t->cache->kind.ticks) {
+		emit_load(e, X86_RCX, CTX_RCX);
 		*trap = (uint32_t)e->len;
 		emit_u8(e, 0xcc);
-		if (t->check_flags)
-			emit_patch(e, emit_jump(e), e->base + t->check_back);
-		return;
-	}
-	if (t->check_flags) /* else it is there already, and rcx has been used */
+	} else if (t->check_flags) {
 		emit_store(e, X86_RCX, CTX_RCX);
-	*trap = chain_emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
-	back_site = emit_jump(e);
-	emit_patch(e, back_site, e->base + t->check_back);
+		emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+		chain_place(t, s, PLACE_BETWEEN, 0);
+		stop = emit_jump(e);
+		chain_place(t, s, PLACE_BETWEEN, 0);
+		emit_patch(e, emit_jump(e), e->base + t->check_back);
+		emit_patch(e, stop, e->base + e->len);
+		*trap = emit_stop_behind(t, s);
+		emit_patch(e, emit_jump(e), e->base + t->check_behind);
+	} else { /* the application's rcx is in the context already */
+		*trap = chain_emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+		emit_patch(e, emit_jump(e), e->base + t->check_back);
+	}
 }
 /* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
 void chain_emit_loop_record(struct translation *t, const struct step *s)

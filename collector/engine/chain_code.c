@@ -168,10 +168,40 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 	chain_place(t, NULL, 0, 0);
 }
 
+static bool is_pause(const struct x86_insn *in)
+{
+	return in->map == X86_MAP_1 && in->opcode == 0x90 && in->prefix_f2_f3 == 0xf3 && !(in->rex & 1);
+}
+
+/* PAUSE: the glue counts it while others wait for the turn, and decides whether the task stops behind it. */
+static void emit_pause(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	chain_bring_bits(t, s);
+	chain_place(t, s, 0, 0);
+	emit_bytes(e, s->bytes, s->insn.len);
+	t->at_pc = behind(s);
+	chain_place(t, NULL, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
+	emit_u32(e, emit_move_len(e) + 5);
+	chain_place(t, NULL, PLACE_BETWEEN, 0);
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->pause);
+	chain_place(t, NULL, 0, 0);
+	chain_add_cold(t, emit_jump(e), behind(s), EXIT_STOP);
+	chain_place(t, NULL, 0, 0);
+}
+
 void chain_emit_plain(struct translation *t, const struct step *s)
 {
 	int first;
 
+	if (is_pause(&s->insn)) {
+		emit_pause(t, s);
+		return;
+	}
 	if (is_cpuid(&s->insn)) {
 		emit_cpuid(t, s);
 		return;
@@ -683,8 +713,6 @@ void chain_emit_step(struct translation *t, int i)
 	}
 	if (rows[s->insn.class])
 		rows[s->insn.class](t, s);
-	if (i == t->check_at && t->check_flags)
-		for (int k = 0; k < t->place_count; k++) /* until this instruction has run */
-			if (t->places[k].pc == (int32_t)(int64_t)(s->pc - t->pc) && t->check_back <= t->places[k].at)
-				t->places[k].state |= PLACE_BETWEEN | (t->check_probe ? PLACE_PROBED : 0);
+	if (i == t->check_at)
+		chain_end_checkpoint(t, s);
 }

@@ -368,7 +368,7 @@ static void append_chains(struct adding *a, const uint32_t *segments)
 static void add_exit(struct adding *a, const struct template_exit *t)
 {
 	const struct cache_exit x = {.trap = a->offset + t->trap, .site = t->site ? a->offset + t->site : 0, .target = a->base + t->target,
-				     .kind = t->kind, .flags_lost = t->flags_lost, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
+				     .kind = t->kind, .goes_on = t->goes_on, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
 
 	if (is_linked(a, t))
 		(void)code_cache_add_linked_exit(a->cache, &x, a->chains[t->linked]);

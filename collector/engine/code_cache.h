@@ -86,7 +86,7 @@ struct cache_exit {
 	uint32_t linked; /* chain that site leads to, CHAIN_NONE */
 	uint32_t next;	 /* exit linked to the same chain */
 	uint8_t kind;
-	bool flags_lost; /* until the instruction at target has run, which rewrites them all */
+	bool goes_on; /* behind the int3 the chain does: after a record */
 	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
 	bool conditional; /* of a conditional, where it is taken */
 	bool dead;	 /* its chain is: it leads nowhere any more, but may still be stopped at */
@@ -136,6 +136,7 @@ struct code_cache {
 	uint32_t mask_site; /* of the mask of table 2's hash in the glue */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
+	uint32_t pause; /* of the glue behind PAUSE */
 	struct chain_kind kind;
 	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */
 	uint32_t call, called; /* of the glue that decides whether a system call is made in the cache, and that notes it */

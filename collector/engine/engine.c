@@ -81,6 +81,7 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	uint64_t calling = 0;
 
 	(void)b;
+	et->looks = 0;
 	et->asked = et->stop_wanted ? et->asked + 1 : 0;
 	et->stop_wanted = true;
 	if (!et->in_cache || !es)
@@ -125,6 +126,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return BACKEND_GONE;
 	if (et->holds || et->stop_wanted)
 		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : report(task, info);
+	if (s->kind == EXIT_STOP && cache_gives_way(b, task, s))
+		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
 		drop_chain_at(es->cache, task->regs.rip);
@@ -702,6 +705,8 @@ const struct backend_ops engine_ops = {
 	.resume = engine_resume,
 	.proceed = engine_proceed,
 	.stop_soon = engine_stop_soon,
+	.waited_for = engine_waited_for,
+	.still_spins = engine_still_spins,
 	.company = engine_company,
 	.leave = engine_leave,
 	.rest = engine_rest,

@@ -10,6 +10,7 @@
 #include "collector/engine/hints.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/left_caches.h"
+#include "collector/engine/spin.h"
 #include "collector/engine/translator.h"
 #include "collector/engine/watched_pages.h"
 #include "collector/engine/window.h"
@@ -20,7 +21,12 @@ enum {
 	RECORDS_READ = 4096, /* at once: 64 KiB, which stay in the processor's cache until they are counted */
 };
 
-/* As it lies in the tracee (layout.h). The program can write any number there: what is negative is kept as the unsigned number of the same bits, for
+/* What the cache's code counts while others wait for the turn. As it lies in the tracee (layout.h), like: */
+struct turn_watch {
+	uint64_t spins, spins_from, spin_next, pauses, waited;
+};
+
+/* The context. The program can write any number there: what is negative is kept as the unsigned number of the same bits, for
  * sums of those wrap around. */
 struct context {
 	uint64_t spill, rax, rcx, bits, r11;
@@ -37,6 +43,7 @@ struct context {
 	uint64_t sample;
 	uint64_t heap, code_bytes;
 	uint64_t device;
+	struct turn_watch turn;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -181,6 +188,10 @@ struct engine_task {
 	unsigned asked; /* how often to stop, after the first time */
 	bool stop_wanted;
 	unsigned idle; /* stretches in a row that ended before anything had run */
+	bool waited_for; /* others wait for the turn that it has in the cache, and it knows; */
+	unsigned watched_later; /* how much later than the first it is looked at then, as a shift */
+	unsigned looks;	 /* how often it was looked at whether it spins, and did not (cache_spin.c) */
+	struct spin spin; /* the last of those looks */
 	struct descriptors_task descriptors;
 	uint64_t guessed_tick; /* when its branches were last looked at for guesses */
 	bool looked_at; /* of one that ran unseen */
@@ -228,7 +239,6 @@ struct stretch {
 	bool fault; /* the stop is one */
 	enum arrival arrival;
 	enum exit_kind kind;
-	bool flags_lost; /* until the instruction at regs.rip has run, which rewrites them all: only of a task that died there */
 	bool called;	/* a system call has just been made in the cache, and not been noted */
 	bool compares;	/* it was reading the code that a chain is made from, as the instruction itself may not be allowed to */
 	bool lost;	/* what it did since the last record is not known */
@@ -354,6 +364,22 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 
 /* The same where that is for want of room for records. s->regs are the tracee's; what of them has been taken is known in s. */
 bool cache_make_room(struct backend *b, struct task *task, struct stretch *s);
+
+/* ---- cache_spin.c ---- */
+
+/* For a task that is about to enter the cache with this context, so many ticks before its goal: where others wait for its turn it will stop to
+ * be looked at. Gives how many ticks it may run at most. */
+uint64_t cache_watch_turn(const struct task *task, struct context *ctx, uint64_t ahead);
+
+/* Whether it will. */
+bool cache_is_watched(const struct engine_task *et);
+
+/* The task has left the cache so, at a trap that may be one of those stops. Whether it is to give up its turn: it spins. */
+bool cache_gives_way(struct backend *b, struct task *task, const struct stretch *s);
+
+/* backend_ops. */
+void engine_waited_for(struct backend *b, struct task *task);
+bool engine_still_spins(struct backend *b, struct task *task);
 
 /* ---- cache_calls.c ---- */
 

@@ -70,12 +70,68 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	emit_patch(e, emit_jump(e), go);
 }
 
-/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and, a
- * byte behind it, its jump back. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes
+/* rcx becomes 0 where nobody waits for the turn. */
+static void emit_is_waited_for(struct emitter *e)
+{
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[waited] */
+	emit_u32(e, CTX_WAITED);
+}
+
+/* Of what is at gs:[at] one less; rcx is used. Jumps when that is 0: the jump is to be landed. */
+static size_t emit_count_down(struct emitter *e, uint32_t at)
+{
+	emit_load(e, X86_RCX, at);
+	EMIT(e, 0x48, 0x8d, 0x49, 0xff); /* lea rcx, [rcx-1] */
+	emit_store(e, X86_RCX, at);
+	return short_jump(e, JRCXZ);
+}
+
+/* Back to the chain, behind its stop. */
+static void emit_go_on(struct emitter *e)
+{
+	emit_load(e, X86_RCX, CTX_BACK);
+	EMIT(e, 0x48, 0x8d, 0x49, STOP_BYTES); /* lea rcx, [rcx+stop] */
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+}
+
+/* A checkpoint has written a record at a multiple of SPIN_BYTES. While others wait for the turn it stops when that was so several times
+ * running: there are hardly any other records, as in a loop without an indirect branch. */
+static void emit_spin(struct emitter *e, uint64_t on)
+{
+	size_t next, stop, waited;
+
+	emit_is_waited_for(e);
+	waited = short_jump(e, JRCXZ);
+	emit_load(e, X86_R11, CTX_SPIN_NEXT);
+	EMIT(e, 0x49, 0xf7, 0xd3); /* not r11 */
+	emit_load(e, X86_RCX, CTX_NEXT);
+	EMIT(e, 0x4a, 0x8d, 0x8c, 0x19); /* lea rcx, [rcx+r11+1-spin] */
+	emit_u32(e, 1 - SPIN_BYTES);
+	emit_load(e, X86_R11, CTX_NEXT);
+	emit_store(e, X86_R11, CTX_SPIN_NEXT);
+	emit_bits_empty(e);
+	next = short_jump(e, JRCXZ);
+	emit_load(e, X86_RCX, CTX_SPINS_FROM);
+	emit_store(e, X86_RCX, CTX_SPINS);
+	land(e, waited);
+	emit_patch(e, emit_jump(e), on);
+	land(e, next);
+	stop = emit_count_down(e, CTX_SPINS);
+	emit_patch(e, emit_jump(e), on);
+	land(e, stop);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+}
+
+/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and,
+ * behind that, to where it goes on. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes
  * flags: some checkpoints stand where they are alive. */
 static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 {
-	size_t full, go, record;
+	size_t full, go, record, sampled;
+	uint64_t on;
 
 	c->checkpoint = (uint32_t)e->len;
 	emit_store(e, X86_RCX, CTX_ENTRY);
@@ -97,6 +153,10 @@ static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 	emit_store(e, X86_RCX, CTX_NEXT);
 	emit_bits_empty(e);
 	full = short_jump(e, JRCXZ);
+	_Static_assert(SPIN_BYTES == 1 << 8, "a byte is 0 at multiples of it");
+	EMIT(e, 0x0f, 0xb6, 0xc9); /* movzx ecx, cl */
+	sampled = short_jump(e, JRCXZ);
+	on = e->base + e->len;
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
 	emit_u32(e, CTX_STOP);
 	go = short_jump(e, JRCXZ);
@@ -104,9 +164,24 @@ static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_RCX, CTX_RCX);
 	jump_through(e, CTX_BACK);
 	land(e, go);
-	emit_load(e, X86_RCX, CTX_BACK);
-	EMIT(e, 0x48, 0x8d, 0x49, 1); /* lea rcx, [rcx+1] */
-	emit_store(e, X86_RCX, CTX_BACK);
+	emit_go_on(e);
+	land(e, sampled);
+	emit_spin(e, on);
+}
+
+/* Behind PAUSE: the application's rcx is in the context, CTX_BACK leads to the jump to the chain's stop and, behind that, to where it
+ * goes on. */
+static void emit_pause(struct code_cache *c, struct emitter *e)
+{
+	size_t calm, stop;
+
+	c->pause = (uint32_t)e->len;
+	emit_is_waited_for(e);
+	calm = short_jump(e, JRCXZ);
+	stop = emit_count_down(e, CTX_PAUSES);
+	land(e, calm);
+	emit_go_on(e);
+	land(e, stop);
 	emit_load(e, X86_RCX, CTX_RCX);
 	jump_through(e, CTX_BACK);
 }
@@ -193,6 +268,7 @@ void glue_emit(struct code_cache *c, const struct processor *processor)
 	emit_u8(&e, 0xcc); /* offset 0 means none */
 	emit_search(c, &e);
 	emit_checkpoint(c, &e);
+	emit_pause(c, &e);
 	glue_emit_call(c, &e);
 	glue_emit_called(c, &e);
 	emit_cpuid(c, &e, &table);

@@ -23,7 +23,7 @@ enum {
 	CTX_LIMIT = 0x30,  /* history bits below this make a checkpoint write a record; where it is the highest number, that asks for a stop */
 	CTX_STOP = 0x38,   /* nonzero: stop at the next checkpoint */
 	CTX_MASK = 0x40,   /* the same as bits of r11, all of which are 1 until then; where there are none, that asks for a stop. Where only ticks are counted: TICKS_MASK */
-	CTX_BACK = 0x48,   /* where the checkpoint's common part goes back to */
+	CTX_BACK = 0x48,   /* where the common parts go back to, of a checkpoint and behind PAUSE in order to stop */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
 	CTX_COPY = CTX_ENTRY, /* of a system call: what the table is to say of the descriptor that it gives */
@@ -42,10 +42,18 @@ enum {
 	CTX_HEAP = 0xe8, /* where the program's heap ended when it was last looked at; 0: not known */
 	CTX_CODE_BYTES = 0xf0, /* how much there is of: */
 	CTX_DEVICE = 0xf8, /* of a local file system (st_dev): descriptors of its files may be entered into the table; 0: none */
-	CTX_SIZE = 0x100,
+	/* While others wait for the turn that the task has (cache_spin.c): */
+	CTX_TURN = 0x100,
+	CTX_SPINS = CTX_TURN, /* when checkpoints have written records at so many multiples of SPIN_BYTES running, it stops */
+	CTX_SPINS_FROM = 0x108, /* how many those are to begin with */
+	CTX_SPIN_NEXT = 0x110, /* CTX_NEXT at the last of them */
+	CTX_PAUSES = 0x118, /* PAUSEs after which it stops */
+	CTX_WAITED = 0x120, /* nonzero: they do */
+	CTX_SIZE = 0x128,
+	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it the task goes on */
 
 	/* Behind the context: pairs {start, end}, what system calls that change mappings have to leave alone to be made in the cache. */
-	CODE_RANGES_AT = 0x100,
+	CODE_RANGES_AT = 0x140,
 	CODE_RANGES = 64,
 
 	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data area) */
@@ -73,6 +81,7 @@ enum {
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORD_BYTES = 16,
+	SPIN_BYTES = 16 * RECORD_BYTES,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
 	SAMPLE_BYTES = 0x20000, /* at the end of the records, of which there are none then */
 	MARKS_AT = RECORDS_END,

@@ -9,6 +9,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/cache_entry.c \
 	collector/engine/cache_guess.c \
 	collector/engine/cache_sample.c \
+	collector/engine/cache_spin.c \
 	collector/engine/cache_words.c \
 	collector/engine/cache_hints.c \
 	collector/engine/cache_learn.c \
@@ -37,12 +38,14 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/layout.h collector/engine/leads.c collector/engine/leads.h \
 	collector/engine/left_caches.c collector/engine/left_caches.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
+	collector/engine/operand.c collector/engine/operand.h \
 	collector/engine/places.c collector/engine/places.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
 	collector/engine/record_repeat.c collector/engine/record_repeat.h \
 	collector/engine/region_calls.c collector/engine/region_calls.h \
 	collector/engine/robust_list.c collector/engine/robust_list.h \
 	collector/engine/segment.c collector/engine/segment.h \
+	collector/engine/spin.c collector/engine/spin.h \
 	collector/engine/sweep.c \
 	collector/engine/tables.c collector/engine/tables.h \
 	collector/engine/template_form.h collector/engine/template_maker.c collector/engine/template_maker.h \

@@ -58,7 +58,7 @@ struct template_exit {
 	uint64_t target;
 	uint16_t trap, site; /* site 0: none */
 	uint8_t linked;	     /* chain of the template's to which its jump leads, TEMPLATE_NONE: to its own trap */
-	uint8_t kind : 2, flags_lost : 1, fresh : 1, conditional : 1, rcx : 1;
+	uint8_t kind : 2, goes_on : 1, fresh : 1, conditional : 1, rcx : 1;
 	struct chain_demand demand;
 };
 

@@ -289,7 +289,7 @@ static bool same_exits(const struct made *a, const struct made *b)
 		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i], *y = &b->cache->exits[b->chain->exit_first + i];
 
 		if (x->trap + MOVE_CODE != y->trap || x->site + (x->site ? MOVE_CODE : 0) != y->site || x->target + b->moved != y->target || x->kind != y->kind ||
-		    x->flags_lost != y->flags_lost || x->fresh != y->fresh || x->conditional != y->conditional || x->rcx != y->rcx || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
+		    x->goes_on != y->goes_on || x->fresh != y->fresh || x->conditional != y->conditional || x->rcx != y->rcx || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
 			return false;
 	}
 	return true;
@@ -431,7 +431,7 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 		t.site = (uint16_t)(x->site ? start + x->site - a->chain->start : 0);
 		t.linked = TEMPLATE_NONE;
 		t.kind = x->kind & 3;
-		t.flags_lost = x->flags_lost;
+		t.goes_on = x->goes_on;
 		t.fresh = x->fresh;
 		t.conditional = x->conditional;
 		t.rcx = x->rcx;

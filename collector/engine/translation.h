@@ -69,6 +69,7 @@ struct translation {
 	uint32_t loop_trap;
 	uint64_t loop_target;
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
+	size_t check_behind; /* behind the instruction that it stands before */
 	int place_count;
 	bool r11_in; /* r11 is the application's now */
 	size_t full_site, full_trap; /* of the jump of the indirect branch on the way to where it stops, and the int3 there; 0: none */
@@ -188,11 +189,14 @@ void chain_emit_loop_test(struct translation *t, const struct step *s);
 /* The checkpoint, before the instruction s. */
 void chain_emit_checkpoint(struct translation *t, const struct step *s);
 
+/* The instruction s behind it has just been emitted. */
+void chain_end_checkpoint(struct translation *t, const struct step *s);
+
 /* Behind the chain: the way to the glue, the stop (its int3's place in *trap), and the way back. */
 void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap);
 
 /* Writes a record through the glue; the application's rcx is in the context. Goes on behind an int3, whose place is returned, or stops at
- * it. */
+ * it: there the tracer may let it go on, too. */
 uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue);
 
 /* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */

@@ -26,13 +26,13 @@ static void emit_entry_exit(struct translation *t)
 
 static void emit_exits(struct translation *t)
 {
-	struct cache_exit loop = {.trap = t->chain.start + t->loop_trap, .target = t->loop_target, .kind = EXIT_STOP};
+	struct cache_exit loop = {.trap = t->chain.start + t->loop_trap, .target = t->loop_target, .kind = EXIT_STOP, .goes_on = !t->cache->kind.ticks};
 	uint32_t trap;
 
 	if (t->loop_trap && !t->out.overflow)
 		t->out.overflow = !code_cache_add_exit(t->cache, &loop);
 	if (t->miss_site) {
-		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc};
+		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc, .goes_on = !t->cache->kind.ticks};
 
 		x.trap = chain_emit_miss(t) + t->chain.start;
 		if (!t->out.overflow && !t->cache->kind.ticks)
@@ -55,7 +55,8 @@ static void emit_exits(struct translation *t)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
 	if (t->check_site) {
-		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->check_at].pc, .flags_lost = t->check_flags};
+		const struct step *s = &t->steps[t->check_at];
+		struct cache_exit x = {.kind = EXIT_STOP, .target = t->check_flags ? behind(s) : s->pc, .goes_on = !t->cache->kind.ticks};
 
 		chain_emit_checkpoint_cold(t, &trap);
 		x.trap = t->chain.start + trap;

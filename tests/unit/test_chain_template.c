@@ -155,7 +155,7 @@ static void assert_same_exit(const struct cache_exit *a, const struct cache_exit
 	assert_int_equal(a->target, b->target);
 	assert_int_equal(a->linked, b->linked);
 	assert_int_equal(a->kind, b->kind);
-	assert_int_equal(a->flags_lost, b->flags_lost);
+	assert_int_equal(a->goes_on, b->goes_on);
 	assert_int_equal(a->fresh, b->fresh);
 }
 
