@@ -7,11 +7,10 @@
 
 #include "collector/last_words.h"
 #include "collector/tracee.h"
+#include "lib/stack_share.h"
 
 enum {
 	HANDLED_BRANCHES = 256,
-	STACK_MAX = 8 << 20,	   /* of the task that a signal ends: the usual limit of a stack, so that who called what overflowed it is there */
-	OTHER_STACK_MAX = 256 << 10, /* of others, of which there may be thousands */
 	PIECE_MAX = 256 << 10,	   /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX = 1 << 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
@@ -102,18 +101,26 @@ struct range {
 	uint64_t start, end;
 };
 
-/* The stack that sp points to, from the red zone up, at most so many bytes. Returns what it was. */
-static struct range keep_stack(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t sp, uint64_t most)
+/* The stack that sp points to, from the red zone up, at most so many bytes. */
+static struct range stack_from(const struct task *task, uint64_t sp, uint64_t most)
 {
 	const struct mapping *m = stack_of(task->process->space, sp);
-	struct range kept = {0};
+	struct range stack = {0};
 
 	if (!m)
-		return kept;
-	kept.start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
-	kept.end = m->end - kept.start < most ? m->end : kept.start + most;
-	keep_memory(r, task, snapshot, kept.start, kept.end);
-	return kept;
+		return stack;
+	stack.start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
+	stack.end = m->end - stack.start < most ? m->end : stack.start + most;
+	return stack;
+}
+
+/* Returns what it was. */
+static struct range keep_stack(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t sp, uint64_t most)
+{
+	struct range stack = stack_from(task, sp, most);
+
+	keep_memory(r, task, snapshot, stack.start, stack.end);
+	return stack;
 }
 
 /* The task's stack, those that its handlers on alternate stacks have interrupted, and what lies around the addresses that registers hold. */
@@ -162,9 +169,28 @@ static void settle(struct recorder *r, struct task *task)
 		r->backend.ops->settle(&r->backend, task);
 }
 
+/* Of each that is halted. */
+static uint64_t share_of_stacks(const struct recorder *r, const struct process *process)
+{
+	uint64_t *sizes = malloc(process->tasks * sizeof *sizes), share = STACK_SHARE_LEAST;
+	size_t n = 0;
+
+	for (const struct task *other = r->tasks.first; sizes && other; other = other->next)
+		if (other->halted && n < process->tasks) {
+			struct range stack = stack_from(other, other->regs.rsp, STACK_SHARE_MOST);
+
+			sizes[n++] = stack.end - stack.start;
+		}
+	if (sizes)
+		share = stack_share(sizes, n);
+	free(sizes);
+	return share;
+}
+
 static void keep_other_threads(struct recorder *r, const struct task *task, uint32_t snapshot)
 {
 	bool frozen = r->frozen;
+	uint64_t share;
 
 	if (task->process->tasks == 1)
 		return;
@@ -172,13 +198,14 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 	/* First all are halted, as soon as can be; writing may take its time then. */
 	for (struct task *other = r->tasks.first; other; other = other->next)
 		other->halted = other != task && other->process == task->process && recorder_halt(r, other);
+	share = share_of_stacks(r, task->process);
 	for (struct task *other = r->tasks.first; other; other = other->next) {
 		if (!other->halted)
 			continue;
 		other->halted = false;
 		settle(r, other);
 		task_write_history(other, r->writer);
-		keep_thread(r, other, snapshot, OTHER_STACK_MAX);
+		keep_thread(r, other, snapshot, share);
 		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
 	}
 	if (!frozen)
@@ -219,7 +246,7 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	RECORDER_EVENT(r, task->unit->number, SNAPSHOT, &rec);
-	keep_thread(r, task, rec.snapshot, kind == BT_SNAPSHOT_FATAL ? STACK_MAX : full ? OTHER_STACK_MAX : 0);
+	keep_thread(r, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
 	if (full)
 		keep_other_threads(r, task, rec.snapshot);
 	trace_writer_flush(r->writer);

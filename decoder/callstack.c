@@ -279,13 +279,23 @@ const char *callstack_words(const struct stack_check *check, char words[STACK_WO
 	return words;
 }
 
+const char *callstack_end_words(const struct stack_frame *last, bool goes_on)
+{
+	static const char *const words[2][2] = {
+		{"It could not be unwound further.", "It could not be unwound further. By the branch history it goes on:"},
+		{"The trace has no more of this stack; the program's goes on.", "The trace has no more of this stack. By the branch history it goes on:"},
+	};
+
+	return words[last->is_cut][goes_on];
+}
+
 size_t callstack_extend(const struct callstack *c, const struct stack_check *check, struct stack_frame *frames, size_t count, size_t max)
 {
 	if (check->verdict == STACK_DISAGREES)
 		return count;
 	/* A handler has no return address of its own: the place it interrupted goes on. */
 	for (size_t i = check->outer; i-- > 0 && count < max; count++)
-		frames[count] = c->calls[i].is_handler ? (struct stack_frame){.pc = c->calls[i].from}
-						       : (struct stack_frame){.pc = c->calls[i].ret, .is_return = true};
+		frames[count] = c->calls[i].is_handler ? (struct stack_frame){.pc = c->calls[i].from, .is_history = true}
+						       : (struct stack_frame){.pc = c->calls[i].ret, .is_return = true, .is_history = true};
 	return count;
 }

@@ -25,7 +25,7 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread, c
 	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
 	text_printf(&r->t, "  #%-3zu ", number);
 	text_frame(&r->t, &loc, 7, false);
-	text_printf(&r->t, f->is_guess ? " (" STACK_GUESS ")\n" : "\n");
+	text_printf(&r->t, "%s\n", f->is_guess ? " (" STACK_GUESS ")" : f->is_history ? " (" STACK_BY_HISTORY ")" : "");
 }
 
 static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
@@ -117,12 +117,9 @@ static void put_check(struct report *r, const struct bt_record_thread *thread, c
 	if (*callstack_words(&check, words))
 		text_printf(&r->t, "  %s\n", words);
 	extended = complete ? count : callstack_extend(&calls, &check, frames, count, FRAMES_MAX);
-	if (extended > count) {
-		text_printf(&r->t, "  It could not be unwound further. By the branch history it goes on:\n");
-		put_frames(r, thread, frames + count, extended - count, count);
-	} else if (!complete) {
-		text_printf(&r->t, "  It could not be unwound further.\n");
-	}
+	if (!complete)
+		text_printf(&r->t, "  %s\n", callstack_end_words(&frames[count - 1], extended > count));
+	put_frames(r, thread, frames + count, extended - count, count);
 	if (calls.count && check.verdict == STACK_DISAGREES)
 		put_open_calls(r, thread, &calls);
 	callstack_release(&calls);

@@ -69,6 +69,8 @@ uint64_t symbols_address(struct symbols *s, uint32_t space, uint32_t epoch, cons
 struct stack_frame {
 	uint64_t pc, cfa;
 	bool is_return;	    /* pc is a return address: look it up as one */
+	bool is_cut; /* its caller is told by memory of the stack that the trace does not have */
+	bool is_history; /* memory tells nothing of it: the branch history does (callstack.h) */
 	bool is_guess; /* found by what rbp held, for want of unwind information, or on from such a frame */
 	bool is_trampoline; /* what a handler returns to: no call has made this frame; what was interrupted is the next */
 };

@@ -28,6 +28,7 @@ struct unwind_context {
 		bool is_there, has_info; /* info: of how to unwind it */
 		uint64_t rbp;
 	} newest; /* of the frames that libdwfl gave */
+	uint64_t missing; /* where, if cut */
 	bool cut; /* memory that the newest frame's caller would be read from is not in the trace */
 };
 
@@ -70,6 +71,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 		return false;
 	if (!read_word(im->unwinding, addr, &value)) {
 		im->unwinding->cut = true;
+		im->unwinding->missing = addr;
 		return false;
 	}
 	*result = value;
@@ -249,6 +251,18 @@ static bool return_from_wild(struct unwind_context *u)
 	return true;
 }
 
+/* Whether that memory is of the stack: where the newest known frame, which may be the first one, has its own. */
+static bool is_of_stack(const struct unwind_context *u, uint64_t addr)
+{
+	const struct model_map *map = model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
+	uint64_t sp = u->regs.rsp;
+
+	for (size_t i = 0; i < u->count; i++)
+		if (u->frames[i].cfa)
+			sp = u->frames[i].cfa;
+	return map && sp >= map->start && sp <= map->end;
+}
+
 uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *snap, uint32_t epoch, uint64_t rip)
 {
 	const struct bt_record_signal *g = snap->signal;
@@ -297,5 +311,7 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, cons
 	count = plausible(&u);
 	if (count < u.count)
 		*complete = false;
+	else
+		frames[count - 1].is_cut = u.cut && is_of_stack(&u, u.missing);
 	return count;
 }

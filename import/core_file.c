@@ -10,6 +10,7 @@
 #include "import/code_file.h"
 #include "import/core_private.h"
 #include "lib/abort_message.h"
+#include "lib/stack_share.h"
 
 enum {
 	ELF_HEADER = 64,
@@ -329,9 +330,8 @@ static bool contains(struct core_range r, uint64_t addr)
 }
 
 /* Its stack, and where that is one for signals, the one that a signal interrupted, with the code there: how it got there begins in these. */
-static struct core_range put_stacks(struct core *c, const struct core_thread *t, uint32_t epoch)
+static struct core_range put_stacks(struct core *c, const struct core_thread *t, uint32_t epoch, uint64_t most)
 {
-	uint64_t most = t == c->threads ? CORE_STACK_MAX : CORE_OTHER_STACK_MAX;
 	struct core_range r = core_stack_of(c, t->regs.rsp, most), other;
 	uint64_t sp, at;
 
@@ -344,9 +344,27 @@ static struct core_range put_stacks(struct core *c, const struct core_thread *t,
 	return r;
 }
 
-static void put_thread_memory(struct core *c, const struct core_thread *t, uint32_t epoch)
+/* Of each thread but the first, which the signal came to. */
+static uint64_t share_of_stacks(const struct core *c)
 {
-	struct core_range stack = put_stacks(c, t, epoch);
+	size_t n = c->thread_count ? c->thread_count - 1 : 0;
+	uint64_t *sizes = n ? malloc(n * sizeof *sizes) : NULL, share = STACK_SHARE_LEAST;
+
+	for (size_t i = 0; sizes && i < n; i++) {
+		struct core_range stack = core_stack_of(c, c->threads[i + 1].regs.rsp, STACK_SHARE_MOST);
+
+		sizes[i] = stack.end - stack.start;
+	}
+	if (sizes)
+		share = stack_share(sizes, n);
+	free(sizes);
+	return share;
+}
+
+/* most: what is kept of its stack. */
+static void put_thread_memory(struct core *c, const struct core_thread *t, uint32_t epoch, uint64_t most)
+{
+	struct core_range stack = put_stacks(c, t, epoch, most);
 
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
 		uint64_t addr = bt_regs_get(&t->regs, i);
@@ -449,6 +467,7 @@ static void put_thread(struct core *c, uint32_t task, const struct core_thread *
 /* named: how many mappings have no segment. */
 static void put_trace(struct core *c, int64_t named)
 {
+	const uint64_t share = share_of_stacks(c);
 	uint32_t epoch = 1, task = 0;
 	struct bt_record_snapshot snap = {.snapshot = 1};
 
@@ -471,7 +490,7 @@ static void put_trace(struct core *c, int64_t named)
 		}
 		put_thread(c, task, t, epoch);
 		put_code(c, t->regs.rip, epoch);
-		put_thread_memory(c, t, epoch);
+		put_thread_memory(c, t, epoch, t == c->threads ? STACK_SHARE_MOST : share);
 	}
 	importer_note(c->im, "imported from a core file: it has no branch history");
 	if (named)

@@ -8,8 +8,6 @@
 
 enum {
 	CORE_PAGE = 4096,
-	CORE_STACK_MAX = 8 << 20,	 /* bytes kept of a stack of the first thread, which the signal came to; as at a crash that btrec sees itself */
-	CORE_OTHER_STACK_MAX = 256 << 10, /* of others, of which there may be thousands */
 };
 
 struct core_thread {

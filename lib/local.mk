@@ -16,5 +16,6 @@ lib_libbt_a_SOURCES = \
 	lib/output.c lib/output.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/room_for_stack.c lib/room_for_stack.h \
-	lib/slice.c lib/slice.h
+	lib/slice.c lib/slice.h \
+	lib/stack_share.c lib/stack_share.h
 EXTRA_DIST += lib/README.md

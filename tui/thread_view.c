@@ -56,6 +56,8 @@ static void add_frame(struct viewer *v, struct lines *l, const struct stack_fram
 	label_code(v, &row, target.place.space, t->epoch, f->pc, f->is_return, 0);
 	if (f->is_guess)
 		row_put(&row, STYLE_GAP, " (" STACK_GUESS ")");
+	if (f->is_history)
+		row_put(&row, STYLE_GAP, " (" STACK_BY_HISTORY ")");
 	lines_add(l, &row, &target);
 }
 
@@ -127,12 +129,10 @@ static void add_verdict(struct viewer *v, struct lines *l, const struct stack *s
 	char words[STACK_WORDS_MAX];
 
 	add_remark(v, l, target, callstack_words(&s->check, words), 0);
-	if (s->count > s->unwound)
-		add_remark(v, l, target, "It could not be unwound further. By the branch history it goes on:", 0);
-	else if (s->count == FRAMES_MAX)
+	if (s->count == s->unwound && s->count == FRAMES_MAX)
 		add_remark(v, l, target, "Older frames are not shown.", 0);
 	else if (!s->complete)
-		add_remark(v, l, target, "It could not be unwound further.", 0);
+		add_remark(v, l, target, callstack_end_words(&s->frames[s->unwound - 1], s->count > s->unwound), 0);
 	if (s->check.verdict == STACK_DISAGREES)
 		add_open_calls(v, l, &s->calls, *target);
 }

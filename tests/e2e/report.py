@@ -61,12 +61,14 @@ def data_address():
 
 @case("a stack longer than the memory that is kept goes on by the branch history, and the JSON tells which frames")
 def long_stack():
-    trace = record([build("stacks.c", *STATIC, "-pthread"), "deep-exit"]).trace # of what dies 8 MiB are kept
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    trace = record([build("stacks.c", *STATIC, "-pthread"), "large-exit"], setup=lambda: resource.setrlimit(resource.RLIMIT_STACK, (16 << 20, hard))).trace
     found = report(trace, "-n", "10")
     validate(found)
     thread = found["threads"][0]
-    check(100 < thread["unwound"] < len(thread["stack"]), "unwound %d of %d" % (thread["unwound"], len(thread["stack"])))
-    check("By the branch history it goes on:\n  #%d " % thread["unwound"] in text(trace), text(trace))
+    equal(thread["stack_end"], "trace", "where the stack ends")
+    check(20 < thread["unwound"] < len(thread["stack"]), "unwound %d of %d" % (thread["unwound"], len(thread["stack"])))
+    check("The trace has no more of this stack. By the branch history it goes on:\n  #%d " % thread["unwound"] in text(trace), text(trace))
     check(re.search(r"#[0-9]+ +main\+", text(trace)), "main is not in the report's stack")
     short_one = report(crash("null-write"), "-n", "10")["threads"][0]
     equal(short_one["unwound"], len(short_one["stack"]), "frames that unwinding gave")

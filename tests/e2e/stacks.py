@@ -98,6 +98,56 @@ def not_guessed():
         check("It could not be unwound further." in said, said)
 
 
+WHOLE = ["leaf", "in_frame_of", "begin"]
+
+
+def deep_threads(shallow, deep, kib, options=()):
+    """The stacks of those in a large frame, as the program's own functions, and what is said of them; with the result."""
+    result = record([build("deep_thread.c", "-pthread"), *map(str, (shallow, deep, kib))], options)
+    threads = report(result.trace, "-n", "1")["threads"][1:]
+    equal(len(threads), shallow + deep, "other threads (%s)" % result.own_err)
+    deep_ones = sorted(threads, key=lambda thread: thread["task"])[shallow:]
+    return [[frame for frame in thread["stack"] if "deep_thread" in (frame["module"] or "")] for thread in deep_ones], deep_ones, result
+
+
+@case("a thread in a frame of 300 KiB, of 4 MiB, alone and among a hundred others: its stack is whole")
+def deep_thread():
+    for shallow, deep, kib in (0, 1, 300), (100, 1, 4096), (0, 4, 7000):
+        for mode in ["--history", "off"], ["--parallel"]:
+            stacks, threads, _ = deep_threads(shallow, deep, kib, mode)
+            for stack, thread in zip(stacks, threads):
+                equal([frame["function"] for frame in stack], [*WHOLE, "deep"], "stack among %d, %s" % (shallow, mode))
+                check(not any(frame["by_history"] for frame in thread["stack"]), "frames that memory does not tell of")
+
+
+@case("... of more than there is room for: the trace, not the program, ends there, and what only the history tells is marked")
+def deep_threads_cut():
+    for mode in ["--history", "off"], []:
+        stacks, threads, result = deep_threads(0, 120, 400, mode)
+        known = 2 if mode else 4
+        for stack, thread in zip(stacks, threads):
+            equal(thread["stack_end"], "trace", "end of a stack")
+            equal([(frame["function"], frame["by_history"]) for frame in stack], [(name, i >= 2) for i, name in enumerate([*WHOLE, "deep"][:known])],
+                  "stack, %s" % mode)
+        said = text(result.trace, "-n", "1")
+        words = "The trace has no more of this stack; the program's goes on." if mode else "The trace has no more of this stack. By the branch history it goes on:"
+        check("  %s\n" % words in said, said)
+        check(mode or re.search(r"  #3 +begin\S* .*\(by the branch history\)\n", said), said)
+        fits_schema(report(result.trace, "-n", "1"), "report.schema.json")
+
+
+@case("... in a core file, too")
+def deep_thread_core():
+    need_core_files()
+    program_ = build("deep_thread.c", "-pthread")
+    folder = fresh_dir("core")
+    execute([program_, "3", "2", "1000"], core=resource.RLIM_INFINITY if resource.getrlimit(resource.RLIMIT_CORE)[1] < 0 else resource.getrlimit(resource.RLIMIT_CORE)[1], cwd=folder)
+    trace = fresh("trace")
+    equal(execute([BTREC, "import", "-o", trace, os.path.join(folder, os.listdir(folder)[0])]).status, 0, "status of import")
+    stacks = [[frame["function"] for frame in thread["stack"] if "deep_thread" in (frame["module"] or "")] for thread in report(trace)["threads"]]
+    equal(sorted(stacks), sorted([["main", "_start"], *[[*WHOLE, "shallow"]] * 3, *[[*WHOLE, "deep"]] * 2]), "stacks")
+
+
 @case("of a process that is killed all threads, whichever ends first")
 def threads():
     for mode in MODES:
