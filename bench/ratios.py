@@ -28,6 +28,7 @@ TRACE = "trace"
 PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
 TREE = "tree: " # rows whose names begin so, of many short processes: btrec's columns alone, not in the mean
 SMALL_FILES = 24
+KERNEL = "short loop " # rows whose names begin so: one loop of a few instructions, which is no program; not in the mean
 CACHES, FRESH = ("cache", "cache-starts"), "cache-fresh" # of the loads, of the starts; removed before each run
 LEARNING = 2 # times: which chains a program runs; those themselves
 
@@ -98,6 +99,8 @@ def workloads(folder):
         ("closing what is not open", "%s closes %d" % (work, amount(3000000))),
         ("find | sort | wc", "find /usr/share /usr/include -type f | sort | wc -l" if not SHORT else "find /usr/include -type f | sort | wc -l"),
         ("four threads with mutexes", "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
+        (KERNEL + "on a counter", "%s %d" % (os.path.join(folder, "counter"), amount(300000000))),
+        (KERNEL + "on a counter" + PARALLEL, "%s %d" % (os.path.join(folder, "counter"), amount(300000000))),
         ("four threads" + PARALLEL, "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
         *trees(),
     ]
@@ -181,7 +184,7 @@ def read_kept(folder):
 
 def prepare(folder):
     flags = ["-O2", "-g"]
-    for name, more in (("work", ["-static"]), ("threads", ["-pthread"])):
+    for name, more in (("work", ["-static"]), ("threads", ["-pthread"]), ("counter", ["-fPIE", "-pie"])):
         subprocess.run(["cc", *flags, os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, name), *more], check=True)
     emulated = os.path.join(folder, "emulated") # for gcc's parts: qemu does not search PATH
     with open(emulated, "w") as file:
@@ -286,7 +289,7 @@ def show(columns, loads, starts, times):
             ratios = [median(times, name, column, i) / median(times, name, "native", i) for i in (0, 1)]
             line += " %16s" % ("%.2f (%.2f)" % tuple(ratios))
         print(line.rstrip())
-    loads = [row for row in loads if not has_own_columns(row[0])]
+    loads = [row for row in loads if not has_own_columns(row[0]) and not row[0].startswith(KERNEL)]
     if loads:
         line = (cell + " %12s") % ("geometric mean", "")
         for column in others:

@@ -91,7 +91,7 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_leads tests/unit/test_goal tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_places tests/unit/test_chain_index tests/unit/test_chain_template tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_guesses tests/unit/test_guesses tests/unit/test_checkpoints tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_engine_calls
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_leads tests/unit/test_goal tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_places tests/unit/test_chain_index tests/unit/test_chain_template tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_guesses tests/unit/test_guesses tests/unit/test_checkpoints tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_engine_calls tests/unit/test_chain_loop
 tests_unit_test_goal_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_leads_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -105,6 +105,7 @@ tests_unit_test_kept_file_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_guesses_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_spin_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_checkpoints_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_chain_loop_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_record_copy_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_cases_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -344,8 +345,3 @@ tests_simulated_btrec_simulated_LDADD = collector/libcollector.a decoder/libdeco
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py
-
-EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py \
-	tests/programs/calls.c tests/programs/cases.inc tests/programs/calls_signals.c tests/programs/connections.c tests/programs/descriptors.c tests/programs/not_open.c tests/programs/endless_code.c tests/programs/filters.c tests/programs/forward.S tests/programs/frequent_alarms.c tests/programs/fresh_code.c tests/programs/forks.c \
-	tests/programs/changing_code.c tests/programs/watched_pages.c tests/programs/shared_signals.c tests/programs/stopped_by_signals.c tests/programs/stopped_at_once.c tests/programs/stops_itself.c tests/programs/full_cache.c tests/programs/ignored_signals.c tests/programs/from_among.c tests/programs/shared_code.c tests/programs/engine_frame.S tests/programs/exact_state.c tests/programs/torture.c \
-	tests/programs/tiles.c tests/programs/written.inc tests/programs/written_at_end.c tests/programs/written_by_kernel.c tests/programs/written_code.c tests/programs/written_signals.c

@@ -264,6 +264,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rdx = s->ctx.rdx;
 		s->regs.rdi = s->ctx.r10;
 	}
+	if (p && p->state & PLACE_SPILLED)
+		*operand_register(&s->regs, p->reg) = s->ctx.spill;
 	if (p)
 		s->regs.rip = chain->pc + (uint64_t)(int64_t)p->pc;
 	else if (chain)

@@ -164,6 +164,7 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 	size_t stop;
 
 	emit_patch(e, t->check_site, e->base + e->len);
+	chain_leave_loop(t);
 	if (t->cache->kind.ticks && t->check_flags) { /* nothing to write: the tracer counts */
 		*trap = emit_stop_behind(t, s);
 	} else if (t->cache->kind.ticks) {
@@ -176,12 +177,15 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 		chain_place(t, s, PLACE_BETWEEN, 0);
 		stop = emit_jump(e);
 		chain_place(t, s, PLACE_BETWEEN, 0);
+		chain_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 		emit_patch(e, stop, e->base + e->len);
 		*trap = emit_stop_behind(t, s);
+		chain_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_behind);
 	} else { /* the application's rcx is in the context already */
 		*trap = chain_emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+		chain_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 	}
 }

@@ -10,6 +10,10 @@ void chain_place(struct translation *t, const struct step *s, unsigned state, un
 	struct place p = {.at = (uint16_t)(t->out.len), .state = (uint8_t)state, .reg = (uint8_t)reg, .pc = (int32_t)(int64_t)(pc - t->pc)};
 
 	p.state |= (t->r11_in ? PLACE_R11 : 0) | (t->shifted ? PLACE_SHIFTED : 0);
+	if (t->loop.lent) {
+		p.state |= PLACE_SPILLED;
+		p.reg = (uint8_t)t->loop.reg;
+	}
 	if (t->place_count && t->places[t->place_count - 1].at == p.at) {
 		const struct place *last = &t->places[t->place_count - 1];
 
@@ -115,18 +119,27 @@ static void emit_absolute(struct translation *t, const struct step *s)
 	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
 }
 
+/* An LEA that gives a constant. */
+static bool is_address(const struct step *s) { return is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8); }
+
+bool chain_needs_base(const struct step *s) { return s->insn.traits & X86_RIP_RELATIVE && !is_address(s) && !is_absolute(s); }
+
 static void emit_rip_relative(struct translation *t, const struct step *s)
 {
 	static const uint8_t lent[] = {X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSI, X86_RDI};
 	unsigned reg = modrm_reg(s), base = X86_RAX;
 	bool into_itself = loads_whole_register(&s->insn) && reg < 8 && reg != X86_RSP && reg != X86_RBP;
 
-	if (is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8)) {
+	if (is_address(s)) {
 		emit_constant(&t->out, reg, s->insn.rex & 8 ? target_of(s) : (uint32_t)target_of(s));
 		return;
 	}
 	if (is_absolute(s)) {
 		emit_absolute(t, s);
+		return;
+	}
+	if (t->loop.lent) {
+		chain_emit_lent(t, s);
 		return;
 	}
 	for (size_t i = 0; i < sizeof lent; i++)
@@ -194,6 +207,8 @@ static void emit_pause(struct translation *t, const struct step *s)
 	chain_place(t, NULL, 0, 0);
 }
 
+bool chain_needs_glue(const struct step *s) { return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87; }
+
 void chain_emit_plain(struct translation *t, const struct step *s)
 {
 	int first;
@@ -214,7 +229,7 @@ void chain_emit_plain(struct translation *t, const struct step *s)
 		emit_rip_relative(t, s);
 	else
 		emit_bytes(&t->out, s->bytes, s->insn.len);
-	if (chain_saves_x87(s))
+	if (s->saves_x87)
 		chain_emit_x87_save(t, s, first);
 }
 
@@ -253,7 +268,8 @@ static void count_tick(struct translation *t)
 static void emit_conditional(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	size_t site;
+	bool back = chain_closes_loop(t, s);
+	size_t site = 0;
 
 	chain_bring_bits(t, s);
 	if (t->cache->kind.ticks && !t->shifted) {
@@ -261,7 +277,9 @@ static void emit_conditional(struct translation *t, const struct step *s)
 		count_tick(t);
 	}
 	chain_place(t, s, 0, 0);
-	if (s->insn.class == BT_INSN_JCC) {
+	if (back) {
+		chain_emit_branch_back(t, s);
+	} else if (s->insn.class == BT_INSN_JCC) {
 		emit_align_link(e, 2);
 		site = emit_jcc(e, s->insn.opcode & 15);
 	} else {
@@ -276,16 +294,20 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	t->known = true;
 	t->transfers = 0;
 	t->conditionals++;
-	chain_add_cold(t, site, target_of(s), EXIT_LINK);
-	t->cold[t->cold_count - 1].conditional = true;
+	if (!back) {
+		chain_add_cold(t, site, target_of(s), EXIT_LINK);
+		t->cold[t->cold_count - 1].conditional = true;
+		t->cold[t->cold_count - 1].fresh |= !t->cache->kind.ticks; /* its bit comes in there */
+	}
 	t->shifted = false;
 	if (!t->cache->kind.ticks) {
-		t->cold[t->cold_count - 1].fresh = true; /* its bit comes in there */
 		chain_place(t, s, PLACE_BETWEEN, 0);
 		emit_bit_not_taken(e);
 	}
 	t->at_pc = behind(s);
 	chain_place(t, NULL, 0, 0);
+	if (back)
+		chain_end_loop(t);
 }
 
 /* rcx becomes what CTX_NEXT will be behind the next record. */
@@ -681,7 +703,7 @@ static void emit_before_pair(struct translation *t, int i)
 		count_tick(t);
 		chain_place(t, s, state, 0);
 	}
-	if (!(s->insn.traits & X86_RIP_RELATIVE)) /* else it gets longer */
+	if (!(s->insn.traits & X86_RIP_RELATIVE) && !chain_closes_loop(t, s + 1)) /* else it gets longer; no link */
 		emit_align_link(&t->out, s->insn.len + 2u);
 }
 

@@ -76,7 +76,8 @@ static bool fetch(struct translation *t, uint64_t pc, struct step *s)
 	s->pc = pc;
 	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && chain_extends(s, EXTENDS_BASE)) || leads_astray(s))
 		return false;
-	if (chain_saves_x87(s) && !chain_reaches_x87(s))
+	s->saves_x87 = chain_saves_x87(s);
+	if (s->saves_x87 && !chain_reaches_x87(s))
 		return false;
 	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }

@@ -28,6 +28,7 @@ static const struct saving_insn saving_insns[] = {
 static const struct saving_insn saving_16 = {.at = 6, .bytes = 2};
 
 enum {
+	LOWEST_OPCODE = 0xae, /* of them */
 	XSTATE_BV_AT = 512,
 	X87_BIT = 1, /* of eax and XSTATE_BV */
 };
@@ -37,7 +38,7 @@ static const struct saving_insn *saving_insn(const struct step *s)
 	const struct x86_insn *in = &s->insn;
 	unsigned modrm = in->modrm_at ? s->bytes[in->modrm_at] : 0xc0;
 
-	if (modrm >= 0xc0 || (in->map == X86_MAP_0F && (in->prefix_66 || in->prefix_f2_f3)))
+	if (in->map > X86_MAP_0F || in->opcode < LOWEST_OPCODE || modrm >= 0xc0 || (in->map == X86_MAP_0F && (in->prefix_66 || in->prefix_f2_f3)))
 		return NULL;
 	for (size_t i = 0; i < sizeof saving_insns / sizeof saving_insns[0]; i++) {
 		const struct saving_insn *x = &saving_insns[i];

@@ -22,6 +22,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/chain_template.c collector/engine/chain_template.h \
 	collector/engine/chain_read.c \
 	collector/engine/chain_ticks.c \
+	collector/engine/chain_loop.c \
 	collector/engine/chain_x87.c \
 	collector/engine/cache_region.c collector/engine/cache_region.h \
 	collector/engine/code_cache.c collector/engine/code_cache.h \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A chain on its way from application code to the cache's code: what the translator's source files share, and nobody else.
- * chain_read.c reads it, chain_code.c, chain_x87.c, chain_check.c and chain_ticks.c write its code, translator.c puts it together. */
+ * chain_read.c reads it, chain_code.c, chain_loop.c, chain_x87.c, chain_check.c and chain_ticks.c write its code, translator.c puts it together. */
 #ifndef BT_TRANSLATION_H
 #define BT_TRANSLATION_H
 
@@ -29,6 +29,7 @@ struct step {
 	uint64_t pc;
 	uint8_t bytes[BT_INSN_MAX + 1];
 	bool inlined_jump; /* a direct jump that the chain follows */
+	bool saves_x87;	   /* chain_saves_x87() */
 };
 
 /* A jump to something cold: the displacement's place, and what it leads to. */
@@ -77,6 +78,13 @@ struct translation {
 	bool shifted; /* the coming conditional has been counted */
 	int conditionals; /* so far */
 	uint64_t branch_pc; /* of the branch on the way, or the last instruction */
+	struct {
+		int last; /* the step that leads back; 0: no register is lent for a loop (chain_loop.c) */
+		unsigned reg;
+		uint64_t base; /* what it holds */
+		bool lent; /* now */
+		size_t again; /* where the branch back leads */
+	} loop;
 	/* Where no history is kept: */
 	bool known;    /* a conditional has been executed in the chain; since then */
 	int transfers; /* ... so many transfers */
@@ -139,6 +147,12 @@ void chain_bring_bits(struct translation *t, const struct step *s);
  * task is to stop; chain_emit_entry_stop() is to come behind the chain. Gives its offset in what is emitted. */
 size_t chain_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
 
+/* Whether the code of an instruction that is no branch goes through the glue, or asks what it left. */
+bool chain_needs_glue(const struct step *s);
+
+/* Whether it has an operand beside its code for which a register is lent. */
+bool chain_needs_base(const struct step *s);
+
 void chain_emit_step(struct translation *t, int i);
 
 /* An instruction that is no branch. */
@@ -150,6 +164,26 @@ uint32_t chain_emit_miss(struct translation *t);
 
 /* Behind the last step: on to pc. */
 void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+
+/* ---- chain_loop.c ---- */
+
+/* Decides whether the chain is a loop for which a register is lent. The checkpoint has its place. */
+void chain_plan_loop(struct translation *t);
+
+/* Before the first step: lends it, if so. */
+void chain_begin_loop(struct translation *t);
+
+/* Whether s is the branch back of such a loop; that; and what comes behind it, where it is not taken. */
+bool chain_closes_loop(const struct translation *t, const struct step *s);
+void chain_emit_branch_back(struct translation *t, const struct step *s);
+void chain_end_loop(struct translation *t);
+
+/* An instruction in the loop with the operand that the register is for. */
+void chain_emit_lent(struct translation *t, const struct step *s);
+
+/* The checkpoint's cold part begins: the register is the application's there; and it is about to go back. */
+void chain_leave_loop(struct translation *t);
+void chain_return_to_loop(struct translation *t);
 
 /* ---- chain_x87.c ---- */
 

@@ -73,7 +73,7 @@ static void emit_chain(struct translation *t, bool indirect)
 	size_t behind_jump = 0;
 	bool has_fresh = !t->cache->kind.ticks || chain_needs_slot(t);
 	/* A checkpoint: the branch that has led here has just written a record, or the entry looks instead, which has rcx free. */
-	bool skips = t->check_at == 0 && !t->marked && !(t->cache->kind.ticks && t->check_flags);
+	bool skips = t->check_at == 0 && !t->marked && !t->loop.last && !(t->cache->kind.ticks && t->check_flags);
 
 	if (indirect) {
 		bool before_fresh = t->cache->rorx && !t->cache->kind.ticks && !skips;
@@ -95,6 +95,7 @@ static void emit_chain(struct translation *t, bool indirect)
 	t->chain.body = t->chain.start + (uint32_t)e->len;
 	if (t->marked)
 		chain_emit_mark(t);
+	chain_begin_loop(t);
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
 	if (behind_jump)
@@ -178,6 +179,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	chain_read(t);
 	if (t->count) {
 		chain_place_checkpoint(t, indirect);
+		chain_plan_loop(t);
 		t->marked = source->is_marked && c->chain_count < MARKS && source->is_marked(source->arg, pc);
 		number = build(t, indirect);
 		if (number == CHAIN_NONE) /* half a chain has left exits and places: begin anew */

@@ -70,6 +70,16 @@ def swept():
         equal((result.status, result.out), (0, b"same\n"), "end and output of seed %d, %s (%s)" % (seed, options, result.own_err))
 
 
+@case("... and in short loops around operands beside their code")
+def swept_loops():
+    if BACKEND != "engine":
+        raise Skip("the stepper has no cache")
+    program = build("beside_loops.c", "-O1", "-static-pie", "-fPIE")
+    for options in [], ["--history", "off", "--parallel", "--plain-processor"]:
+        result = record([program, str(int(ALARMS) // 10)], ["--alarm-each", str(SWEEP), *options], env=dict(os.environ, XDG_CACHE_HOME=fresh("cache")), timeout=LONG)
+        equal((result.status, result.out), (0, b"same\n"), "end and output, %s (%s)" % (options, result.own_err))
+
+
 SIGRETURN = 15
 
 

@@ -55,6 +55,15 @@ def dynamic():
     check(count > 20, "only %d events" % count)
 
 
+@case("counted as recorded: short loops around operands beside their code, and faults in them")
+def beside_loops():
+    program = build("beside_loops.c", "-O1", "-static-pie", "-fPIE")
+    first, count = same_points([program], (OFF, TURNS, ("elsewhere", ["--parallel", "--plain-processor"]), STEP))
+    equal(first.out, native([program]).out, "output")
+    check(count > 10, "only %d events" % count)
+    check(first.out.count(b"division:") > 1 and first.out.count(b"memory:") > 1, "faults")
+
+
 @case("counted as recorded: a real program")
 def real_program():
     # From its third recording on chains are what the second one has kept.
