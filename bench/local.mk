@@ -1,6 +1,6 @@
 # Not built by make or make check: `make bench`, with ROUNDS=N.
 EXTRA_DIST += bench/README.md bench/bench.bash bench/export.bash bench/replicate.py bench/work.c \
-	bench/programs.py bench/ratios.py bench/threads.c bench/counter.c
+	bench/programs.py bench/ratios.py bench/threads.c bench/counter.c bench/herd.c
 CLEANFILES += bench/work
 bench: all
 	@$(MKDIR_P) bench

@@ -25,6 +25,7 @@ BTREC = os.path.join(BUILD, "btrec")
 
 FIRST_TIME = "engine, first time"
 TRACE = "trace"
+HERD = "woken at once: "  # rows whose names begin so: btrec's columns alone; not in the mean. Twice the threads are to cost about twice as much
 PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
 TREE = "tree: " # rows whose names begin so, of many short processes: btrec's columns alone, not in the mean
 SMALL_FILES = 24
@@ -103,6 +104,8 @@ def workloads(folder):
         (KERNEL + "on a counter" + PARALLEL, "%s %d" % (os.path.join(folder, "counter"), amount(300000000))),
         ("four threads" + PARALLEL, "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
         *trees(),
+        (HERD + "800 threads", "%s %d" % (os.path.join(folder, "herd"), amount(800))),
+        (HERD + "1600 threads", "%s %d" % (os.path.join(folder, "herd"), amount(1600))),
     ]
 
 
@@ -184,7 +187,7 @@ def read_kept(folder):
 
 def prepare(folder):
     flags = ["-O2", "-g"]
-    for name, more in (("work", ["-static"]), ("threads", ["-pthread"]), ("counter", ["-fPIE", "-pie"])):
+    for name, more in (("work", ["-static"]), ("threads", ["-pthread"]), ("herd", ["-pthread"]), ("counter", ["-fPIE", "-pie"])):
         subprocess.run(["cc", *flags, os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, name), *more], check=True)
     emulated = os.path.join(folder, "emulated") # for gcc's parts: qemu does not search PATH
     with open(emulated, "w") as file:
@@ -228,7 +231,7 @@ def wanted(name):
 
 
 def has_own_columns(name):
-    return name.endswith(PARALLEL) or name.startswith(TREE)
+    return name.endswith(PARALLEL) or name.startswith((TREE, HERD))
 
 
 def has_cell(name, column):

@@ -230,11 +230,16 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 void recorder_run(struct recorder *r)
 {
 	struct wait_event ev;
+	sigset_t told, mask;
 
+	sigemptyset(&told);
+	sigaddset(&told, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &told, &mask);
 	while (recorder_next_event(r, &ev)) {
 		dispatch(r, &ev);
 		recorder_serve_tick(r);
 	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 static void release_tasks(struct recorder *r)
@@ -243,7 +248,9 @@ static void release_tasks(struct recorder *r)
 	while (r->tasks.first)
 		recorder_forget(r, r->tasks.first);
 	free(r->queue);
+	free(r->queued_of);
 	r->queue = NULL;
+	r->queued_of = NULL;
 	if (r->backend.ops->close)
 		r->backend.ops->close(&r->backend);
 }

@@ -59,8 +59,13 @@ struct recorder {
 	struct recorder_options options;
 	struct task_table tasks;
 	struct affinity affinity;
-	struct queued_event *queue; /* ring buffer of events taken while looking for others */
-	size_t queue_len, queue_cap;
+	struct queued_event *queue; /* events taken while looking for others: those in [queue_first, queue_end) */
+	size_t queue_first, queue_end, queue_cap;
+	uint32_t *queued_of; /* how many of them are of tids with these low bits; NULL: not known */
+	/* Since all tasks were looked at for a status (recorder_queue.c): */
+	bool unseen; /* one may have stopped of which nothing told */
+	size_t told_of; /* statuses taken of which something did */
+	uint64_t look_after; /* ns without any until all are looked at again */
 	uint32_t snapshots;
 	unsigned request; /* the newest one from outside for snapshots: its mark */
 	uint32_t request_kept; /* snapshots for it */

@@ -42,19 +42,13 @@ void recorder_look_at_files(struct recorder *r)
 	}
 }
 
-/* Others may be in what would go. */
-static bool runs_alone(const struct recorder *r, const struct task *task)
-{
-	for (const struct task *t = r->tasks.first; t && r->backend.parallel; t = t->next)
-		if (t != task && t->unit == task->unit && t->state == TASK_RUNNING)
-			return false;
-	return true;
-}
-
 void recorder_reread_files(struct recorder *r, const struct task *task)
 {
 	struct address_space *s = task->process->space;
 
-	if (s->files.written && runs_alone(r, task))
+	/* Others may be in what would go. */
+	bool alone = !r->backend.parallel || task->unit->running == (task->state == TASK_RUNNING);
+
+	if (s->files.written && alone)
 		address_space_reread(s, task->tid);
 }

@@ -8,8 +8,9 @@
 
 /* ---- recorder_queue.c ---- */
 
-/* Takes every status that is ready, so that no task is served twice before another is served once (waitpid prefers the
- * first of its list), then gives the oldest. False when no child is left. */
+/* Takes every status that is ready, or of many tasks those of which SIGCHLD tells, which the caller blocks, and now and then the rest: so no
+ * task is served twice before another is served once, or (many) not often (waitpid prefers the first of its list). Then gives the oldest.
+ * False when no child is left. */
 bool recorder_next_event(struct recorder *r, struct wait_event *ev);
 
 /* The type of the oldest queued event of tid; WAIT_TYPES: there is none. */

@@ -110,7 +110,7 @@ void recorder_watch_left(struct recorder *r)
 
 void recorder_forget(struct recorder *r, struct task *task)
 {
-	task->state = TASK_EXITING;
+	task_set_state(task, TASK_EXITING);
 	if (task->unit)
 		recorder_give_up_turn(r, task);
 	if (task->tid == r->stopped_by)
@@ -160,7 +160,7 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 	process->trap_known = true;
 	task->how = BT_TASK_INITIAL;
 	task->first_stop_seen = true;
-	task->state = TASK_NEW;
+	task_set_state(task, TASK_NEW);
 	r->initial_pid = pid;
 	if (!begin_ring(r, task))
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
@@ -203,6 +203,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 	if (!unit)
 		return false;
 	child->parent = parent->number;
+	child->parent_tid = parent->tid;
 	child->native = parent->native;
 	child->filter = call_filter_share(parent->filter);
 	child->filters_unseen = parent->filters_unseen;
@@ -235,11 +236,9 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 
 static const struct task *parent_of(const struct recorder *r, const struct task *child)
 {
-	const struct task *task = r->tasks.first;
+	const struct task *task = task_find(&r->tasks, child->parent_tid);
 
-	while (task && task->number != child->parent)
-		task = task->next;
-	return task;
+	return task && task->number == child->parent ? task : NULL;
 }
 
 static void start_new(struct recorder *r, struct task *child)
@@ -395,7 +394,7 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS, by_signal ? WTERMSIG((int)status) : WEXITSTATUS((int)status),
 			   by_signal && WCOREDUMP((int)status));
 	}
-	task->state = TASK_EXITING;
+	task_set_state(task, TASK_EXITING);
 	if (wait_event_holds(ev)) /* else its tid may be another program's, whose stop is still to be served */
 		tracee_resume(task->tid, PTRACE_CONT, 0);
 	if (task->unit)
@@ -434,7 +433,7 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 {
 	if (task->state == TASK_RUNNING && !r->backend.ops->native)
 		task->mid_run = true;
-	task->state = TASK_GROUP_STOPPED;
+	task_set_state(task, TASK_GROUP_STOPPED);
 	task->stopped_in_call |= task->in_syscall;
 	if (task->mid_run && r->backend.ops->rest)
 		r->backend.ops->rest(&r->backend, task);

@@ -25,7 +25,7 @@ static void enqueue_behind(struct unit *u, struct task *before, struct task *tas
 /* For which others are to stop: when they have, it is its turn. */
 static void enqueue_first(struct unit *u, struct task *task)
 {
-	task->state = TASK_READY;
+	task_set_state(task, TASK_READY);
 	enqueue_behind(u, NULL, task);
 	if (!u->early_last)
 		u->early_last = task;
@@ -36,7 +36,7 @@ static void enqueue(struct unit *u, struct task *task)
 {
 	bool early = task->turn_used < SLICE_NS && !task->spins;
 
-	task->state = TASK_READY;
+	task_set_state(task, TASK_READY);
 	if (task->queued)
 		return;
 	enqueue_behind(u, early ? u->early_last : u->ready_last, task);
@@ -61,14 +61,14 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 		 * privileges, where those would be lost. */
 		bool watch = r->watch_execs || (task->process && task->process->space->from_missing);
 
-		task->state = TASK_NATIVE;
+		task_set_state(task, TASK_NATIVE);
 		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
 		return;
 	}
 	if (!task->in_syscall && !task->mid_run)
 		recorder_serve_goals(r, task);
 	r->backend.ticks ^= r->options.switch_history && !task->in_syscall;
-	task->state = task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING;
+	task_set_state(task, task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING);
 	if (task->mid_run) {
 		task->mid_run = false;
 		if (r->backend.ops->proceed(&r->backend, task))
@@ -107,19 +107,26 @@ static bool is_running(const struct task *task, const struct unit *u)
 	return task->unit == u && task->state == TASK_RUNNING;
 }
 
-/* Whether the unit has running tasks. now: they are asked to stop. */
-static bool look_at_running(struct recorder *r, const struct unit *u, bool now)
+/* Of a unit whose tasks run side by side all that run. */
+static void preempt_all(struct recorder *r, const struct unit *u)
 {
-	bool any = false;
+	unsigned left = u->running;
 
-	for (struct task *task = r->tasks.first; task; task = task->next) {
-		if (!is_running(task, u))
-			continue;
-		any = true;
-		if (now)
+	for (struct task *task = r->tasks.first; task && left; task = task->next)
+		if (is_running(task, u)) {
+			left--;
 			r->backend.ops->stop_soon(&r->backend, task);
+		}
+}
+
+/* Whether the unit has running tasks. now: they are asked to stop; those that do not are again at each tick. */
+static bool look_at_running(struct recorder *r, struct unit *u, bool now)
+{
+	if (u->running && now && !u->asked) {
+		u->asked = true;
+		preempt_all(r, u);
 	}
-	return any;
+	return u->running;
 }
 
 /* Of a process that is to be let go, nobody runs on but who was stopped in the midst of something: to where it can be let go. */
@@ -327,14 +334,6 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 	if (!task->spins)
 		tell_current(r, u);
 	schedule(r, u);
-}
-
-/* Of a unit whose tasks run side by side all that run. */
-static void preempt_all(struct recorder *r, const struct unit *u)
-{
-	for (struct task *task = r->tasks.first; task; task = task->next)
-		if (task->unit == u && task->state == TASK_RUNNING)
-			r->backend.ops->stop_soon(&r->backend, task);
 }
 
 bool recorder_preempt(struct recorder *r)

@@ -107,6 +107,8 @@ void task_leave_unit(struct task *task)
 	struct unit *u = task->unit;
 
 	task->unit = NULL;
+	if (u)
+		u->running -= task->state == TASK_RUNNING;
 	if (u && u->dumps == task)
 		u->dumps = NULL;
 	if (!u || --u->tasks)
@@ -167,6 +169,16 @@ void task_join_unit(struct task *task, struct unit *unit)
 {
 	task->unit = unit;
 	unit->tasks++;
+	unit->running += task->state == TASK_RUNNING;
+}
+
+void task_set_state(struct task *task, enum task_state state)
+{
+	if (task->unit)
+		task->unit->running = task->unit->running - (task->state == TASK_RUNNING) + (state == TASK_RUNNING);
+	if (task->unit && state == TASK_RUNNING)
+		task->unit->asked = false;
+	task->state = state;
 }
 
 void task_join_process(struct task *task, struct process *process)

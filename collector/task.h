@@ -91,6 +91,8 @@ struct unit {
 	struct task *ready_first, *ready_last; /* those that have some of their slice left come first */
 	struct task *early_last;		/* the last of them; NULL */
 	unsigned yields; /* how often the processor was given up for whoever made the last call at a stop, or was woken by that; at most TURN_YIELDS */
+	unsigned running; /* tasks in TASK_RUNNING, */
+	bool asked;	  /* all of which have been asked to stop */
 	struct task *dumps; /* is being ended by a signal that leaves a core file, where tasks run side by side; NULL */
 	uint32_t last;			  /* task that ran last */
 	struct bt_point left_at;	  /* where that one stood when its turn ended */
@@ -109,7 +111,7 @@ struct task {
 	struct task *ready_next, *ready_before;
 	struct task *member_next, **member_link; /* of its process */
 	uint32_t number, parent;
-	pid_t tid;
+	pid_t tid, parent_tid; /* the parent's when it made this one */
 	struct process *process;
 	struct unit *unit;
 	enum task_state state;
@@ -188,6 +190,9 @@ void task_remove(struct task_table *t, struct task *task);
 
 struct process *process_new(pid_t pid, struct address_space *space);
 struct unit *unit_new(struct task_table *t);
+
+/* The only way to change task->state: its unit counts those that run. */
+void task_set_state(struct task *task, enum task_state state);
 void task_join_unit(struct task *task, struct unit *unit);
 void task_leave_unit(struct task *task);
 void task_join_process(struct task *task, struct process *process);

@@ -113,12 +113,13 @@ tests_unit_test_branch_log_guesses_LDADD = collector/libcollector.a $(UNIT_FORMA
 tests_unit_test_engine_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_call_filter tests/unit/test_launch tests/unit/test_limits tests/unit/test_map_calls tests/unit/test_mapped_files
+UNIT_TESTS += tests/unit/test_call_filter tests/unit/test_launch tests/unit/test_recorder_queue tests/unit/test_limits tests/unit/test_map_calls tests/unit/test_mapped_files
 tests_unit_test_call_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_map_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_recorder_queue_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_lbr_stack tests/unit/test_lbr_bpf tests/unit/test_pt_code
 tests_unit_test_lbr_stack_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)

@@ -395,11 +395,11 @@ static int step_first(struct backend *b, struct task *task)
 
 /* All are to leave the cache first (es->gather). It waits for those that run where it is: an instruction on, it would need another chain than
  * the one for which it waits. For those that were stopped in the cache (SIGSTOP) nobody can wait: it goes on by a step. */
-static int wait_for_others(struct backend *b, struct task *task, const struct engine_space *es)
+static int wait_for_others(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
 
-	if (engine_space_has_running(es, task))
+	if (engine_others_run(task))
 		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : CACHE_WAITS;
 	et->stop_wanted = true;
 	return step_first(b, task);
@@ -453,7 +453,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		es = engine_space_of(b, task);
 	src.es = es;
 	if (es && !may_enter(&src))
-		return wait_for_others(b, task, es);
+		return wait_for_others(b, task);
 	if (es && et->opens)
 		return open_and_step(&src, b);
 	if (es && es->cache->kind.ticks != b->ticks) {
@@ -478,7 +478,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
-		return es && es->gather ? wait_for_others(b, task, es) : step_first(b, task);
+		return es && es->gather ? wait_for_others(b, task) : step_first(b, task);
 	calls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
@@ -511,7 +511,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		task_epoch(task);
 	else
 		branch_log_begin(task->log, es->cache->segments, task->regs.rip, task->process->space->number, task->process->space->epoch);
-	et->in_cache = true;
+	engine_set_in_cache(et, true);
 	et->stop_wanted = false;
 	return engine_run(b, task);
 }

@@ -471,7 +471,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct engine_task *et = task->backend;
 
-	et->in_cache = false;
+	engine_set_in_cache(et, false);
 	if (et->ticks ? calls_take(task, es, s) : take_records(task, es, s))
 		return -BT_E_GONE;
 	if (s->arrival == ARRIVED_INDIRECT && !x86_is_canonical(s->regs.rip))

@@ -24,7 +24,7 @@ int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_
 	struct engine_task *et = task->backend;
 	int rc;
 
-	et->in_cache = false;
+	engine_set_in_cache(et, false);
 	et->opened = es ? es->opened : 0;
 	rc = stepper_ops.resume(b, task, signo, action);
 	stepper_ops.stop_soon(b, task); /* one instruction */
@@ -254,7 +254,8 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 	if (signo && watch_before_signal(b, task, action))
 		return -BT_E_GONE;
 	if (et->signal_first && !signo) {
-		et->signal_first = et->in_cache = false;
+		et->signal_first = false;
+		engine_set_in_cache(et, false);
 		return stepper_take_signal(b, task);
 	}
 	if (signo || task->in_syscall || task->syscall_restarts || task->transfer.rewound)
@@ -540,7 +541,7 @@ static void engine_execed(struct backend *b, struct task *task)
 	watch_forget_task(task);
 	engine_space_leave(task);
 	stepper_ops.execed(b, task);
-	et->in_cache = false;
+	engine_set_in_cache(et, false);
 }
 
 /* A call of the vsyscall page has failed, whose result goes to a page that is protected: the kernel says nothing but that. */

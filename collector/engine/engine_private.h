@@ -160,6 +160,7 @@ struct engine_space {
 	struct watched_pages watch;
 	struct engine_task *in_calls; /* tasks that are in system calls */
 	struct engine_task *tasks;    /* whose records may refer to its segments */
+	unsigned inside; /* of those: in the cache */
 	struct cache_sample sample;
 	size_t dead_wanted;	      /* dead segments from which on they are looked for, 0: not set yet */
 };
@@ -212,9 +213,9 @@ struct engine_task {
 	bool signal_first; /* a signal comes before the next instruction */
 	struct task *task;
 	struct engine_space *space; /* in whose list of tasks it is */
-	struct engine_task *next_in_space;
+	struct engine_task *next_in_space, **link_in_space;
 	bool in_call; /* in the space's list of those in system calls */
-	struct engine_task *next_in_call;
+	struct engine_task *next_in_call, **link_in_call; /* link: what points to it */
 	bool suspends;	   /* its call keeps pages from being watched */
 	bool harms;	   /* its call may take the region away, or parts of it */
 	bool calls_alone;  /* it is at the entry of a call that is made when no other is in the cache */
@@ -251,6 +252,12 @@ struct stretch {
 	struct branch_log_record last; /* of them; its bits are as they were written */
 };
 
+/* Whether others of its unit run now: they can be asked to stop, and will. */
+static inline bool engine_others_run(const struct task *task)
+{
+	return task->unit->running > (task->state == TASK_RUNNING);
+}
+
 /* ---- engine_space.c ---- */
 
 /* What is kept for all tasks, made now if need be. NULL without memory. */
@@ -278,9 +285,6 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
  * may be running anywhere. */
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
 
-/* Whether one of those runs now: it can be asked to stop, and will. */
-bool engine_space_has_running(const struct engine_space *es, const struct task *task);
-
 /* Whether it cannot go on with its cache as it is. */
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es);
 
@@ -301,6 +305,9 @@ bool engine_space_has_much_dead(const struct engine_space *es);
 /* The task is about to record in this space; it will not any more. */
 void engine_space_join(struct engine_space *es, struct task *task);
 void engine_space_leave(struct task *task);
+
+/* The task enters the cache, or has left it. */
+void engine_set_in_cache(struct engine_task *et, bool in_cache);
 
 /* Segments of code that is gone are freed when there are many: those that no record refers to, or, where they are not enough, all, after
  * the records have been settled. The task is about to enter. */

@@ -84,6 +84,7 @@ static void *space_copy(void *extension, bool same)
 	n->shared = false;
 	n->left_pages = NULL;
 	n->in_calls = n->tasks = NULL;
+	n->inside = 0;
 	n->sample = (struct cache_sample){0};
 	n->gather = n->turns = n->turns_told = false;
 	n->harming = 0;
@@ -351,19 +352,9 @@ static const struct limits_share *share_of(const struct engine_space *es)
 
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task)
 {
-	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space)
-		if (et->task != task && (et->in_cache || (es->parallel && et->task->state == TASK_RUNNING)))
-			return true;
-	return false;
-}
+	const struct engine_task *et = task->backend;
 
-bool engine_space_has_running(const struct engine_space *es, const struct task *task)
-{
-	const struct engine_task *et = es->tasks;
-
-	while (et && (et->task == task || et->task->state != TASK_RUNNING))
-		et = et->next_in_space;
-	return et;
+	return es->inside > (et->space == es && et->in_cache) || (es->parallel && engine_others_run(task));
 }
 
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es)
@@ -514,21 +505,32 @@ void engine_space_join(struct engine_space *es, struct task *task)
 	et->task = task;
 	et->space = es;
 	et->next_in_space = es->tasks;
+	et->link_in_space = &es->tasks;
+	if (et->next_in_space)
+		et->next_in_space->link_in_space = &et->next_in_space;
 	es->tasks = et;
 }
 
 void engine_space_leave(struct task *task)
 {
-	struct engine_task *et = task->backend, **at;
+	struct engine_task *et = task->backend;
 
 	if (!et->space)
 		return;
-	for (at = &et->space->tasks; *at != et; at = &(*at)->next_in_space)
-		;
-	*at = et->next_in_space;
+	engine_set_in_cache(et, false);
+	*et->link_in_space = et->next_in_space;
+	if (et->next_in_space)
+		et->next_in_space->link_in_space = et->link_in_space;
 	if (et->area < AREAS)
 		et->space->area_used[et->area] = false;
 	et->space = NULL;
+}
+
+void engine_set_in_cache(struct engine_task *et, bool in_cache)
+{
+	if (et->space)
+		et->space->inside = et->space->inside - et->in_cache + in_cache;
+	et->in_cache = in_cache;
 }
 
 enum backend_company engine_space_company(const struct task *task)

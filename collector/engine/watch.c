@@ -364,6 +364,9 @@ int watch_before_call(const struct backend *b, struct task *task, bool at_last)
 		et->in_call = true;
 		et->task = task;
 		et->next_in_call = es->in_calls;
+		et->link_in_call = &es->in_calls;
+		if (et->next_in_call)
+			et->next_in_call->link_in_call = &et->next_in_call;
 		es->in_calls = et;
 	}
 	return o.rc == WATCH_GONE ? -BT_E_GONE : 0;
@@ -427,14 +430,13 @@ void watch_forked(struct task *task)
 void watch_forget_task(struct task *task)
 {
 	struct engine_space *es = space_of(task);
-	struct engine_task *et = task->backend, **at;
+	struct engine_task *et = task->backend;
 
 	if (!es || !et->in_call)
 		return;
-	for (at = &es->in_calls; *at && *at != et; at = &(*at)->next_in_call)
-		;
-	if (*at)
-		*at = et->next_in_call;
+	*et->link_in_call = et->next_in_call;
+	if (et->next_in_call)
+		et->next_in_call->link_in_call = et->link_in_call;
 	et->in_call = false;
 	es->watch.suspended -= et->suspends;
 	es->harming -= et->harms;

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Events of many tasks: all come, also those of which no SIGCHLD told, and few of them cost a look at all tasks. */
+#include "collector/recorder_private.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+
+enum {
+	TASKS = 200,
+	STOPS = 2000,
+};
+
+static unsigned looks; /* at all children, by the kernel */
+
+/* In the place of libc's. */
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+	looks += pid == -1;
+	return wait4(pid, status, options, NULL);
+}
+
+struct herd {
+	struct recorder recorder;
+	volatile sig_atomic_t tick;
+	pid_t tids[TASKS];
+	sigset_t mask;
+};
+
+/* The first signals itself again and again, which stops it each time. */
+static pid_t start(bool signals)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	while (signals)
+		raise(SIGWINCH);
+	for (;;)
+		pause();
+}
+
+static void seize(struct herd *h, int i)
+{
+	h->tids[i] = start(!i);
+	assert_true(h->tids[i] > 0);
+	assert_int_equal(ptrace(PTRACE_SEIZE, h->tids[i], NULL, PTRACE_O_EXITKILL), 0);
+	assert_non_null(task_add(&h->recorder.tasks, h->tids[i]));
+}
+
+static void gather(struct herd *h)
+{
+	sigset_t told;
+
+	*h = (struct herd){0};
+	h->recorder.tick = &h->tick;
+	sigemptyset(&told);
+	sigaddset(&told, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &told, &h->mask);
+	for (int i = 0; i < TASKS; i++)
+		seize(h, i);
+}
+
+static void disperse(struct herd *h)
+{
+	while (h->recorder.tasks.first)
+		task_remove(&h->recorder.tasks, h->recorder.tasks.first);
+	free(h->recorder.queue);
+	free(h->recorder.queued_of);
+	sigprocmask(SIG_SETMASK, &h->mask, NULL);
+}
+
+/* Takes events until all but the first have told of this once. */
+static void expect_of_others(struct herd *h, enum wait_type type)
+{
+	bool told[TASKS] = {false};
+	struct wait_event ev;
+
+	for (int left = TASKS - 1; left;) {
+		assert_true(recorder_next_event(&h->recorder, &ev));
+		for (int i = 1; i < TASKS; i++) {
+			if (h->tids[i] != ev.tid)
+				continue;
+			assert_int_equal(ev.type, type);
+			assert_false(told[i]);
+			told[i] = true;
+			left--;
+		}
+		if (ev.tid == h->tids[0])
+			ptrace(PTRACE_CONT, ev.tid, NULL, 0);
+	}
+}
+
+static void all_events_come_once(void **state)
+{
+	struct herd h;
+	struct wait_event ev;
+
+	(void)state;
+	gather(&h);
+	/* Of all these stops one SIGCHLD may tell. */
+	for (int i = 1; i < TASKS; i++)
+		assert_int_equal(ptrace(PTRACE_INTERRUPT, h.tids[i], NULL, NULL), 0);
+	expect_of_others(&h, WAIT_INTERRUPT);
+	for (int i = 1; i < TASKS; i++)
+		kill(h.tids[i], SIGKILL);
+	expect_of_others(&h, WAIT_KILLED);
+	kill(h.tids[0], SIGKILL);
+	do
+		assert_true(recorder_next_event(&h.recorder, &ev));
+	while (ev.type != WAIT_KILLED);
+	assert_false(recorder_next_event(&h.recorder, &ev)); /* nobody is left, whatever the table says */
+	disperse(&h);
+}
+
+static void stops_of_one_do_not_cost_a_look_at_all(void **state)
+{
+	struct herd h;
+	struct wait_event ev;
+	unsigned before;
+
+	(void)state;
+	gather(&h);
+	before = looks;
+	for (int i = 0; i < STOPS; i++) {
+		assert_true(recorder_next_event(&h.recorder, &ev));
+		assert_int_equal(ev.tid, h.tids[0]);
+		assert_int_equal(ev.type, WAIT_SIGNAL);
+		ptrace(PTRACE_CONT, ev.tid, NULL, 0);
+	}
+	assert_in_range(looks - before, 0, STOPS / 2); /* it was two for each */
+	for (int i = 0; i < TASKS; i++)
+		kill(h.tids[i], SIGKILL);
+	while (recorder_next_event(&h.recorder, &ev))
+		;
+	disperse(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_events_come_once),
+		cmocka_unit_test(stops_of_one_do_not_cost_a_look_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
