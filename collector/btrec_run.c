@@ -628,6 +628,8 @@ static int record(struct run *run)
 				      .envp = run->recorder.deterministic ? (char *const *)(uintptr_t)fixed_environment : environ,
 				      .actions = run->actions, .mask = run->mask, .limits = limits, .fixed_addresses = run->recorder.deterministic};
 	limits_lift_own(limits);
+	if (limits_room_of_own() < run->recorder.history_memory)
+		run->recorder.history_memory = limits_room_of_own();
 	if (open_source(run, &err))
 		return fail_before_start(run, &err);
 	if (make_trace(run, &w, &err)) {

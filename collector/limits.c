@@ -95,6 +95,17 @@ void limits_put_back(const struct rlimit were[RLIM_NLIMITS])
 		setrlimit((__rlimit_resource_t)i, &were[i]);
 }
 
+uint64_t limits_room_of_own(void)
+{
+	struct rlimit limit;
+	uint64_t room = UINT64_MAX;
+
+	for (enum limited i = 0; i < LIMITED; i++)
+		if (!getrlimit(resources[i], &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / 4 < room)
+			room = limit.rlim_cur / 4;
+	return room;
+}
+
 bool limits_has_spare(int fd, unsigned quarters)
 {
 	struct rlimit limit;

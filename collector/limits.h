@@ -54,6 +54,10 @@ struct task_table;
 void limits_lift_own(struct rlimit were[RLIM_NLIMITS]);
 void limits_put_back(const struct rlimit were[RLIM_NLIMITS]);
 
+/* How many bytes the calling process may have for one thing that grows: a quarter of the least of its limits of memory, for what remains is for all
+ * others. UINT64_MAX: there is no limit. */
+uint64_t limits_room_of_own(void);
+
 /* Whether a descriptor of the caller's is one of the first so many quarters of those that it may have: what can be done without one in the end
  * keeps no other, for statuses, memory and the trace are read and written by such. */
 bool limits_has_spare(int fd, unsigned quarters);

@@ -239,7 +239,7 @@ real_programs() {
 	sed -nE 's/^(not installed: .*|[0-9]+ programs, .*)/  \1/p' "$log"
 }
 
-# engine_test NAME TEST [CASE...], with BTREC_SEED, BTREC_SEEDS, BTREC_ALARMS and BTREC_BRANCHES: one of the end-to-end tests of the engine.
+# engine_test NAME TEST [CASE...], with BTREC_CALLS, BTREC_SEED, BTREC_SEEDS, BTREC_ALARMS and BTREC_BRANCHES: one of the end-to-end tests of the engine.
 engine_test() {
 	local log="$out/full/engine-$1.log" test=$2
 	shift 2
@@ -269,6 +269,8 @@ stages_engine() {
 		BTREC_ALARMS=$torture step "engine: $torture signals in each of $tortures programs that check themselves, run $((i + 1))" \
 			engine_test "signals-$i" engine_signals signals:
 	done
+	BTREC_CALLS=${BTREC_CALLS:-100000000} step "system calls at stops: ${BTREC_CALLS:-100000000}, an hour or so of them" \
+		engine_test calls surroundings "many system calls"
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
 	BTREC_SEED=$seed BTREC_KILLS=2000 step "2000 kills at random moments and as many side by side, 500 while it is stepped, seed $seed" engine_test kills kills

@@ -329,6 +329,7 @@ PYTHON_TESTS = \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_aux.py \
 	tests/e2e/sanitizers.py \
+	tests/e2e/surroundings.py \
 	tests/e2e/import_core.py \
 	tests/e2e/import_made.py \
 	tests/e2e/pmu_trace.py \
