@@ -111,6 +111,7 @@ void image_free(struct image *im)
 	for (size_t i = 0; i < im->count; i++)
 		module_free(im->modules[i]);
 	free(im->modules);
+	free(im->by_start);
 	free(im);
 }
 
@@ -126,13 +127,57 @@ static bool agrees(const struct image_module *im, const struct model_map *map)
 	return !*id || !strcmp(id, im->build_id) || im->state == IMAGE_FILE_MEMORY;
 }
 
+bool image_has_module(const struct model_map *map)
+{
+	return is_code(map) && (*map->path == '/' || is_vdso(map));
+}
+
+/* How many modules begin before addr. */
+static size_t begin_before(const struct image *im, uint64_t addr)
+{
+	size_t low = 0, high = im->by_start_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (im->by_start[mid]->start < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void update_reach(struct image *im, size_t i)
+{
+	for (uint64_t reach = i ? im->by_start[i - 1]->reach : 0; i < im->by_start_count; i++) {
+		struct image_module *mod = im->by_start[i];
+
+		reach = mod->end > reach ? mod->end : reach;
+		if (mod->reach == reach)
+			return; /* the rest has not changed either */
+		mod->reach = reach;
+	}
+}
+
+/* Of a module whose range is known; there is room. */
+static void index_module(struct image *im, struct image_module *mod)
+{
+	size_t at = begin_before(im, mod->start);
+
+	memmove(im->by_start + at + 1, im->by_start + at, (im->by_start_count - at) * sizeof *im->by_start);
+	im->by_start[at] = mod;
+	im->by_start_count++;
+	update_reach(im, at);
+}
+
 bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; is_code(maps[i]) && j < im->count; j++) {
-			const struct image_module *mod = im->modules[j];
+		for (size_t j = is_code(maps[i]) ? begin_before(im, maps[i]->end) : 0; j && im->by_start[j - 1]->reach > maps[i]->start; j--) {
+			const struct image_module *mod = im->by_start[j - 1];
 
-			if (mod->start < maps[i]->end && maps[i]->start < mod->end && !agrees(mod, maps[i]))
+			if (mod->end > maps[i]->start && !agrees(mod, maps[i]))
 				return false;
 		}
 	return true;
@@ -140,10 +185,10 @@ bool image_accepts(const struct image *im, const struct model_map *const *maps, 
 
 struct image_module *image_module_at(const struct image *im, const struct model_map *map, uint64_t addr)
 {
-	for (size_t i = 0; i < im->count; i++) {
-		struct image_module *mod = im->modules[i];
+	for (size_t i = begin_before(im, addr + 1); i && im->by_start[i - 1]->reach > addr; i--) {
+		struct image_module *mod = im->by_start[i - 1];
 
-		if (addr >= mod->start && addr < mod->end && (!*map->path || same_file(mod, map)))
+		if (addr < mod->end && (!*map->path || same_file(mod, map)))
 			return mod;
 	}
 	return NULL;
@@ -263,25 +308,26 @@ static enum image_file_state examine(struct image_module *im, int fd, const stru
 	return state;
 }
 
-/* Where the loaded file begins and ends in memory, when the file cannot say. */
-static void extent(const struct image_module *im, const struct model_map *const *maps, size_t count, size_t at,
-		   const struct model_map **low, uint64_t *high)
+/* When the file cannot say where it begins and ends in memory: with the mappings of it that adjoin. */
+static void take_extent(struct image_module *im, const struct moment *at)
 {
-	*low = maps[at];
-	*high = maps[at]->end;
-	for (size_t i = at; maps[i]->offset && i-- > 0;)
-		if (!same_file(im, maps[i]))
-			break;
-		else
-			*low = maps[i];
-	for (size_t i = at + 1; i < count && same_file(im, maps[i]) && maps[i]->offset; i++)
-		*high = maps[i]->end;
+	const struct model_map *next;
+
+	while (im->offset && (next = model_map_at(at->m, at->space, at->epoch, im->start - 1)) && same_file(im, next)) {
+		im->start = next->start;
+		im->offset = next->offset;
+	}
+	while ((next = model_map_at(at->m, at->space, at->epoch, im->end)) && same_file(im, next) && next->offset)
+		im->end = next->end;
 }
 
-static void report_stand_in(struct image *image, struct image_module *im, const struct model_map *map, uint64_t low, uint64_t high)
+/* Debug files are found by build-id. */
+static void report_stand_in(struct image *image, struct image_module *im, const struct model_map *map)
 {
-	im->mod = dwfl_report_module(image->dwfl, im->path, low, high);
-	if (im->mod && map->build_id.len)
+	if (!map->build_id.len)
+		return;
+	im->mod = dwfl_report_module(image->dwfl, im->path, im->start, im->end);
+	if (im->mod)
 		dwfl_module_report_build_id(im->mod, map->build_id.at, map->build_id.len, 0);
 }
 
@@ -368,37 +414,48 @@ static void report_right_file(struct image *image, struct image_module *im, int 
 	close(fd);
 }
 
-static void report_file(struct image *image, struct image_module *im, const struct moment *moment, const struct model_map *const *maps,
-			size_t count, size_t at)
+static void report_file(struct image *image, struct image_module *im, const struct moment *moment, const struct model_map *map)
 {
 	int fd = open_regular(im->path);
-	const struct model_map *low;
-	uint64_t high;
 
-	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, maps[at]);
+	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, map);
 	if (im->state == IMAGE_FILE_OK) {
 		report_right_file(image, im, fd);
 		fd = -1;
 	} else if (im->state != IMAGE_FILE_NO_ELF) {
-		extent(im, maps, count, at, &low, &high);
-		im->offset = low->offset;
-		report_stand_in(image, im, maps[at], low->start, high);
+		take_extent(im, moment);
+		report_stand_in(image, im, map);
 	}
 	if (fd >= 0)
 		close(fd);
 }
 
+static bool grow(struct image *image)
+{
+	size_t cap = image->cap ? image->cap * 2 : 16;
+	struct image_module **modules, **by_start;
+
+	if (image->count < image->cap)
+		return true;
+	modules = realloc(image->modules, cap * sizeof *modules);
+	if (modules)
+		image->modules = modules;
+	by_start = realloc(image->by_start, cap * sizeof *by_start);
+	if (by_start)
+		image->by_start = by_start;
+	if (modules && by_start)
+		image->cap = cap;
+	return modules && by_start;
+}
+
 static struct image_module *module_new(struct image *image, const struct model_map *map)
 {
-	struct image_module *im = calloc(1, sizeof *im), **modules;
+	struct image_module *im = grow(image) ? calloc(1, sizeof *im) : NULL;
 
 	if (!im)
 		return NULL;
-	modules = realloc(image->modules, (image->count + 1) * sizeof *modules);
-	if (modules)
-		image->modules = modules;
 	im->path = strndup(map->path, model_path_len(map->path));
-	if (!modules || !im->path) {
+	if (!im->path) {
 		module_free(im);
 		return NULL;
 	}
@@ -406,7 +463,7 @@ static struct image_module *module_new(struct image *image, const struct model_m
 	im->map_start = im->start = map->start;
 	im->map_offset = im->offset = map->offset;
 	im->end = map->end;
-	modules[image->count++] = im;
+	image->modules[image->count++] = im;
 	return im;
 }
 
@@ -437,7 +494,7 @@ void image_add(struct image *image, const struct model *m, uint32_t space, uint3
 	for (size_t i = 0; i < count; i++) {
 		struct image_module *im;
 
-		if (!is_code(maps[i]) || (maps[i]->path[0] != '/' && !is_vdso(maps[i])))
+		if (!image_has_module(maps[i]))
 			continue;
 		if (image_module_at(image, maps[i], maps[i]->start))
 			continue;
@@ -447,8 +504,9 @@ void image_add(struct image *image, const struct model *m, uint32_t space, uint3
 		if (is_vdso(maps[i]))
 			report_vdso(image, im, m, space, epoch, maps[i]);
 		else
-			report_file(image, im, &moment, maps, count, i);
+			report_file(image, im, &moment, maps[i]);
 		take_range(im);
+		index_module(image, im);
 	}
 	dwfl_report_end(image->dwfl, NULL, NULL);
 	if (image->fixed)

@@ -30,6 +30,7 @@ struct image_module {
 	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping; "": none was recorded */
 	enum image_file_state state;
 	uint64_t start, end;
+	uint64_t reach; /* the highest end of those that begin before it, and its own */
 	uint64_t offset; /* of what lies at start, in the file */
 	uint64_t map_start, map_offset; /* of the executable mapping it was found by */
 	uint64_t modified; /* of the file that IMAGE_FILE_OK is of: when it was written, ns since 1970 */
@@ -48,7 +49,8 @@ struct image {
 	Dwfl *dwfl;
 	Dwfl *fixed; /* files of fixed addresses that lie elsewhere, at their own: libdwfl knows no other place. NULL: none yet */
 	struct image_module **modules;
-	size_t count;
+	struct image_module **by_start;
+	size_t count, by_start_count, cap; /* cap: of both arrays */
 	bool attached;			  /* the Dwfl has its thread callbacks (unwind.c) */
 	struct unwind_context *unwinding; /* what they read; NULL outside symbols_unwind */
 };
@@ -56,6 +58,9 @@ struct image {
 /* Makes an empty image; NULL without memory. */
 struct image *image_new(void);
 void image_free(struct image *im);
+
+/* Whether a mapping is one that modules are found by: of code, of a file or the vdso. */
+bool image_has_module(const struct model_map *map);
 
 /* True when the executable mappings do not contradict what the image holds. */
 bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count);

@@ -17,10 +17,20 @@
 #include "decoder/symbols_private.h"
 #include "decoder/unpacked.h"
 
+enum {
+	PROT_EXECUTE = 4,
+};
+
 /* Which image a space has at an epoch. */
 struct view {
 	uint32_t space, epoch;
 	struct image *image;
+};
+
+/* Whose code a mapping is. */
+struct mapped {
+	const struct model_map *map; /* NULL: free slot */
+	struct image_module *module; /* NULL: nobody's that is known */
 };
 
 struct cached {
@@ -36,6 +46,8 @@ struct symbols {
 	size_t image_count;
 	struct view *views; /* sorted by space and epoch */
 	size_t view_count, view_cap;
+	struct mapped *mapped; /* open addressing by mapping */
+	size_t mapped_count, mapped_cap;
 	struct cached *cache; /* open addressing by address */
 	size_t cache_count, cache_cap;
 	struct inlined_frame **inlined; /* to free */
@@ -67,6 +79,7 @@ void symbols_close(struct symbols *s)
 	intern_release(&s->strings);
 	free(s->images);
 	free(s->views);
+	free(s->mapped);
 	free(s->cache);
 	free(s->inlined);
 	free(s->missing);
@@ -154,6 +167,73 @@ struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch)
 		image_add(im, s->model, space, epoch, maps, count);
 	free(maps);
 	return im;
+}
+
+/* The image that has the module of a mapping of code, else the newest that may take it in. */
+static struct image *image_for_map(struct symbols *s, const struct model_map *map)
+{
+	for (size_t i = s->image_count; i-- > 0;)
+		if (image_module_at(s->images[i], map, map->start) && image_accepts(s->images[i], &map, 1))
+			return s->images[i];
+	return image_for(s, &map, 1);
+}
+
+/* Mappings come and go by the thousand; those of code, of which a history has most of its addresses, are looked into one by one. */
+static struct image_module *module_of_code(struct symbols *s, uint32_t space, uint32_t epoch, const struct model_map *map)
+{
+	struct image *im;
+
+	if (!image_has_module(map))
+		return NULL;
+	im = image_for_map(s, map);
+	if (im)
+		image_add(im, s->model, space, epoch, &map, 1);
+	return im ? image_module_at(im, map, map->start) : NULL;
+}
+
+static struct mapped *mapped_slot(struct mapped *slots, size_t cap, const struct model_map *map)
+{
+	size_t i = (size_t)(((uintptr_t)map >> 4) * 0x9e3779b97f4a7c15 >> 20) & (cap - 1);
+
+	while (slots[i].map && slots[i].map != map)
+		i = (i + 1) & (cap - 1);
+	return &slots[i];
+}
+
+static bool grow_mapped(struct symbols *s)
+{
+	size_t cap = s->mapped_cap ? s->mapped_cap * 2 : 64;
+	struct mapped *slots = calloc(cap, sizeof *slots);
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < s->mapped_cap; i++)
+		if (s->mapped[i].map)
+			*mapped_slot(slots, cap, s->mapped[i].map) = s->mapped[i];
+	free(s->mapped);
+	s->mapped = slots;
+	s->mapped_cap = cap;
+	return true;
+}
+
+/* The module that an address of a mapping is in, or NULL. What is data may be another mapping's module's, so all of them are looked at. */
+static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_t epoch, const struct model_map *map, uint64_t addr)
+{
+	struct mapped *slot;
+	struct image *im;
+
+	if (!(map->prot & PROT_EXECUTE)) {
+		im = symbols_image(s, space, epoch);
+		return im ? image_module_at(im, map, addr) : NULL;
+	}
+	if (s->mapped_count * 2 >= s->mapped_cap && !grow_mapped(s))
+		return module_of_code(s, space, epoch, map);
+	slot = mapped_slot(s->mapped, s->mapped_cap, map);
+	if (!slot->map) {
+		*slot = (struct mapped){.map = map, .module = module_of_code(s, space, epoch, map)};
+		s->mapped_count++;
+	}
+	return slot->module;
 }
 
 static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what, const char *source)
@@ -389,15 +469,12 @@ static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_
 void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, struct location *loc)
 {
 	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
-	struct image_module *mod = NULL;
-	struct image *im;
+	struct image_module *mod;
 
 	*loc = (struct location){.addr = addr, .module = "", .build_id = "", .function = "", .file = ""};
 	if (!map)
 		return;
-	im = symbols_image(s, space, epoch);
-	if (im)
-		mod = image_module_at(im, map, addr);
+	mod = module_at(s, space, epoch, map, addr);
 	if (!mod) {
 		loc->module = intern_str(&s->strings, map->path);
 		loc->vaddr = addr - map->start + map->offset;
@@ -428,8 +505,7 @@ bool symbols_source_is_newer(const struct symbols *s, const char *file)
 static size_t file_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n)
 {
 	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
-	struct image *im = map && *map->path == '/' ? symbols_image(s, space, epoch) : NULL;
-	struct image_module *mod = im ? image_module_at(im, map, addr) : NULL;
+	struct image_module *mod = map && *map->path == '/' ? module_at(s, space, epoch, map, addr) : NULL;
 	GElf_Addr bias;
 	Elf *elf;
 	size_t size = 0;

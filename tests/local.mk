@@ -78,6 +78,7 @@ tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
 UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
+tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=model_maps
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)

@@ -770,6 +770,58 @@ static void nothing_is_known_of_what_is_not_mapped(void **state)
 	assert_int_equal(loc.vaddr, 0);
 }
 
+static size_t maps_listed; /* by model_maps(), which walks all of an address space's past */
+size_t __real_model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out);
+size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out);
+
+size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out)
+{
+	maps_listed++;
+	return __real_model_maps(m, space, epoch, out);
+}
+
+/* Looks code up at each of many epochs, at which something is mapped: of a file, or nobody's, at the same place or at others. */
+static void look_up_among(const char *path, uint64_t step, uint8_t prot)
+{
+	enum { EPOCHS = 1000, APP = 0x400000, OTHERS = 0x10000000 };
+	struct bt_error err;
+	struct location loc;
+	struct symbols *s;
+	struct model *m;
+	struct maker k;
+
+	maker_init(&k);
+	maker_add(&k, 0, SPACE, space, .space = 1);
+	maker_add(&k, 0, MAP, map, .space = 1, .epoch = 0, .start = APP, .end = APP + 0x1000, .prot = 5, .path = bt_str("/no/such/app"));
+	for (uint32_t i = 1; i <= EPOCHS; i++)
+		maker_add(&k, 0, MAP, map, .space = 1, .epoch = i, .start = OTHERS + i * step, .end = OTHERS + i * step + 0x1000, .prot = prot,
+			  .path = bt_str(path));
+	m = maker_load(&k);
+	assert_int_equal(symbols_open(&s, m, &err), 0);
+	maps_listed = 0;
+	for (uint32_t i = 1; i <= EPOCHS; i++) {
+		symbols_lookup(s, 1, i, APP + 0x10, false, &loc);
+		assert_string_equal(loc.module, "/no/such/app");
+		assert_int_equal(loc.vaddr, 0x10);
+		symbols_lookup(s, 1, i, OTHERS + i * step + 8, false, &loc);
+		assert_string_equal(loc.module, path);
+		assert_int_equal(loc.vaddr, 8);
+	}
+	assert_in_range(maps_listed, 0, 1);
+	symbols_close(s);
+	model_free(m);
+	maker_release(&k);
+}
+
+static void mappings_are_not_listed_anew_where_code_is_looked_up_at_another_epoch(void **state)
+{
+	(void)state;
+	look_up_among("", 0x2000, 5);
+	look_up_among("", 0, 5);
+	look_up_among("/no/such/plugin", 0x2000, 5);
+	look_up_among("/no/such/plugin", 0, 5);
+}
+
 /* An image of the vdso from the trace, of `size` bytes, is looked up in: whatever it is, nothing beyond it is read or written. */
 static void look_up_in_vdso(uint64_t size, const Elf64_Ehdr *eh)
 {
@@ -821,6 +873,7 @@ int main(void)
 		SAMPLE_TEST(a_source_named_from_the_directory_of_its_compilation_is_found),
 		SAMPLE_TEST(inlined_frames_are_found_in_other_units_and_files),
 		SAMPLE_TEST(split_debug_information_that_is_gone_is_named),
+		cmocka_unit_test(mappings_are_not_listed_anew_where_code_is_looked_up_at_another_epoch),
 		SAMPLE_TEST(debug_sections_compressed_with_zstd_are_read),
 		SAMPLE_TEST(a_debug_file_compressed_with_zstd_is_read_or_named),
 		SAMPLE_TEST(debug_sections_that_cannot_be_unpacked_are_called_that),
