@@ -31,6 +31,7 @@ TREE = "tree: " # rows whose names begin so, of many short processes: btrec's co
 SMALL_FILES = 24
 KERNEL = "short loop " # rows whose names begin so: one loop of a few instructions, which is no program; not in the mean
 CACHES, FRESH = ("cache", "cache-starts"), "cache-fresh" # of the loads, of the starts; removed before each run
+HANDOVER, HANDOVERS = "handover: ", 5000 # of threads that spin for one another (tests/programs/spins.c); so many of each
 LEARNING = 2 # times: which chains a program runs; those themselves
 
 
@@ -124,6 +125,12 @@ def start_ups():
     return rows
 
 
+def handovers(folder):
+    """Two threads that spin for one another, there and back; so often that the start is little of it."""
+    ways = ("loads", "pause", "calls", "counting")
+    return [(HANDOVER + way, "exec %s %s %d" % (os.path.join(folder, "spins"), way, amount(HANDOVERS))) for way in ways]
+
+
 def runners(folder):
     """Columns: name, argv in front of the program. qemu runs one program, so a shell pipeline's programs are run by a qemu each, through PATH."""
     engine = [BTREC, "run", "-q", "--backend", "engine", "-o", TRACE]
@@ -187,8 +194,9 @@ def read_kept(folder):
 
 def prepare(folder):
     flags = ["-O2", "-g"]
-    for name, more in (("work", ["-static"]), ("threads", ["-pthread"]), ("herd", ["-pthread"]), ("counter", ["-fPIE", "-pie"])):
-        subprocess.run(["cc", *flags, os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, name), *more], check=True)
+    for name, more in (("work", ["-static"]), ("threads", ["-pthread"]), ("herd", ["-pthread"]), ("counter", ["-fPIE", "-pie"]),
+                       ("../tests/programs/spins", ["-pthread"])):
+        subprocess.run(["cc", *flags, os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, os.path.basename(name)), *more], check=True)
     emulated = os.path.join(folder, "emulated") # for gcc's parts: qemu does not search PATH
     with open(emulated, "w") as file:
         file.write("#!/bin/sh\nprogram=$(command -v \"$1\")\nshift\nexec qemu-x86_64 \"$program\" \"$@\"\n")
@@ -231,7 +239,7 @@ def wanted(name):
 
 
 def has_own_columns(name):
-    return name.endswith(PARALLEL) or name.startswith((TREE, HERD))
+    return name.endswith(PARALLEL) or name.startswith((TREE, HERD, HANDOVER))
 
 
 def has_cell(name, column):
@@ -248,14 +256,14 @@ def main():
     folder = tempfile.mkdtemp(prefix="btrec-ratios.")
     try:
         prepare(folder)
-        loads, starts = [r for r in workloads(folder) if wanted(r[0])], [r for r in start_ups() if wanted(r[0])]
+        loads, starts, turns = [[r for r in rows if wanted(r[0])] for rows in (workloads(folder), start_ups(), handovers(folder))]
         columns = runners(folder)
         times = {}
         for column, front in columns:
-            for _, command in (loads + starts) * LEARNING if column.startswith("engine") and column != FIRST_TIME else []:
+            for _, command in (loads + starts + turns) * LEARNING if column.startswith("engine") and column != FIRST_TIME else []:
                 measure(front, command, folder, column)
         for _ in range(ROUNDS):
-            for name, command in loads + starts:
+            for name, command in loads + starts + turns:
                 right = None
                 measure([], command, folder, "native") # files that the machine has put aside since the last round are read again by this one
                 read_kept(folder)
@@ -269,6 +277,8 @@ def main():
                         cpu = wall = float("nan")
                     times.setdefault((name, column), []).append((cpu, wall))
         show(columns, loads, starts, times)
+        show_handovers(turns, times)
+        print("medians of %d interleaved rounds; %d CPUs, %s%s" % (ROUNDS, os.cpu_count(), os.uname().release, "; short" if SHORT else ""))
     finally:
         shutil.rmtree(folder, True)
 
@@ -307,7 +317,15 @@ def show(columns, loads, starts, times):
         for column in at_start:
             line += " %18s" % ("%.1f (%.1f)" % tuple(1000 * median(times, name, column, i) for i in (0, 1)))
         print(line.rstrip())
-    print("medians of %d interleaved rounds; %d CPUs, %s%s" % (ROUNDS, os.cpu_count(), os.uname().release, "; short" if SHORT else ""))
+
+
+def show_handovers(rows, times):
+    columns = ("native", "engine", "engine, ticks")
+    if rows:
+        print("Handovers of threads that spin, us of CPU each; natively two threads spin on two processors at once")
+        print("%-20s" % "" + "".join(" %18s" % c for c in columns))
+    for name, _ in rows:
+        print("%-20s" % name + "".join(" %18.1f" % (1e6 * median(times, name, c, 0) / amount(HANDOVERS)) if (name, c) in times else "" for c in columns))
 
 
 main()
