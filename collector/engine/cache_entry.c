@@ -23,6 +23,7 @@ enum {
 	HINTS_GAP = 64 + 2 * TEMPLATE_CHAINS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
 	TEMPLATES_KNOWN = 8,
 	IDLE_MOST = 4,
+	NEAR_STEPS = 4096, /* near its goal, without a tick: then it is in a loop that has none, and may stay there */
 };
 
 #define HINT_UNKNOWN (HINT_NONE - 1) /* whether there is one */
@@ -365,6 +366,31 @@ static void bound_stretch(struct engine_task *et, uint64_t ahead)
 	et->ticks_start = TICKS_START | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
 }
 
+/* Whether the task, which is near its goal and about to make a step, has made so many without a tick that it may make any number of them. */
+static bool is_far_in_time(struct engine_task *et, uint64_t tick)
+{
+	if (et->near_tick != tick)
+		et->near_steps = 0;
+	et->near_tick = tick;
+	if (et->near_steps < NEAR_STEPS)
+		et->near_steps++;
+	return et->near_steps == NEAR_STEPS;
+}
+
+/* The cache's chains become of the kind that they are to be. False when that cannot be now: another task is stopped in one. */
+static bool change_kind(const struct backend *b, const struct task *task, struct engine_space *es)
+{
+	struct chain_kind kind = engine_space_kind(b, es);
+
+	if (chain_kind_is(es->cache->kind, kind))
+		return true;
+	if (engine_space_is_busy(es, task))
+		return false;
+	es->cache->kind = kind;
+	code_cache_clear(es->cache);
+	return true;
+}
+
 /* The task is gone; or we have no descriptor left, and what its region holds is not known any more: it is stepped. */
 static int give_up(struct backend *b, struct task *task, struct engine_space *es)
 {
@@ -439,27 +465,33 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .limit = BITS_FULL, .mask = BITS_FULL,
 			      .call_next = -(uint64_t)CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
 	struct source src = {.b = b, .task = task};
+	bool careful = ahead < STOP_NEAR;
 	struct bt_regs regs;
 	uint32_t chain = CHAIN_NONE;
 	int rc;
 
 	et->straight = false;
 	/* Tasks that have all others stopped for them, each as soon as it is resumed, get on by a step. */
-	if (ahead < STOP_NEAR || et->idle >= IDLE_MOST)
+	if (et->idle >= IDLE_MOST)
 		return step_first(b, task);
+	/* At the goal's tick its transfers are counted. */
+	if (careful && (!ahead || !is_far_in_time(et, task_tick(task))))
+		return step_first(b, task);
+	if (task->process->space->extension)
+		((struct engine_space *)task->process->space->extension)->careful = careful;
 	/* The cache has a gs of its own: the program's is to be put back. */
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) && tracee_is_in_64_bit(&task->regs) &&
 	    tracee_can_set_base(task->regs.gs_base))
 		es = engine_space_of(b, task);
 	src.es = es;
+	if (es)
+		es->careful = careful; /* it may have been made just now */
 	if (es && !may_enter(&src))
 		return wait_for_others(b, task);
 	if (es && et->opens)
 		return open_and_step(&src, b);
-	if (es && es->cache->kind.ticks != b->ticks) {
-		es->cache->kind.ticks = b->ticks;
-		code_cache_clear(es->cache);
-	}
+	if (es && !change_kind(b, task, es))
+		return step_first(b, task);
 	if (es) {
 		engine_space_join(es, task);
 		if (src.alone) {
@@ -482,6 +514,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	calls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
+	/* Where chains have no conditionals none of them comes nearer. */
+	ahead = es->careful ? UINT64_MAX : ahead;
 	bound_stretch(et, cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead));
 	ctx.next = -(uint64_t)et->room;
 	et->sample_room = 0;

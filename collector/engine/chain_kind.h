@@ -7,9 +7,13 @@
 
 struct chain_kind {
 	bool ticks; /* it counts ticks and keeps no history (chain_ticks.c) */
+	bool careful; /* conditionals are not for it, but for the stepper: the point at which the task is to stop may be the next one */
 	bool apart; /* tasks run in it side by side: each has a context of its own, where gs says; else there is one, at the region's beginning */
 };
 
-static inline bool chain_kind_is(struct chain_kind a, struct chain_kind b) { return a.ticks == b.ticks && a.apart == b.apart; }
+static inline bool chain_kind_is(struct chain_kind a, struct chain_kind b)
+{
+	return a.ticks == b.ticks && a.careful == b.careful && a.apart == b.apart;
+}
 
 #endif

@@ -168,6 +168,10 @@ static void read_steps(struct translation *t)
 			t->ends_outside = true;
 			return;
 		}
+		if (t->cache->kind.careful && is_conditional(s)) {
+			t->ends_outside = t->ends_careful = true;
+			return;
+		}
 		if (!t->mutable && (pc ^ (behind(s) - 1)) >> 12 && t->source->is_mutable(t->source->arg, behind(s) - 1)) { /* it ends on a page that may change */
 			if (t->count)
 				return;
@@ -442,7 +446,7 @@ bool chain_add_segments(struct translation *t)
 
 		if (s.insn.class == BT_INSN_PLAIN && !last)
 			continue;
-		if (s.insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->kind.ticks)
+		if (s.insn.class == BT_INSN_PLAIN && (!t->ends_outside || t->ends_careful) && !t->cache->kind.ticks)
 			read_on(t, start, &s);
 		seg = segment_from(t, start, &s);
 		t->last_segment = add_segment(t, &seg);

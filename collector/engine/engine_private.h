@@ -121,6 +121,7 @@ struct engine_space {
 	struct left_program program; /* what the cache is of: the next process may be one of it, too */
 	struct left_caches *left; /* those of processes that are gone, NULL */
 	struct code_pages *left_pages; /* what of the code the next process may have; NULL: the cache is not left to any */
+	bool careful; /* the task that runs, or ran last, is near its goal, and in no hurry to come there */
 	bool leaves; /* what is executable here is not what it is for others that use the cache: it is to have its own before it runs again */
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
@@ -186,6 +187,8 @@ struct engine_task {
 	uint64_t opened; /* the space's count when it was last resumed */
 	uint64_t opens; /* it has written there, on a watched page; 0: nowhere. When it is alone the page is given back */
 	bool ticks; /* no history is kept of it */
+	uint64_t near_tick; /* so near its goal that it is stepped: its tick, */
+	unsigned near_steps; /* ... and steps since that came */
 	unsigned asked; /* how often to stop, after the first time */
 	bool stop_wanted;
 	unsigned idle; /* stretches in a row that ended before anything had run */
@@ -284,6 +287,9 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
 /* Whether a task but this one, which has just left the cache or comes to it, has been stopped there; or, where tasks run side by side,
  * may be running anywhere. */
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
+
+/* Of which kind its chains are to be for the task that is about to run. */
+struct chain_kind engine_space_kind(const struct backend *b, const struct engine_space *es);
 
 /* Whether it cannot go on with its cache as it is. */
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es);

@@ -357,11 +357,18 @@ bool engine_space_is_busy(const struct engine_space *es, const struct task *task
 	return es->inside > (et->space == es && et->in_cache) || (es->parallel && engine_others_run(task));
 }
 
+struct chain_kind engine_space_kind(const struct backend *b, const struct engine_space *es)
+{
+	return (struct chain_kind){.ticks = b->ticks, .careful = es->careful, .apart = es->cache->kind.apart};
+}
+
+static bool has_kind(const struct backend *b, const struct engine_space *es) { return chain_kind_is(es->cache->kind, engine_space_kind(b, es)); }
+
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;
 
-	return es->leaves || c->full || c->kind.ticks != b->ticks || code_cache_is_stale(c) || !has_region(es);
+	return es->leaves || c->full || !has_kind(b, es) || code_cache_is_stale(c) || !has_region(es);
 }
 
 /* The new cache's region is made anew: with other windows, where tasks are to run side by side in it. */
@@ -387,7 +394,7 @@ static void forget_chains(struct engine_space *es, const struct task *task)
  * too much that is forgotten, is emptied. False when that cannot be now. */
 static bool own_cache(const struct backend *b, struct engine_space *es, const struct task *task)
 {
-	bool empty = es->cache->full || es->cache->kind.ticks != b->ticks;
+	bool empty = es->cache->full || !has_kind(b, es);
 	struct code_cache *own;
 
 	if (es->parallel && engine_space_is_busy(es, task)) {

@@ -195,7 +195,7 @@ static size_t best(const struct left_caches *l, const struct left_program *progr
 	size_t found = l->count;
 
 	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].cache->kind.ticks == ticks && same_program(&l->list[i].program, program) &&
+		if (l->list[i].cache->kind.ticks == ticks && !l->list[i].cache->kind.careful && same_program(&l->list[i].program, program) &&
 		    (found == l->count || alive(l->list[i].cache) > alive(l->list[found].cache)))
 			found = i;
 	return found;

@@ -53,6 +53,7 @@ struct translation {
 	uint64_t page_at;
 	int count;
 	bool ends_outside; /* behind the last step comes what is not for the cache */
+	bool ends_careful; /* ... a conditional (chain_kind.h) */
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
 	uint64_t at_pc;	   /* of places behind an instruction */
 	bool mutable;	   /* the code compares itself */

@@ -21,11 +21,11 @@ TURNS = ("turns", ["--backend", "engine", "--switch-history"])
 STEP = ("step", ["--backend", "step"])
 
 
-def same_points(argv, modes=(OFF, TURNS, STEP), points_only=False, **kw):
-    """Records argv with its history and in other ways. Returns the first result and the number of its events."""
-    first = record(argv, [*WHOLE, *FULL[1]], **kw)
+def same_points(argv, modes=(OFF, TURNS, STEP), points_only=False, points=(), **kw):
+    """Records argv with its history and in other ways, each with these options. Returns the first result and the number of its events."""
+    first = record(argv, [*WHOLE, *FULL[1], *points], **kw)
     for name, options in modes:
-        other = record(argv, [*WHOLE, *options], **kw)
+        other = record(argv, [*WHOLE, *options, *points], **kw)
         equal(other.status, first.status, "exit status, " + name)
         equal(other.out, first.out, "stdout, " + name)
         count = engine_compare.compare_events(first.trace, other.trace, (FULL[0], name), points_only)
@@ -150,6 +150,20 @@ def ticks_beyond_32_bits():
     result = record(program, [*WHOLE, *FULL[1], "--history", "5000"]) # with nothing to stop for
     equal(int(report(result.trace, "-n", "1")["fault"]["ticks"]), rounds, "ticks in the report")
     equal([row[1] for row in branches(result.trace)[-5000:]], list(range(rounds - 4999, rounds + 1)), "ticks of the last branches")
+
+
+@case("a point a few ticks ahead, and before it many rounds of a cycle without one")
+def near_goal():
+    few = [build("near_goal.S", *BARE, "-DROUNDS=1200")]
+    points = [option for point in ("9", "10+3000", "11", "60", "110") for option in ("--snap-at", point)]
+    same_points(few, points=points)
+    many = [build("near_goal.S", *BARE, "-DROUNDS=2000000")] # stepped they would take minutes
+    for name, options in FULL, OFF:
+        result = record(many, [*WHOLE, *options, "--snap-at", "50"])
+        threads = [row for row in engine_compare.events(result.trace) if row.startswith("THREAD ")]
+        equal([re.search(r"point=(\d+\+\d+)", row).group(1) for row in threads], ["50+0", "110+0"], "moments, " + name)
+        check(",rcx:3c," in threads[0] and ",rdi:0," in threads[0], "registers at the moment, %s: %s" % (name, threads[0]))
+        shutil.rmtree(result.trace)
 
 
 @case("records of all kinds where their room ends")

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/* Ten conditionals, ROUNDS of a cycle without one (a call, a return and an indirect jump), a hundred conditionals, an hlt.
+ * tests/e2e/engine_history.py */
+	.intel_syntax noprefix
+	.globl _start
+	.text
+_start:
+	mov ecx, 10
+1:	dec ecx
+	jnz 1b
+	lea rbx, [rip+out]
+	mov edi, ROUNDS
+again:
+	call count
+	lea rdx, [rip+again]
+	cmovz rdx, rbx
+	jmp rdx
+count:
+	dec rdi
+	ret
+out:	mov ecx, 100
+1:	dec ecx
+	jnz 1b
+	hlt
