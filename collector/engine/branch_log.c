@@ -313,6 +313,19 @@ void branch_log_records(struct branch_log *log, const struct branch_log_record *
 	}
 }
 
+void branch_log_rounds(struct branch_log *log, uint64_t rounds)
+{
+	const struct branch_log_record again = {.bits = 1, .segment = log->at.last.segment, .kind = BRANCH_LOG_DIRECT};
+
+	if (!rounds)
+		return;
+	if (block_at(log, log->next - 1)->used + 1 + REPEAT_SLOTS > log->block_slots)
+		new_block(log);
+	put(log, &again, 1);
+	if (rounds > 1)
+		put_repeat(log, 1, (struct record_sums){.arrivals = 1}, rounds - 1);
+}
+
 static void put_end(struct branch_log *log, uint64_t bits, enum walk_goal goal, uint64_t pc)
 {
 	struct branch_log_record end[2] = {

@@ -61,6 +61,8 @@ void branch_log_free(struct branch_log *log);
 void branch_log_begin(struct branch_log *log, struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch);
 /* n records of the stretch, in order, as the cache's code wrote them. */
 void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n);
+/* The last record of the stretch, a DIRECT, comes so many times more, each without a conditional. */
+void branch_log_rounds(struct branch_log *log, uint64_t rounds);
 /* The stretch ends before the instruction at pc, bits (as in a record) after the last record. That is the first visit of pc since the last
  * conditional or record. */
 void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc);

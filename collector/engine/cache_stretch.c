@@ -47,6 +47,15 @@ static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
 	return c->kind.ticks ? kept : branch_log_bits(kept);
 }
 
+/* The same at s->regs.rip, or before the int3 there, which lies in the chain: bits, or rounds. */
+static void take_kept(const struct code_cache *c, struct stretch *s, const struct chain *chain, uint64_t kept)
+{
+	bool rounds = chain && chain_counts_rounds(chain, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
+
+	s->rounds = rounds ? kept : 0;
+	s->bits = rounds ? 1 : bits_as(c, kept);
+}
+
 /* The application's state at a stop in the middle of the code. False: in the middle of a sequence. */
 static bool state_at_place(struct task *task, const struct engine_space *es, struct stretch *s)
 {
@@ -64,16 +73,15 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 		return false;
 	if (p->state & PLACE_NOTED && !read_record(task, es, s->ctx.next, &noted))
 		return false;
-	r->rip = chain->pc + (uint64_t)(int64_t)p->pc;
+	s->rounds = 0;
 	if (p->state & PLACE_NOTED) {
 		s->bits = noted.bits;
 		r->r11 = s->ctx.r11;
-	} else if (p->state & PLACE_R11) {
-		s->bits = bits_as(c, s->ctx.bits);
 	} else {
-		s->bits = bits_as(c, r->r11);
-		r->r11 = s->ctx.r11;
+		take_kept(c, s, chain, p->state & PLACE_R11 ? s->ctx.bits : r->r11);
+		r->r11 = p->state & PLACE_R11 ? r->r11 : s->ctx.r11;
 	}
+	r->rip = chain->pc + (uint64_t)(int64_t)p->pc;
 	if (p->state & PLACE_SHIFTED)
 		s->bits--;
 	if (p->state & PLACE_CALLED)
@@ -119,8 +127,11 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	const struct code_cache *c = es->cache;
 	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
 	const struct cache_exit *x;
+	const struct chain *chain;
+	struct place room;
 
-	s->bits = bits_as(c, s->regs.r11);
+	(void)code_cache_place(c, trap, &chain, &room);
+	take_kept(c, s, chain, s->regs.r11);
 	if (trap == c->miss_trap) {
 		state_at_miss(task, es, s);
 	} else {
@@ -253,7 +264,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	if (!x) /* a checkpoint on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
 	s->lost = true;
-	s->bits = guess_bits(c, s, p, arriving, noting || asking);
+	s->rounds = 0;
+	s->bits = chain && chain_counts_rounds(chain, at) ? 1 : guess_bits(c, s, p, arriving, noting || asking);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
 	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & PLACE_R11))
 		s->regs.r11 = s->ctx.r11;
@@ -453,6 +465,8 @@ static void count_stretch(struct task *task, const struct stretch *s)
 
 static void log_end(struct branch_log *log, const struct stretch *s)
 {
+	if (!s->damaged)
+		branch_log_rounds(log, s->rounds);
 	if (!s->damaged && s->arrival != ARRIVED_NOWHERE)
 		branch_log_arrive(log, s->bits, s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT : BRANCH_LOG_INDIRECT, s->regs.rip);
 	else if (!s->damaged && !s->lost)

@@ -723,6 +723,10 @@ void chain_emit_step(struct translation *t, int i)
 		chain_emit_comparison(t);
 	if (is_paired(t, i))
 		emit_before_pair(t, i);
+	if (t->round && s->insn.class == BT_INSN_JMP && target_of(s) == t->pc) {
+		chain_emit_round(t, s, i + 1 == t->count);
+		return;
+	}
 	if (s->insn.class == BT_INSN_JMP) {
 		if (t->cache->kind.ticks)
 			chain_bring_bits(t, s);

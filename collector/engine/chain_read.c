@@ -196,9 +196,69 @@ static void read_steps(struct translation *t)
 	}
 }
 
+static int conditionals(const struct translation *t)
+{
+	int n = 0;
+
+	for (int i = 0; i < t->count; i++)
+		n += is_conditional(&t->steps[i]);
+	return n;
+}
+
+/* The instruction at pc may be part of a cycle of direct jumps. In the glue nobody knows that r11 counts rounds. */
+static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
+{
+	*s = (struct step){0};
+	if (!near_start(t, pc) || is_mutable(t, pc) || !fetch(t, pc, s) || is_mutable(t, behind(s) - 1))
+		return false;
+	s->inlined_jump = s->insn.class == BT_INSN_JMP;
+	return s->inlined_jump || (s->insn.class == BT_INSN_PLAIN && !chain_needs_glue(s));
+}
+
+/* How many instructions execution passes from the chain's beginning until a jump leads back to it, where nothing but direct jumps lies between.
+ * 0: there are others, or too many. */
+static int steps_of_cycle(struct translation *t)
+{
+	uint64_t pc = t->pc;
+	struct step s;
+
+	for (int n = 1; n <= CHAIN_INSNS && fetch_of_cycle(t, pc, &s); n++) {
+		pc = s.inlined_jump ? target_of(&s) : behind(&s);
+		if (pc == t->pc)
+			return s.inlined_jump ? n : 0;
+	}
+	return 0;
+}
+
+/* Where the chain is such a cycle, its steps become some rounds of it. */
+static void read_rounds(struct translation *t)
+{
+	const struct step *last = &t->steps[t->count - 1];
+	uint64_t pc = t->pc;
+	int n, rounds;
+
+	if (t->cache->kind.ticks || t->mutable || t->ends_outside || last->insn.class != BT_INSN_JMP || last->inlined_jump || conditionals(t))
+		return;
+	n = steps_of_cycle(t);
+	if (!n)
+		return;
+	for (int i = 0; i < n; i++) {
+		(void)fetch_of_cycle(t, pc, &t->steps[i]);
+		pc = t->steps[i].inlined_jump ? target_of(&t->steps[i]) : behind(&t->steps[i]);
+	}
+	rounds = CHAIN_INSNS / n < ROUNDS_MOST ? CHAIN_INSNS / n : ROUNDS_MOST;
+	for (int i = n; i < n * rounds; i++)
+		t->steps[i] = t->steps[i - n];
+	t->round = n;
+	t->count = n * rounds;
+	t->steps[t->count - 1].inlined_jump = false;
+}
+
 void chain_read(struct translation *t)
 {
 	read_steps(t);
+	if (t->count)
+		read_rounds(t);
 	if (t->count == CHAIN_INSNS || (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
 		t->steps[t->count - 1].inlined_jump = false;
 }
@@ -248,21 +308,12 @@ static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
 	return true;
 }
 
-static int conditionals(const struct translation *t)
-{
-	int n = 0;
-
-	for (int i = 0; i < t->count; i++)
-		n += is_conditional(&t->steps[i]);
-	return n;
-}
-
 /* A cycle of direct branches without a conditional leaves no other record; each has a branch that leads back. */
 static bool closes_silent_cycle(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
-	if (t->ends_outside || (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL) || target_of(last) > last->pc)
+	if (t->round || t->ends_outside || (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL) || target_of(last) > last->pc)
 		return false;
 	if (!may_come_to(t, target_of(last), last->pc))
 		return false;
@@ -305,12 +356,12 @@ int chain_probe_opcode(const struct step *s)
 	return 0;
 }
 
-/* Without conditionals: its only way on writes a record. */
+/* Without conditionals: its only way on writes a record, or it has none. */
 static bool leads_nowhere(const struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
-	return t->ends_outside || (is_indirect(last) && !chain_guess(t, last));
+	return t->ends_outside || t->round || (is_indirect(last) && !chain_guess(t, last));
 }
 
 /* With how many conditionals since the last checkpoint a chain that is to have none may be entered: as many as those that wait for it have
@@ -438,9 +489,10 @@ bool chain_add_segments(struct translation *t)
 {
 	uint64_t start = t->pc;
 	uint32_t number = SEGMENT_NONE;
+	int count = t->round ? t->round : t->count;
 
-	for (int i = 0; i < t->count; i++) {
-		bool last = i + 1 == t->count;
+	for (int i = 0; i < count; i++) {
+		bool last = i + 1 == count;
 		struct step s = t->steps[i];
 		struct segment seg;
 

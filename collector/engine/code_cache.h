@@ -51,7 +51,11 @@ struct chain {
 	uint8_t last_len; /* of its last instruction */
 	bool head : 1;	  /* of a loop, most likely: it needs its checkpoint */
 	bool x87 : 1;	  /* it has x87 instructions */
+	uint16_t rounds;  /* of a cycle of direct jumps that is the whole chain: from here on, as an offset from start, r11 counts rounds (chain_rounds.c); 0: it does not */
 };
+
+/* Whether r11 counts rounds at an offset of the code that lies in the chain. */
+static inline bool chain_counts_rounds(const struct chain *ch, uint32_t offset) { return ch->rounds && offset >= ch->start + ch->rounds; }
 
 /* What those that wait for a chain want of it. Along links between chains without a checkpoint the debt grows with each conditional, up to
  * code_cache_most_debt(): so a cycle either passes a checkpoint, or has no conditional (then it writes records, or tests whether to stop). */

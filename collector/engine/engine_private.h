@@ -240,6 +240,7 @@ struct stretch {
 	struct context ctx;
 	struct bt_regs regs; /* raw, then the application's */
 	uint64_t bits;
+	uint64_t rounds; /* of the cycle at the beginning of which its last record stands, since that */
 	bool fault; /* the stop is one */
 	enum arrival arrival;
 	enum exit_kind kind;

@@ -21,6 +21,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/chain_index.c collector/engine/chain_index.h collector/engine/chain_kind.h \
 	collector/engine/chain_template.c collector/engine/chain_template.h \
 	collector/engine/chain_read.c \
+	collector/engine/chain_rounds.c \
 	collector/engine/chain_ticks.c \
 	collector/engine/chain_loop.c \
 	collector/engine/chain_x87.c \

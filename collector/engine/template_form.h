@@ -62,8 +62,8 @@ struct template_exit {
 	struct chain_demand demand;
 };
 
-/* What templates must have all of, but chain.last_len and chain.head, which are for who makes them. */
-_Static_assert(sizeof(struct chain) == 80 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
+/* What templates must have all of, but chain.last_len and chain.head, which are for who makes them, and chain.rounds: of such chains there are none. */
+_Static_assert(sizeof(struct chain) == 88 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
 	       "a template has all of a chain");
 _Static_assert((int)TEMPLATE_CHAINS <= (int)TEMPLATE_NONE, "chains have numbers");
 

@@ -195,7 +195,7 @@ static bool take_made(struct made *made, const struct code_cache *c, const struc
 	made->moved = moved;
 	made->len = chain->end - chain->start;
 	made->exits = c->exit_count - chain->exit_first;
-	if (made->len > CODE_MAX || chain->span_count > TEMPLATE_SEGMENTS || !chain->span_count || chain->dead || chain->parked)
+	if (made->len > CODE_MAX || chain->span_count > TEMPLATE_SEGMENTS || !chain->span_count || chain->dead || chain->parked || chain->rounds)
 		return false;
 	memcpy(made->code, c->code + chain->start, made->len);
 	for (uint32_t i = 0; i < made->exits; i++) {

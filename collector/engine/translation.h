@@ -20,6 +20,7 @@ enum {
 	COLD_MAX = 2 * CHAIN_INSNS,
 	PLACES_MAX = 12 * CHAIN_INSNS,
 	STOP_TESTS = 3,
+	ROUNDS_MOST = 16, /* of a cycle in a chain */
 	SEEN_MOST = 4, /* segments looked at in search of a cycle */
 	JUMPS_KNOWN = CTX_SLOT_COUNT - 2, /* jumps behind a conditional that a chain follows without history: its last branch needs a slot, too */
 };
@@ -52,6 +53,7 @@ struct translation {
 	const uint8_t *page; /* of code that cannot change, the last one asked for; NULL: none */
 	uint64_t page_at;
 	int count;
+	int round; /* the chain is a cycle of so many steps, some rounds of it; 0: it is not */
 	bool ends_outside; /* behind the last step comes what is not for the cache */
 	bool ends_careful; /* ... a conditional (chain_kind.h) */
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
@@ -70,6 +72,7 @@ struct translation {
 	int cold_count;
 	uint32_t loop_trap;
 	uint64_t loop_target;
+	uint32_t rounds_trap; /* of the stop behind some rounds; 0: none */
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	size_t check_behind; /* behind the instruction that it stands before */
 	int place_count;
@@ -218,6 +221,14 @@ void chain_patch_stop(struct translation *t, const size_t sites[STOP_TESTS]);
 
 /* The last branch, which closes a cycle without a conditional: whether to stop there. */
 void chain_emit_loop_test(struct translation *t, const struct step *s);
+
+/* ---- chain_rounds.c: only where history is kept, in a chain with t->round ---- */
+
+/* Before the first step. */
+void chain_begin_rounds(struct translation *t);
+
+/* The jump s, which ends a round. last: of the chain. */
+void chain_emit_round(struct translation *t, const struct step *s, bool last);
 
 /* ---- chain_check.c ---- */
 

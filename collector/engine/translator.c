@@ -31,6 +31,11 @@ static void emit_exits(struct translation *t)
 
 	if (t->loop_trap && !t->out.overflow)
 		t->out.overflow = !code_cache_add_exit(t->cache, &loop);
+	if (t->rounds_trap && !t->out.overflow) {
+		struct cache_exit x = {.kind = EXIT_STOP, .trap = t->chain.start + t->rounds_trap, .target = t->pc};
+
+		t->out.overflow = !code_cache_add_exit(t->cache, &x);
+	}
 	if (t->miss_site) {
 		struct cache_exit x = {.kind = EXIT_STOP, .target = t->steps[t->count - 1].pc, .goes_on = !t->cache->kind.ticks};
 
@@ -96,6 +101,8 @@ static void emit_chain(struct translation *t, bool indirect)
 	if (t->marked)
 		chain_emit_mark(t);
 	chain_begin_loop(t);
+	if (t->round)
+		chain_begin_rounds(t);
 	for (int i = 0; i < t->count; i++)
 		chain_emit_step(t, i);
 	if (behind_jump)

@@ -45,6 +45,7 @@ BARE_PROGRAMS = [
     ("every other branch", "transfers.S"),
     ("returns that no call foretells, deep and thrown away frames", "returns.S"),
     ("cycles without a conditional branch", "cycles.S"),
+    ("cycles without a conditional branch, each ended by a fault", "rounds.S"),
     ("a long line of conditionals that lead forward", "forward.S"),
     ("signal handlers", "handlers.S"),
     ("code that changes", "jit.S"),

@@ -4,6 +4,7 @@
 # recorded, only counted (--history off), or one and the other in turn. The stepper is compared where it is quick.
 # BTREC_SEED (1) is the first seed of the generated programs, BTREC_HISTORY_SEEDS (6) their number.
 import os
+import resource
 import shutil
 import subprocess
 
@@ -116,6 +117,33 @@ def add_silent(name, rounds, transfers, *flags):
 add_silent("a jump", 20 << 20, 1)
 add_silent("an indirect jump", 20 << 20, 1, "-DINDIRECT")
 add_silent("calls and returns", 8 << 20, 3, "-DRETURN")
+
+
+@case("cycles without a conditional come out the same, and have the same history, whichever instruction an alarm interrupts")
+def swept_rounds():
+    program = [build("rounds.S", *BARE, "-DLEN=40")]
+    for options in ([], ["--plain-processor"]):
+        result = record(program, ["--backend", "engine", "--alarm-each", "101", "--snap-exit", "always", *options])
+        equal(result.status, native(program).status, "exit status")
+        done = execute([CHECK, result.trace])
+        equal(done.status, 0, "check_history: %s" % done.out.decode(errors="replace")[:400])
+        shutil.rmtree(result.trace)
+
+
+def switches():
+    """So often has what ran here so far given up the processor: each stop of a tracee does."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+
+
+@case("a cycle of jumps alone does not stop")
+def rounds_do_not_stop():
+    few, many = (build("silent.S", *BARE, "-DBYTES=%d" % rounds, name="silent%d" % rounds) for rounds in (1 << 20, 200 << 20))
+    taken = []
+    for program in few, many:
+        before = switches()
+        equal(fatal_point([program], [*FULL[1], "--history", "5000"]), (1, (1 << 20) if program == few else 200 << 20), "where it ends")
+        taken.append(switches() - before)
+    check(taken[1] < taken[0] + 500, "%d and %d switches" % tuple(taken)) # with a record each round 3200 stops, two or three each
 
 
 @case("more transfers without a conditional than half of r11 has room for")
