@@ -10,6 +10,7 @@ enum {
 };
 
 struct sample {
+	struct maker k;
 	struct viewer v;
 	struct row row;
 };
@@ -18,20 +19,19 @@ static int open_sample(void **state)
 {
 	struct sample *p = calloc(1, sizeof *p);
 	struct bt_error err;
-	struct maker k;
 
-	maker_init(&k);
-	maker_add(&k, 0, SPACE, space, .space = 1);
-	maker_add(&k, 0, MAP, map, .space = 1, .start = APP, .end = APP + 0x1000, .prot = 1, .path = bt_str("/no/such/app"));
-	maker_add(&k, 0, MAP, map, .space = 1, .start = APP + 0x1000, .end = APP + 0x2000, .offset = 0x1000, .prot = 5,
+	maker_init(&p->k);
+	maker_add(&p->k, 0, SPACE, space, .space = 1);
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP, .end = APP + 0x1000, .prot = 1, .path = bt_str("/no/such/app"));
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x1000, .end = APP + 0x2000, .offset = 0x1000, .prot = 5,
 		  .path = bt_str("/no/such/app"));
-	maker_add(&k, 0, MAP, map, .space = 1, .start = APP + 0x2000, .end = APP + 0x3000, .offset = 0x1000, .prot = 3,
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x2000, .end = APP + 0x3000, .offset = 0x1000, .prot = 3,
 		  .path = bt_str("/no/such/app"));
-	maker_add(&k, 0, MAP, map, .space = 1, .start = APP + 0x10000, .end = APP + 0x11000, .offset = 0x5000, .prot = 1,
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x10000, .end = APP + 0x11000, .offset = 0x5000, .prot = 1,
 		  .path = bt_str("/no/such/data"));
-	maker_add(&k, 0, MAP, map, .space = 1, .start = HEAP, .end = HEAP + 0x1000, .prot = 3, .path = bt_str("[heap]"));
-	maker_add(&k, 0, MAP, map, .space = 1, .start = STACK, .end = STACK + 0x1000, .prot = 7, .path = bt_str("[stack]"));
-	p->v.m = maker_load(&k);
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = HEAP, .end = HEAP + 0x1000, .prot = 3, .path = bt_str("[heap]"));
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = STACK, .end = STACK + 0x1000, .prot = 7, .path = bt_str("[stack]"));
+	p->v.m = maker_load(&p->k);
 	assert_int_equal(symbols_open(&p->v.s, p->v.m, &err), 0);
 	*state = p;
 	return 0;
@@ -43,6 +43,7 @@ static int close_sample(void **state)
 
 	symbols_close(p->v.s);
 	model_free(p->v.m);
+	maker_release(&p->k);
 	free(p);
 	return 0;
 }
