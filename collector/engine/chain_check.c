@@ -181,6 +181,7 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 		emit_patch(e, stop, e->base + e->len);
 		*trap = emit_stop_behind(t, s);
+		chain_place(t, NULL, PLACE_BETWEEN, 0);
 		chain_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_behind);
 	} else { /* the application's rcx is in the context already */
