@@ -31,7 +31,7 @@ static bool is_waited_for(const struct task *task)
 {
 	const struct unit *u = task->unit;
 
-	return u->current == task && (u->ready_first || u->yields < TURN_YIELDS) && !task->unwatched;
+	return u->tasks > 1 && u->current == task && (u->ready_first || u->yields < TURN_YIELDS) && !task->unwatched;
 }
 
 /* With which of the conditionals' bits a task stops that has counted this many so far. */
