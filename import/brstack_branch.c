@@ -7,6 +7,7 @@
 
 enum {
 	FILE_NAME_MAX = 4096 + 32, /* PATH_MAX, and +0xOFFSET of the field dsoff */
+	FLAGS_MAX_LEN = 256, /* of a branch: events, cycles and names */
 	TYPE_EXTENDED = 15,
 	NEW_TYPE_SHIFT = 26,
 };
@@ -95,17 +96,18 @@ static bool is_flag(struct slice field, const char *set)
 	if (slice_is(field, "-"))
 		return true;
 	for (size_t i = 0; i < field.len; i++)
-		if (!strchr(set, field.at[i]))
+		if (!memchr(set, field.at[i], strlen(set)))
 			return false;
 	return field.len;
 }
 
+/* Empty: perf before 4.3 prints none. */
 static bool take_cycles(struct slice *in, uint64_t *cycles)
 {
 	struct slice field = take_field(in);
 
 	*cycles = 0;
-	return slice_is(field, "-") || (text_take_number(&field, 10, cycles) && !field.len && *cycles <= UINT16_MAX);
+	return !field.len || slice_is(field, "-") || (text_take_number(&field, 10, cycles) && !field.len && *cycles <= UINT16_MAX);
 }
 
 /* Names of tools/perf/util/branch.c, by the bits that they stand for. Others are of later versions, and leave the type open. */
@@ -136,11 +138,19 @@ static uint64_t speculation_flags(struct slice name)
 	return 0;
 }
 
-static bool take_flags(struct slice word, uint64_t *flags, bool *taken)
+/* A word that is too long is refused before it is read to its end: it is tried at every slash of a line. */
+static bool take_flags(struct slice *in, uint64_t *flags, bool *taken)
 {
-	struct slice event = take_field(&word), in_tx = take_field(&word), aborted = take_field(&word);
+	struct slice window = slice_of(in->at, in->len < FLAGS_MAX_LEN ? in->len : FLAGS_MAX_LEN), word = text_take_word(&window);
+	struct slice event, in_tx, aborted;
 	uint64_t cycles;
 
+	if (word.len == FLAGS_MAX_LEN)
+		return false;
+	slice_take(in, (size_t)(window.at - in->at));
+	event = take_field(&word);
+	in_tx = take_field(&word);
+	aborted = take_field(&word);
 	if (!is_flag(event, "PMN") || !is_flag(in_tx, "X") || !is_flag(aborted, "A") || !take_cycles(&word, &cycles))
 		return false;
 	*taken = !has(event, 'N');
@@ -160,7 +170,7 @@ bool brstack_branch_take(struct slice *text, struct brstack_branch *b)
 
 	*b = (struct brstack_branch){.taken = true};
 	if (!take_from(&in, &e->from, &b->file) || !take_address(&in, &e->to) || !take_file(&in, false, &file) ||
-	    !take_flags(text_take_word(&in), &e->flags, &b->taken))
+	    !take_flags(&in, &e->flags, &b->taken))
 		return false;
 	*text = in;
 	return true;
@@ -194,7 +204,7 @@ bool brstack_flags_stand_in(struct slice line)
 			break;
 		i = (size_t)(at - line.at);
 		slice_take(&rest, i + 1);
-		if (is_end_of_name(rest, false) && take_flags(text_take_word(&rest), &flags, &taken))
+		if (is_end_of_name(rest, false) && take_flags(&rest, &flags, &taken))
 			return true;
 	}
 	return false;

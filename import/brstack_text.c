@@ -23,7 +23,7 @@ struct text_reader {
 	/* The sample that is being read: its first line was seen, it is given when the next begins. */
 	bool open, has_branches;
 	struct import_sample sample;
-	bool has_ids, has_chain;
+	bool has_ids, has_ip, has_chain;
 	char comm[NAME_MAX_LEN];
 };
 
@@ -202,6 +202,7 @@ static void begin_sample(struct text_reader *r, const struct script_head *h)
 	r->has_branches = false;
 	r->count = 0;
 	r->has_ids = h->has_ids;
+	r->has_ip = h->has_ip;
 	r->has_chain = false;
 	r->sample = (struct import_sample){.id = h->id, .time = h->time, .ip = h->ip, .cpu = h->cpu, .event = h->event};
 	snprintf(r->comm, sizeof r->comm, "%.*s", (int)(h->comm.len < NAME_MAX_LEN ? h->comm.len : NAME_MAX_LEN - 1),
@@ -285,16 +286,23 @@ static void take_chain(struct text_reader *r, struct slice line)
 	}
 }
 
-static int take_sample_line(struct text_reader *r, const struct script_line *line)
+/* A line behind one without branches may go on with that sample, as that of srcline does: it lacks what the first one has. */
+static bool begins_sample(const struct text_reader *r, const struct script_head *h)
 {
 	bool pending = r->open && !r->has_branches;
+
+	return !pending || script_head_is_strong(r->layout) || ((h->comm.len || h->has_ip) && h->has_ip == r->has_ip);
+}
+
+static int take_sample_line(struct text_reader *r, const struct script_line *line)
+{
 	struct script_head h;
 
 	if (script_head_is_guest(line->head))
 		return refuse_field(r, "machine_pid", "is of guests, whose processes are not told apart from others", line->head.at);
 	if (line->in_chain)
 		take_chain(r, line->head);
-	else if ((!pending || script_head_is_strong(r->layout)) && script_head_parse(line->head, r->layout, &h))
+	else if (script_head_parse(line->head, r->layout, &h) && begins_sample(r, &h))
 		begin_sample(r, &h);
 	if (!line->branches.len)
 		return 0;

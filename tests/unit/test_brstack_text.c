@@ -431,12 +431,23 @@ static void lines_of_others_are_passed_over(void **state)
 		 "a.out 9/9 0 1000000000 cycles 401000: 1-2:2\na.out 9/9 0 2000000000 cycles 401001:\n");
 }
 
+static void samples_without_branches_lend_nothing_to_the_next(void **state)
+{
+	(void)state;
+
+	reads_as("           401000 \n           402000 0x1/0x2/P/-/-/0/ \n", " 0/0 0 0  402000: 1-2:2\n");
+	reads_as("           a.out            401000 \n             b.o            402000 0x1/0x2/P/-/-/0/ \n", "b.o 0/0 0 0  402000: 1-2:2\n");
+	reads_as("           a.out \n             b.o  0x1/0x2/P/-/-/0/ \n", "b.o 0/0 0 0  0: 1-2:2\n");
+	reads_as("    12.000000: \n    13.000000:  0x1/0x2/P/-/-/0/ \n", " 0/0 0 12000000000  0:\n 0/0 0 13000000000  0: 1-2:2\n");
+}
+
 static void forms_of_a_branch(void **state)
 {
 	(void)state;
 
 	reads_as("    5 0x1/0x2/P/X/A/12/COND/SPEC_WRONG_PATH  0x3/0x4/MN/-/-/0//-  0x5/0x6/-/-/-/-/ARM64_FIQ\n", " 5/5 0 0  0: 1-2:11000ce 5-6:cf00000\n");
 	reads_as("    5 0x1 (/a (x)/0y/z)/0x2 (/b (deleted))/P/-/-/0/LATER/THAN/THIS \n", " 5/5 0 0  0: 1-2:2\n");
+	reads_as("    5 0x1/0x2/P/-/-  0x3/0x4/M/-/-/ \n", " 5/5 0 0  0: 1-2:2 3-4:1\n");
 	is_refused("  401000 0x1/0x2/P/-/-/0 0x1/0x2/P/-/-/x\n", BT_E_CORRUPT, "the branch at byte 25 is none");
 	is_refused("  401000 0x1/0x2/P/-/-/0 0x1/0x2\n", BT_E_CORRUPT, "the branch at byte 25 is none");
 	is_refused("  401000 0x1/0x2/P/-/-/65536\n", BT_E_CORRUPT, "the branch at byte 9 is none");
@@ -455,6 +466,20 @@ static void what_tells_no_addresses_or_not_whose_is_named(void **state)
 	is_refused("     7ffff7b11b17 (/lib/libc.so) 0x75bbd(/lib/libc.so)/0x75b10(/lib/libc.so)/P/-/-/0/ \n", BT_E_UNSUPPORTED, "the field brstackoff");
 	is_refused(" ffffffff8032d7e0 f ([kernel.kallsyms]) 0x130812 ([kernel.kallsyms])/0x12d7c0 ([kernel.kallsyms])/P/-/-/0//- \n", BT_E_UNSUPPORTED, "the field brstackoff");
 	reads_as("     7ffff7b11b17 (//anon) 0x75bbd(//anon)/0x75b10(//anon)/P/-/-/0/ \n", " 0/0 0 0  7ffff7b11b17: 75bbd-75b10:2\n");
+}
+
+/* It is tried at each slash: a longer one is no more than looked at. */
+static void what_stands_behind_a_branch_has_an_end(void **state)
+{
+	char text[400], branch[400];
+	(void)state;
+
+	snprintf(text, sizeof text, " main+0x10/foo+0x0/P/-/-/0/%0240d \n", 0);
+	is_refused(text, BT_E_UNSUPPORTED, "the field brstacksym");
+	snprintf(text, sizeof text, " main+0x10/foo+0x0/P/-/-/0/%0300d \n", 0);
+	assert_false(brstack_text_is(slice_of(text, strlen(text))));
+	snprintf(branch, sizeof branch, " 5 0x1/0x2/P/-/-/0/%0300d \n", 0);
+	is_refused(branch, BT_E_CORRUPT, "the branch at byte 3 is none");
 }
 
 static void samples_with_other_fields_than_the_rest_are_refused(void **state)
@@ -479,8 +504,10 @@ int main(void)
 		cmocka_unit_test(a_name_may_end_in_a_blank),
 		cmocka_unit_test(text_whose_blanks_were_taken_out_is_read),
 		cmocka_unit_test(lines_of_others_are_passed_over),
+		cmocka_unit_test(samples_without_branches_lend_nothing_to_the_next),
 		cmocka_unit_test(forms_of_a_branch),
 		cmocka_unit_test(what_tells_no_addresses_or_not_whose_is_named),
+		cmocka_unit_test(what_stands_behind_a_branch_has_an_end),
 		cmocka_unit_test(samples_with_other_fields_than_the_rest_are_refused),
 	};
 
