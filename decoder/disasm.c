@@ -49,6 +49,34 @@ static bool is_bit_test(ZydisMnemonic mnemonic)
 	       mnemonic == ZYDIS_MNEMONIC_BTC;
 }
 
+static bool is_masked(const ZydisDecodedInstruction *z)
+{
+	static const ZydisMnemonic moves[] = {
+		ZYDIS_MNEMONIC_MASKMOVQ, ZYDIS_MNEMONIC_MASKMOVDQU, ZYDIS_MNEMONIC_VMASKMOVDQU, ZYDIS_MNEMONIC_VMASKMOVPS,
+		ZYDIS_MNEMONIC_VMASKMOVPD, ZYDIS_MNEMONIC_VPMASKMOVD, ZYDIS_MNEMONIC_VPMASKMOVQ,
+	};
+
+	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+		if (z->mnemonic == moves[i])
+			return true;
+	return z->avx.mask.reg != ZYDIS_REGISTER_NONE && z->avx.mask.reg != ZYDIS_REGISTER_K0;
+}
+
+/* What is left out of these has an illegal one among it, as ud2, or is not there in every processor. */
+static bool is_basic(const ZydisDecodedInstruction *z)
+{
+	static const ZydisISASet sets[] = {
+		ZYDIS_ISA_SET_I86, ZYDIS_ISA_SET_I186, ZYDIS_ISA_SET_I386, ZYDIS_ISA_SET_I486REAL, ZYDIS_ISA_SET_PENTIUMREAL,
+		ZYDIS_ISA_SET_PENTIUMMMX, ZYDIS_ISA_SET_X87, ZYDIS_ISA_SET_CMOV, ZYDIS_ISA_SET_FCMOV, ZYDIS_ISA_SET_FAT_NOP,
+		ZYDIS_ISA_SET_SSE, ZYDIS_ISA_SET_SSE2, ZYDIS_ISA_SET_SSEMXCSR, ZYDIS_ISA_SET_LONGMODE,
+	};
+
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+		if (z->meta.isa_set == sets[i])
+			return true;
+	return false;
+}
+
 static unsigned access_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
 {
 	if (only_computes(z, o))
@@ -62,6 +90,7 @@ static struct disasm_memory memory_of(const ZydisDecodedInstruction *z, const Zy
 	struct disasm_memory m = {
 		.access = (uint8_t)access_of(z, o),
 		.implicit = o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN,
+		.masked = is_masked(z),
 		.vector = o->mem.type == ZYDIS_MEMOP_TYPE_VSIB,
 		.size = o->size / 8,
 		.base = reg_number(o->mem.base),
@@ -120,6 +149,7 @@ int disasm_decode(struct disasm *d, const uint8_t *bytes, size_t n, uint64_t add
 	d->addr = addr;
 	d->len = insn.len;
 	d->class = insn.class;
+	d->is_basic = is_basic(&z);
 	d->has_target = z.raw.imm[0].is_relative;
 	d->target = addr + insn.len + (uint64_t)insn.displacement;
 	memcpy(d->bytes, bytes, insn.len);

@@ -26,6 +26,7 @@ enum disasm_access {
 struct disasm_memory {
 	uint8_t access;	      /* enum disasm_access bits; 0: the address is only computed (lea, nop, prefetch) */
 	bool implicit;	      /* not in the text: the stack of push, pop, call, ret and the like; string operations */
+	bool masked;	      /* a mask says which part of it is accessed, if any */
 	bool vector;	      /* gather and scatter: one address per lane, none of them known here */
 	uint16_t size;	      /* bytes */
 	uint8_t base, index;  /* the full register where a part of one is used; base is rip where rip-relative */
@@ -42,6 +43,7 @@ struct disasm {
 	uint8_t len;
 	uint8_t class;	/* enum bt_insn_class */
 	bool push, pop; /* it writes or reads the stack at rsp: push, call, enter, pushf; pop, ret, leave, popf */
+	bool is_basic; /* every x86-64 processor has it: it is never an illegal one */
 	bool has_target;
 	uint64_t target; /* of a direct branch */
 	struct disasm_memory memory[DISASM_MEMORY_MAX]; /* explicit ones first */

@@ -348,6 +348,11 @@ static void explain_sent(struct fault_context *c)
 		}
 }
 
+static uint64_t low_part(uint64_t value, unsigned size)
+{
+	return size < 8 ? value & ((UINT64_C(1) << 8 * size) - 1) : value;
+}
+
 /* The divisor: the only operand of div and idiv. */
 static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *value, unsigned *size)
 {
@@ -365,10 +370,26 @@ static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *v
 		return false;
 	*size = part.size;
 	*value = bt_regs_get(c->regs, part.number) >> part.shift;
-	if (part.size < 8)
-		*value &= (UINT64_C(1) << 8 * part.size) - 1;
+	*value = low_part(*value, part.size);
 	snprintf(name, 64, "%s", strrchr(c->f->insn_text, ' ') + 1);
 	return true;
+}
+
+/* div: where the upper half of the dividend is less than the divisor. idiv: where it is the sign of the lower half, as compilers make it. */
+bool fault_division_fits(const struct fault_context *c)
+{
+	uint64_t divisor, low, high, most;
+	unsigned size;
+	char name[64];
+
+	if (!divisor_of(c, name, &divisor, &size) || !divisor)
+		return false;
+	low = low_part(c->regs->rax, size);
+	high = size == 1 ? low_part(c->regs->rax >> 8, 1) : low_part(c->regs->rdx, size);
+	if (fault_insn_is(c, "div"))
+		return high < divisor;
+	most = low_part(UINT64_MAX, size) >> 1;
+	return high == (low > most ? low_part(UINT64_MAX, size) : 0) && !(low == most + 1 && divisor == low_part(UINT64_MAX, size));
 }
 
 static int64_t sign_extended(uint64_t value, unsigned size)

@@ -78,6 +78,9 @@ bool fault_infer(struct fault_context *c);
 bool fault_is_protection(const struct fault_context *c);
 bool fault_is_misaligned(const struct fault_context *c);
 
+/* The div or idiv at the moment goes well for sure with the registers that it has. */
+bool fault_division_fits(const struct fault_context *c);
+
 /* SIGSEGV, and SIGBUS for what a mapped file does not hold. */
 void fault_explain_access(struct fault_context *c);
 

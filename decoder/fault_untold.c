@@ -2,6 +2,7 @@
 /* Signals whose code the source does not tell, as core files without NT_SIGINFO: what the instruction raises with the registers that it had.
  * Only what they show for sure is inferred: the signal may have been sent, and then the instruction is any. */
 #include <assert.h>
+#include <string.h>
 
 #include "decoder/fault_private.h"
 
@@ -40,7 +41,7 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 		uint64_t addr, last;
 
 		/* What is no address has no mapping either: that is a matter of protection. */
-		if (!m->access || !disasm_address(d, m, c->regs, &addr) || !is_canonical(addr))
+		if (!m->access || m->masked || !disasm_address(d, m, c->regs, &addr) || !is_canonical(addr))
 			continue;
 		last = addr + (m->size ? m->size - 1u : 0);
 		g->addr = addr;
@@ -84,7 +85,13 @@ static bool infer_segv(struct fault_context *c, struct bt_record_signal *g)
 	return fault_is_protection(c);
 }
 
-/* An access to a mapped file is what the kernel sends that for. */
+static bool is_relative(const struct disasm_memory *m)
+{
+	return m->base != DISASM_NO_REG && !strcmp(bt_reg_info[m->base].name, "rip");
+}
+
+/* An access to a mapped file is what the kernel sends that for, unless the core file has what is there. Of a program's own variables that is not
+ * known: what is kept of a core file's memory lies near registers. */
 static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
 {
 	const struct disasm *d = &c->f->insn;
@@ -98,12 +105,13 @@ static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
 	for (size_t i = 0; i < d->memory_count; i++) {
 		const struct disasm_memory *m = &d->memory[i];
 		const struct model_map *map;
+		uint64_t held;
 
-		if (!m->access || !disasm_address(d, m, c->regs, &g->addr))
+		if (!m->access || m->masked || is_relative(m) || !disasm_address(d, m, c->regs, &g->addr))
 			continue;
 		map = fault_map(c, g->addr);
 		g->code = BUS_ADRERR;
-		if (map && *map->path == '/')
+		if (map && *map->path == '/' && !fault_read(c, g->addr, 1, &held))
 			return true;
 	}
 	return false;
@@ -113,7 +121,7 @@ static bool infer_fpe(struct fault_context *c, struct bt_record_signal *g)
 {
 	g->addr = c->f->pc;
 	g->code = FPE_INTDIV;
-	return fault_insn_is(c, "div") || fault_insn_is(c, "idiv");
+	return (fault_insn_is(c, "div") || fault_insn_is(c, "idiv")) && !(c->regs && fault_division_fits(c));
 }
 
 /* The task stands behind a system call, in which signals that are sent arrive. */
@@ -128,7 +136,9 @@ static bool infer_ill(struct fault_context *c, struct bt_record_signal *g)
 {
 	g->addr = c->f->pc;
 	g->code = ILL_ILLOPN;
-	return fault_insn_is(c, "ud2") || (c->f->code_len && !c->f->pc_is_wild && !is_behind_call(c));
+	if (fault_insn_is(c, "ud2"))
+		return true;
+	return c->f->code_len && !c->f->pc_is_wild && !is_behind_call(c) && !(c->f->has_insn && c->f->insn.is_basic);
 }
 
 static bool infer_trap(struct fault_context *c, struct bt_record_signal *g)

@@ -166,6 +166,34 @@ def no_siginfo():
         equal((untold["code"], untold["address"]), ("code unknown", "0x0"), "code and address of " + mode)
 
 
+REGISTERS = {"rbx": 5, "rax": 10, "rcx": 11, "rdx": 12, "orig_rax": 15, "rip": 16} # of NT_PRSTATUS, by number
+
+
+@case("... and what the instruction cannot have raised is not made of it: the signal may have been sent there")
+def sent_unseen():
+    program = build("untold.c", *STATIC)
+    symbols = {line.split()[2]: int(line.split()[0], 16) for line in execute(["nm", program]).out.decode().splitlines() if len(line.split()) == 3}
+    path, _ = core_of(program)
+    with open(path, "rb") as file:
+        data = file.read().replace(b"IGIS", b"NONE")
+    status = data.index(b"\1\0\0\0CORE\0\0\0\0") + 12
+    minus, lowest, counter = 2**64 - 1, 2**63, symbols["counter"]
+    for signo, place, registers, said in (
+            ("ILL", "jump", {}, None), ("ILL", "later", {}, "does not allow \"vpaddd"),
+            ("BUS", "add_relative", {}, None), ("BUS", "add_through", {"rbx": counter}, None),
+            ("FPE", "div_64", {"rdx": 2, "rcx": 3}, None), ("FPE", "div_64", {"rdx": 3, "rcx": 3}, "does not fit"), ("FPE", "div_64", {"rcx": 0}, "is 0"),
+            ("FPE", "idiv_64", {"rdx": minus, "rax": minus, "rcx": minus}, None), ("FPE", "idiv_64", {"rdx": minus, "rax": lowest, "rcx": minus}, "does not fit"),
+            ("FPE", "idiv_8", {"rax": 0x7f, "rcx": 1}, None), ("FPE", "idiv_8", {"rax": 0xff80, "rcx": 0xff}, "does not fit"),
+            ("SEGV", "masked", {"rcx": 0}, None), ("SEGV", "masked_512", {"rcx": 0}, None)):
+        core = bytearray(data)
+        core[status + 12:status + 14] = getattr(signal, "SIG" + signo).to_bytes(2, "little")
+        for name, value in {**registers, "rip": symbols[place], "orig_rax": 2**64 - 1}.items():
+            at = status + 112 + 8 * REGISTERS[name]
+            core[at:at + 8] = value.to_bytes(8, "little")
+        told = report(import_bytes(bytes(core)).trace)["fault"]["text"]
+        check((said or "SIG%s: neither a code nor the instruction tells why" % signo) in told, "%s at %s with %s: %s" % (signo, place, registers, told))
+
+
 def with_and_without_siginfo(program, mode):
     """What happened, by a core file and by the same without NT_SIGINFO."""
     path, _ = core_of(program, mode)
