@@ -429,12 +429,11 @@ json_t *json_missing(const struct json_report *r)
 
 static json_t *json_verdict(const struct json_report *r)
 {
-	static const char *const states[] = {[VERDICT_UNCHECKED] = "consistent", [VERDICT_CONSISTENT] = "consistent",
-					     [VERDICT_PARTLY] = "partly", [VERDICT_INCONSISTENT] = "inconsistent"};
-	bool bad = r->verdict.state == VERDICT_INCONSISTENT;
+	const struct verdict *v = &r->verdict;
+	bool bad = v->state == VERDICT_INCONSISTENT;
 
-	return json_pack("{s:s, s:o, s:I}", "state", states[r->verdict.state], "from",
-			 bad ? json_integer((json_int_t)r->reliable) : json_null(), "checked", (json_int_t)r->verdict.checked);
+	return json_pack("{s:s, s:o, s:I}", "state", bad ? "inconsistent" : v->damaged ? "partly" : "consistent", "from",
+			 bad ? json_integer((json_int_t)r->reliable) : json_null(), "checked", (json_int_t)v->checked);
 }
 
 static void put_report(struct json_report *r)

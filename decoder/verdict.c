@@ -30,7 +30,6 @@ struct judge {
 	unsigned bits;
 	uint64_t budget;
 	struct verdict *v;
-	bool damaged; /* what is judged is not all that there was */
 };
 
 enum answer {
@@ -188,7 +187,7 @@ static bool check_gap(struct judge *j, size_t i)
 {
 	const struct history_entry *e = &j->h->entries[i];
 
-	j->damaged |= e->kind == BT_BRANCH_GAP && e->to == BT_GAP_DAMAGED;
+	j->v->damaged |= e->kind == BT_BRANCH_GAP && e->to == BT_GAP_DAMAGED;
 	return e->kind != BT_BRANCH_GAP || e->to != BT_GAP_SCRIBBLED || contradict(j, VERDICT_SCRIBBLED, first_in_doubt(j, i));
 }
 
@@ -252,11 +251,11 @@ static bool is_damaged(const struct model *m, uint32_t task)
 int verdict_find(struct verdict *v, const struct history *h, size_t end, const struct model *m, const struct bt_record_thread *thread,
 		 struct bt_error *err)
 {
-	struct judge j = {.h = h, .m = m, .v = v, .damaged = is_damaged(m, h->task)};
+	struct judge j = {.h = h, .m = m, .v = v};
 	bool good = true;
 	int rc;
 
-	*v = (struct verdict){0};
+	*v = (struct verdict){.damaged = is_damaged(m, h->task)};
 	if (!tells_every_branch(m))
 		return 0;
 	rc = judge_init(&j, err);
@@ -264,8 +263,8 @@ int verdict_find(struct verdict *v, const struct history *h, size_t end, const s
 		return rc;
 	for (size_t i = 0; good && i < end; i++)
 		good = is_branch(&h->entries[i]) ? check_entry(&j, i) : check_gap(&j, i);
-	if (good && check_moment(&j, end, thread) && (v->checked || j.damaged))
-		v->state = j.damaged ? VERDICT_PARTLY : VERDICT_CONSISTENT;
+	if (good && check_moment(&j, end, thread) && (v->checked || v->damaged))
+		v->state = v->damaged ? VERDICT_PARTLY : VERDICT_CONSISTENT;
 	free(j.cache);
 	return 0;
 }

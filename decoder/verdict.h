@@ -29,6 +29,7 @@ struct verdict {
 	size_t from;		    /* INCONSISTENT: index in the history, of a gap perhaps; the number of entries checked for NOT_THERE */
 	size_t checked;		    /* entries that the code leads to from the one before */
 	size_t count;		    /* of entries that are branches */
+	bool damaged;		    /* what is judged is not all that there was; also of VERDICT_UNCHECKED */
 };
 
 /* Judges the first `end` entries of a history; thread: where the task stood then, or NULL. Cost is bounded on any input: what it does not

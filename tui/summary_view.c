@@ -226,8 +226,10 @@ static void add_history(struct viewer *v, struct lines *l)
 	begin(v, &row, "");
 	if (verdict.state == VERDICT_CONSISTENT)
 		row_put(&row, STYLE_NORMAL, "consistent: the code leads from each to the next");
-	else if (verdict.state == VERDICT_PARTLY)
+	else if (verdict.state == VERDICT_PARTLY && verdict.checked)
 		row_put(&row, STYLE_GAP, "damaged: %zu of those left are checked, and consistent", verdict.checked);
+	else if (verdict.state == VERDICT_PARTLY)
+		row_put(&row, STYLE_GAP, "damaged: none of those left could be checked");
 	else if (verdict.reason == VERDICT_NOT_THERE)
 		row_put(&row, STYLE_GAP, "inconsistent: %s", verdict_text(verdict.reason));
 	else

@@ -177,6 +177,22 @@ def partly():
     equal(states, {"events": "partly", "branches-1": "partly", "branches-2": "consistent", "objects": "partly"}, "states")
 
 
+@case("... also where the source does not tell every branch: nothing is said in the report, and the JSON does not call it consistent")
+def partly_of_samples():
+    capture, trace = fresh("capture"), fresh("trace")
+    with open(capture, "w") as file:
+        file.write(" 5595 0x1/0x2/P/-/-/0/ \n" * 100)
+    execute([BTREC, "import", "-q", "-o", trace, capture])
+    equal(json.loads(view("--json", trace).out)["verdict"]["state"], "consistent", "state of the whole trace")
+    with open(os.path.join(trace, "branches-1"), "r+b") as file:
+        file.seek(os.path.getsize(file.name) // 2)
+        file.write(b"damage")
+    found = json.loads(view("--json", trace).out)
+    validate(found)
+    equal((found["verdict"]["state"], found["verdict"]["checked"]), ("partly", 0), "verdict")
+    check(b"Consistent" not in view("--stdio", trace).out, "the report calls it consistent")
+
+
 @case("a file of the trace that is gone is told, and the status is 76")
 def file_gone():
     for name in ("events", "branches-1"):
