@@ -45,7 +45,7 @@ enum {
 	STACK_WORDS_MAX = 160,
 };
 
-/* What is said of a frame that is_guess. */
+/* What is said of a frame that is_history, and of one that is_guess. */
 #define STACK_BY_HISTORY "by the branch history"
 #define STACK_GUESS "guessed: no unwind information"
 

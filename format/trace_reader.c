@@ -277,6 +277,8 @@ static int read_failure(struct bt_error *err, const struct trace *t, int dir, in
 
 	if (failure == EINVAL && !fstatat(dir, name, &st, 0) && kind_name(st.st_mode))
 		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s/%s is %s: a trace has a file there", t->path, name, kind_name(st.st_mode));
+	if (failure == ENOENT) /* a link that leads nowhere: the trace is there */
+		return bt_fail(err, BT_E_IO, failure, "cannot read %s/%s", t->path, name);
 	return open_failure(err, t->path, failure);
 }
 

@@ -2,6 +2,7 @@
 /* The reader of traces: whole, damaged and cut, on disk and in memory. */
 #include "tests/unit/trace_fixture.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -352,6 +353,21 @@ static void what_is_no_file_is_called_what_it_is(void **state)
 		}
 }
 
+static void a_link_that_leads_nowhere_is_named(void **state)
+{
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH + 32];
+	struct bt_error err = {0};
+	struct trace *t;
+
+	write_small(f->path);
+	snprintf(path, sizeof path, "%s/branches-9", f->path);
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_int_equal(trace_open(&t, f->path, &err), -BT_E_IO);
+	assert_non_null(strstr(err.text, path));
+	assert_int_equal(err.os_errno, ENOENT);
+}
+
 static void a_missing_block_is_reported_and_the_rest_is_read(void **state)
 {
 	struct fixture *f = *state;
@@ -476,6 +492,7 @@ int main(void)
 		WITH_DIR(a_file_made_long_by_a_hole_is_read_up_to_it),
 		WITH_DIR(a_short_hole_is_damage_like_any_zeros),
 		WITH_DIR(what_is_no_file_is_called_what_it_is),
+		WITH_DIR(a_link_that_leads_nowhere_is_named),
 		WITH_DIR(a_missing_block_is_reported_and_the_rest_is_read),
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(what_unpacks_to_too_much_is_left_out),
