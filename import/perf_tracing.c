@@ -73,9 +73,11 @@ static void name_points(const struct points *p, uint64_t number, struct slice sy
 {
 	struct point key = {.number = number}, *found = bsearch(&key, p->at, p->count, sizeof key, compare_numbers);
 
-	while (found && found > p->at && found[-1].number == number)
+	if (!found || found->named) /* with all of that number */
+		return;
+	while (found > p->at && found[-1].number == number)
 		found--;
-	for (; found && found < p->at + p->count && found->number == number && !found->named; found++) {
+	for (; found < p->at + p->count && found->number == number; found++) {
 		struct perf_attr *a = &p->r->attrs[found->attr];
 
 		snprintf(a->name, sizeof a->name, "%.*s:%.*s", (int)(system.len < PERF_NAME_MAX ? system.len : PERF_NAME_MAX), (const char *)system.at,
