@@ -87,6 +87,16 @@ static bool is_from_its_start(const struct lbr_entry *e, size_t n, size_t given)
 	return untouched || (behind->from && (!same(behind, &e[n - 1]) || behind->flags != e[n - 1].flags));
 }
 
+/* QUIRK(lbr-abort): each of them may have left one entry out, so as many slots at the end are of another time. */
+static size_t without_old_slots(const struct lbr_entry *e, size_t n)
+{
+	size_t aborts = 0;
+
+	for (size_t i = 0; i < n; i++)
+		aborts += (e[i].flags & FLAG_ABORT) != 0;
+	return n - aborts;
+}
+
 /* The record was reset at the window's start. Its last slot, which the filter does not touch, is empty when there were fewer
  * branches than slots. QUIRK(lbr-abort): where a transaction aborted, one entry of two may be left out, and the last slot be
  * that of another time. */
@@ -103,14 +113,14 @@ static bool is_complete(const struct lbr_entry *e, size_t n, size_t given, const
 void lbr_run_of_snapshot(struct lbr_run *run, const struct lbr_entry *entries, size_t bytes, int valid, const struct lbr_machine *m,
 			 lbr_leads *leads, void *arg)
 {
-	size_t given = bytes / sizeof *entries, n;
+	size_t given = bytes / sizeof *entries, told, n;
 
 	*run = (struct lbr_run){.count = 0};
 	if (given > LBR_DEPTH_MAX)
 		given = LBR_DEPTH_MAX;
-	n = valid >= 0 && (size_t)valid < given ? (size_t)valid : given;
-	n = until_zero(entries, n);
-	if (valid < 0 && n == given)
+	told = valid < 0 ? without_old_slots(entries, given) : (size_t)valid < given ? (size_t)valid : given;
+	n = until_zero(entries, told);
+	if (valid < 0 && n == told)
 		n = without_repeats(entries, n);
 	run->complete = is_complete(entries, n, given, m);
 	if (run->complete && n && is_kernel(entries[n - 1].from))
