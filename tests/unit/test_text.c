@@ -52,7 +52,7 @@ static void names_from_outside_are_escaped(void **state)
 
 static void names_without_end_are_cut(void **state)
 {
-	char name[2000], expected[1100];
+	char name[2000] = "", expected[1100];
 	struct location loc = at("/x/y", name, 0x12);
 	(void)state;
 
