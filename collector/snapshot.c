@@ -18,10 +18,13 @@ enum {
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	BUCKET_MAX = 32, /* handled events kept in a burst, per task */
-	PRICED_BRANCHES = 1 << 16, /* cost as much as an event */
 };
 
 #define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
+
+/* So many branches cost as much as an event. What led to a signal that another has sent matters less than what led to a fault, and each child of a shell
+ * sends it one: in a configure script decoding these took a tenth of all time. */
+static const uint64_t priced_branches[] = {[BT_SNAPSHOT_FAULT] = 1 << 16, [BT_SNAPSHOT_SIGNAL] = 1 << 13};
 
 /* Everything but the two kinds that a handler will see is kept in full. */
 static bool is_full(enum bt_snapshot_kind kind)
@@ -30,11 +33,11 @@ static bool is_full(enum bt_snapshot_kind kind)
 }
 
 /* What a handled event costs. Nearly all of that is reading the records since the last one, some 50 ms for a million branches: where many
- * come in a second, a program that is busy gets one every two seconds, and it takes a few percent of its time. */
-static int64_t price(const struct task *task) { return 1 + (int64_t)(task_unsettled(task) / PRICED_BRANCHES); }
+ * come in a second, a program that is busy gets one of a fault every two seconds, of a signal every dozen, and it takes a few percent of its time. */
+static int64_t price(const struct task *task, enum bt_snapshot_kind kind) { return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]); }
 
 /* One that is admitted may cost more than there is: the next waits until that is paid for. */
-static bool admitted(struct recorder *r, struct task *task)
+static bool admitted(struct recorder *r, struct task *task, enum bt_snapshot_kind kind)
 {
 	uint64_t now = trace_writer_time(r->writer);
 	int64_t gained = (int64_t)((now - task->bucket_time) / BUCKET_REFILL_NS);
@@ -46,7 +49,7 @@ static bool admitted(struct recorder *r, struct task *task)
 	task->bucket = gained > BUCKET_MAX - task->bucket ? BUCKET_MAX : task->bucket + gained;
 	if (task->bucket <= 0)
 		return false;
-	task->bucket -= price(task);
+	task->bucket -= price(task, kind);
 	return true;
 }
 
@@ -225,7 +228,7 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 		.label = bt_str(label),
 	};
 
-	if (!full && !admitted(r, task)) {
+	if (!full && !admitted(r, task, kind)) {
 		task->suppressed[kind]++;
 		return 0;
 	}
