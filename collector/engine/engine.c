@@ -330,22 +330,6 @@ static bool is_wreck(const struct engine_task *et, const siginfo_t *info)
 	return et->holds || (uint64_t)(uintptr_t)info->si_addr - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
 }
 
-/* Those of setitimer(2), alarm(2) and timer_create(2). */
-static bool is_of_timer(const siginfo_t *info)
-{
-	int signo = info->si_signo;
-
-	return info->si_code == SI_TIMER || (info->si_code == SI_KERNEL && (signo == SIGALRM || signo == SIGVTALRM || signo == SIGPROF));
-}
-
-static void note_handler(struct task *task)
-{
-	struct engine_task *et = task->backend;
-
-	et->handled = true;
-	et->handled_tick = task_tick(task);
-}
-
 /* Timers go on while the recorder keeps the moment of a signal. What one has sent meanwhile would come before the program gets on, which might then do
  * nothing but handle it: it comes a tick later, as if the timer were as much slower, or some instructions later, where no tick comes. A system call
  * that is made meanwhile may wait for it: it comes there (post_held()). */
@@ -353,8 +337,8 @@ static bool comes_too_soon(const struct task *task, const siginfo_t *info)
 {
 	const struct engine_task *et = task->backend;
 
-	return et->handled && !et->holds && is_of_timer(info) && task_tick(task) == et->handled_tick && !task->syscall_restarts && !task->call_cut &&
-	       !task->in_syscall && goal_place(task) == GOAL_AHEAD;
+	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) && !task->syscall_restarts && !task->call_cut && !task->in_syscall &&
+	       goal_place(task) == GOAL_AHEAD;
 }
 
 static enum backend_stop let_wait(struct backend *b, struct task *task, const siginfo_t *info)
@@ -364,7 +348,7 @@ static enum backend_stop let_wait(struct backend *b, struct task *task, const si
 	};
 	struct engine_task *et = task->backend;
 
-	et->handled = false;
+	timer_signals_waited(&et->timers, info);
 	et->holds = true;
 	et->held = *info;
 	et->waits = true;
@@ -379,7 +363,7 @@ static enum backend_stop waiting_stopped(struct backend *b, struct task *task, c
 
 	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
 		return stop;
-	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience && task_tick(task) == et->handled_tick && goal_place(task) == GOAL_AHEAD)
+	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience && task_tick(task) == et->timers.tick && goal_place(task) == GOAL_AHEAD)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	return end_wait(task) ? BACKEND_GONE : stop;
 }
@@ -621,7 +605,7 @@ static int end_raise(struct task *task)
 	return unblock_others(task);
 }
 
-static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop meaning_of(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 	enum backend_stop stop;
@@ -646,6 +630,8 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 			return tell(task, info, &et->raised);
 	}
 	if (stop == BACKEND_SYSCALL_ENTER) {
+		if (call_is(&task->call, SYS_rt_sigreturn))
+			timer_signals_return(&et->timers, task);
 		calls_entered(task);
 		if (watch_before_call(b, task, false))
 			return BACKEND_GONE;
@@ -655,9 +641,10 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 		watch_after_call(task);
 		region_after_call(b, task);
 		et->signal_first = call_is(&task->call, SYS_rt_sigreturn) && signal_waits(task->tid);
+		timer_signals_returned(&et->timers, task);
 	}
-	if (stop == BACKEND_HANDLER || (stop == BACKEND_SYSCALL_EXIT && call_is(&task->call, SYS_rt_sigreturn)))
-		note_handler(task);
+	if (stop == BACKEND_HANDLER)
+		timer_signals_entered(&et->timers, task);
 	if (stop == BACKEND_SIGNAL)
 		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
@@ -667,6 +654,16 @@ static enum backend_stop engine_stopped(struct backend *b, struct task *task, co
 	if (et->holds || et->stop_wanted || goal_place(task) != GOAL_AHEAD)
 		return report(task, info);
 	return resumed(cache_enter(b, task, false));
+}
+
+static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+	enum backend_stop stop = meaning_of(b, task, ev, info);
+
+	if (stop == BACKEND_SIGNAL)
+		timer_signals_given(&et->timers, info);
+	return stop;
 }
 
 static enum backend_company engine_company(const struct backend *b, const struct task *task)

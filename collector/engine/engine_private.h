@@ -11,6 +11,7 @@
 #include "collector/engine/layout.h"
 #include "collector/engine/left_caches.h"
 #include "collector/engine/spin.h"
+#include "collector/engine/timer_signals.h"
 #include "collector/engine/translator.h"
 #include "collector/engine/watched_pages.h"
 #include "collector/engine/window.h"
@@ -205,8 +206,7 @@ struct engine_task {
 	bool holds; /* a signal that came where it could not be reported */
 	bool posted; /* sent again, when something else came before it could be reported */
 	siginfo_t held;
-	bool handled; /* a handler has been entered, or has returned, */
-	uint64_t handled_tick; /* at this tick; no signal of a timer has waited since */
+	struct timer_signals timers;
 	bool waits; /* the signal that is held does, */
 	unsigned patience; /* for so many instructions more at most */
 	bool raises; /* the instruction that is being stepped is to raise this again */

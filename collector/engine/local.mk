@@ -48,6 +48,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/robust_list.c collector/engine/robust_list.h \
 	collector/engine/segment.c collector/engine/segment.h \
 	collector/engine/spin.c collector/engine/spin.h \
+	collector/engine/timer_signals.c collector/engine/timer_signals.h \
 	collector/engine/sweep.c \
 	collector/engine/tables.c collector/engine/tables.h \
 	collector/engine/template_form.h collector/engine/template_maker.c collector/engine/template_maker.h \

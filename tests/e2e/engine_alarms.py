@@ -84,25 +84,31 @@ SIGRETURN = 15
 
 
 def moments(trace):
-    """(what, tick) of what a task did, in order: signals of timers, handlers, the ends of those, other system calls."""
+    """(what, tick, signal) of what a task did, in order: signals of timers, handlers, the ends of those, other system calls."""
     for line in engine_compare.dump_of(trace):
         kind, tick = line.split(" ", 1)[0], re.search(r" point=(\d+)[+]", line)
         if kind in ("SIGNAL", "HANDLER"):
-            yield kind, int(tick.group(1))
+            yield kind, int(tick.group(1)), engine_compare.number_in(line, "signo")
         elif kind in ("SYSCALL_ENTER", "SYSCALL_EXIT"):
             returns = engine_compare.number_in(line, "nr") == SIGRETURN
             if returns == (kind == "SYSCALL_EXIT"):
-                yield "RETURN" if returns else "CALL", int(tick.group(1))
+                yield "RETURN" if returns else "CALL", int(tick.group(1)), 0
 
 
 def too_soon(trace):
-    """How many signals came at the tick at which a handler had been entered or had returned, without a system call since; how many came."""
-    since, found, all_of_them = None, 0, 0
-    for what, tick in moments(trace):
+    """How many signals came at the tick at which a handler of theirs had been entered or had returned, without a system call since; how many came."""
+    since, entered, found, all_of_them = {}, [], 0, 0
+    for what, tick, signo in moments(trace):
         if what == "SIGNAL":
             all_of_them += 1
-            found += tick == since
-        since = None if what in ("CALL", "SIGNAL") else tick
+            found += tick == since.pop(signo, None)
+        elif what == "HANDLER":
+            entered.append(signo)
+            since[signo] = tick
+        elif what == "RETURN":
+            since[entered.pop()] = tick
+        else:
+            since.clear()
     return found, all_of_them
 
 
