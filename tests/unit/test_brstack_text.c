@@ -51,7 +51,8 @@ void importer_sample(struct importer *im, const struct import_sample *s)
 
 	assert_true(im->count <= SAMPLES_MAX && s->branch_count <= BRANCHES_KEPT);
 	k->sample = *s;
-	memcpy(k->branches, s->branches, s->branch_count * sizeof *s->branches);
+	if (s->branch_count)
+		memcpy(k->branches, s->branches, s->branch_count * sizeof *s->branches);
 	snprintf(k->comm, sizeof k->comm, "%s", im->comm);
 	snprintf(k->event, sizeof k->event, "%.*s", (int)s->event.len, s->event.len ? (const char *)s->event.at : "");
 	*im->comm = '\0';
