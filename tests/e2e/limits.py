@@ -255,7 +255,9 @@ def little_stack():
         for argv in (["info", "trace"], ["dump", "trace"], ["info", "capture"]):
             equal(execute([btrec_, *argv], **other).status, 0, "btrec " + " ".join(argv))
         equal(execute([btrec_, "list"], **other).status, 1, "btrec list, of none")
-        equal(execute([btrec_, "doctor"], **other).status, execute([btrec_, "doctor"]).status, "btrec doctor")
+        # Its children end by _exit(), before which AddressSanitizer clears what it takes for the rest of the stack: of another one than they have.
+        if not has_sanitizer():
+            equal(execute([btrec_, "doctor"], **other).status, execute([btrec_, "doctor"]).status, "btrec doctor")
         for argv in (["--stdio", "trace"], ["--json", "trace"], ["--export", "perf-script", "trace"], ["--stdio", "from"], ["--stdio", "capture"]):
             shown = execute([btview_, *argv], **other)
             equal(shown.status, 0, "btview %s (%s)" % (" ".join(argv), shown.err))
