@@ -472,7 +472,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 
 	et->straight = false;
 	/* Tasks that have all others stopped for them, each as soon as it is resumed, get on by a step. */
-	if (et->idle >= IDLE_MOST)
+	if ((b->parallel && et->idle >= IDLE_MOST))
 		return step_first(b, task);
 	/* At the goal's tick its transfers are counted. */
 	if (careful && (!ahead || !is_far_in_time(et, task_tick(task))))
