@@ -471,7 +471,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	int rc;
 
 	et->straight = false;
-	/* Tasks that have all others stopped for them, each as soon as it is resumed, get on by a step. */
+	/* Side by side, tasks that have all others stopped for them, each as soon as it is resumed, get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))
 		return step_first(b, task);
 	/* At the goal's tick its transfers are counted. */
