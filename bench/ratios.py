@@ -32,7 +32,7 @@ SMALL_FILES = 24
 KERNEL = "short loop " # rows whose names begin so: one loop of a few instructions, which is no program; not in the mean
 CACHES, FRESH = ("cache", "cache-starts"), "cache-fresh" # of the loads, of the starts; removed before each run
 HANDOVER, HANDOVERS = "handover: ", 5000 # of threads that spin for one another (tests/programs/spins.c); so many of each
-LEARNING = 2 # times: which chains a program runs; those themselves
+LEARNING = 2 # times: which fragments a program runs; those themselves
 
 
 def amount(n):

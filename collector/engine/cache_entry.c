@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "collector/engine/chain_template.h"
+#include "collector/engine/fragment_template.h"
 #include "collector/engine/leads.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
@@ -16,11 +16,11 @@ enum {
 	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 8192, /* stops of a process that become hints */
-	AHEAD = 64,	     /* chains translated with the one that is needed, at most: fewer stops */
+	AHEAD = 64,	     /* fragments translated with the one that is needed, at most: fewer stops */
 	LIKELY = LEADS_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
 	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 2048,
-	HINTS_GAP = 64 + 2 * TEMPLATE_CHAINS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
+	HINTS_GAP = 64 + 2 * TEMPLATE_FRAGMENTS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
 	TEMPLATES_KNOWN = 8,
 	IDLE_MOST = 4,
 	NEAR_STEPS = 4096, /* near its goal, without a tick: then it is in a loop that has none, and may stay there */
@@ -140,32 +140,32 @@ static bool is_marked(void *arg, uint64_t pc)
 	       (!hints_are_exact(s->es->hints.program) || cache_hints_find(&s->es->hints, space, pc) == HINT_NONE);
 }
 
-/* Whether there is a chain at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it, unless it is
+/* Whether there is a fragment at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it, unless it is
  * watched. */
 static bool is_ready(const struct source *s, uint64_t pc)
 {
 	if (s->stays)
 		return address_space_code_kind(s->task->process->space, pc) == CODE_FIXED;
 	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE ||
-	       code_cache_find(s->es->cache, pc) != CHAIN_NONE || watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
+	       code_cache_find(s->es->cache, pc) != FRAGMENT_NONE || watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
 }
 
-/* The chain at pc that is there already and does for all that wait for it, its page being watched again if need be. */
-static uint32_t chain_there(struct source *s, uint64_t pc)
+/* The fragment at pc that is there already and does for all that wait for it, its page being watched again if need be. */
+static uint32_t fragment_there(struct source *s, uint64_t pc)
 {
 	struct code_cache *c = s->es->cache;
-	uint32_t chain = code_cache_find(c, pc);
+	uint32_t fragment = code_cache_find(c, pc);
 
-	if (chain != CHAIN_NONE && !c->chains[chain].checked && code_cache_supersede(c, pc))
-		return CHAIN_NONE;
-	if (chain != CHAIN_NONE || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE)
-		return chain;
+	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, pc))
+		return FRAGMENT_NONE;
+	if (fragment != FRAGMENT_NONE || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE)
+		return fragment;
 	is_mutable(s, pc);
 	return code_cache_find(c, pc);
 }
 
-/* The chain at pc as an earlier recording left it, with its hint if that is known; or CHAIN_NONE. */
-static uint32_t chain_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t hint)
+/* The fragment at pc as an earlier recording left it, with its hint if that is known; or FRAGMENT_NONE. */
+static uint32_t fragment_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t hint)
 {
 	struct source *s = source->arg;
 	struct hint_program *p = s->es->hints.program;
@@ -173,43 +173,43 @@ static uint32_t chain_kept(struct code_cache *c, const struct code_source *sourc
 	uint64_t key = i == HINT_NONE ? 0 : hints_template_key(p, i);
 	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : hints_template(p, i);
 	enum template_fault fault;
-	uint32_t chain;
+	uint32_t fragment;
 
 	if (!bytes.len)
-		return CHAIN_NONE;
-	chain = template_add(c, source, pc, hints_get(p, i).offset, bytes, &fault);
-	if (chain == CHAIN_NONE && fault == TEMPLATE_REFUSED)
+		return FRAGMENT_NONE;
+	fragment = template_add(c, source, pc, hints_get(p, i).offset, bytes, &fault);
+	if (fragment == FRAGMENT_NONE && fault == TEMPLATE_REFUSED)
 		keys_note(&s->refused, key);
-	if (chain != CHAIN_NONE)
+	if (fragment != FRAGMENT_NONE)
 		keys_note(&s->loaded, key);
-	if (chain == CHAIN_NONE && fault == TEMPLATE_UNCHECKED)
+	if (fragment == FRAGMENT_NONE && fault == TEMPLATE_UNCHECKED)
 		hints_drop_template(p, i);
-	return chain;
+	return fragment;
 }
 
-/* The chain at pc, made if need be, where its hint is known. CHAIN_NONE as translator_translate(); the cache may have been cleared then. */
-static uint32_t chain_of_hint(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect, size_t hint)
+/* The fragment at pc, made if need be, where its hint is known. FRAGMENT_NONE as translator_translate(); the cache may have been cleared then. */
+static uint32_t fragment_of_hint(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect, size_t hint)
 {
-	uint32_t chain;
+	uint32_t fragment;
 
 	if (!is_ready(source->arg, pc))
-		return CHAIN_NONE;
-	chain = chain_there(source->arg, pc);
-	if (chain == CHAIN_NONE)
-		chain = chain_kept(c, source, pc, hint);
-	if (chain == CHAIN_NONE)
+		return FRAGMENT_NONE;
+	fragment = fragment_there(source->arg, pc);
+	if (fragment == FRAGMENT_NONE)
+		fragment = fragment_kept(c, source, pc, hint);
+	if (fragment == FRAGMENT_NONE)
 		return translator_translate(c, source, pc, indirect);
-	if (!indirect || c->chains[chain].indirect)
-		return chain;
-	if (translator_add_entry(c, chain))
-		return chain;
+	if (!indirect || c->fragments[fragment].indirect)
+		return fragment;
+	if (translator_add_entry(c, fragment))
+		return fragment;
 	code_cache_clear(c);
 	return translator_translate(c, source, pc, indirect);
 }
 
-static uint32_t chain_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
+static uint32_t fragment_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
 {
-	return chain_of_hint(c, source, pc, indirect, HINT_UNKNOWN);
+	return fragment_of_hint(c, source, pc, indirect, HINT_UNKNOWN);
 }
 
 /* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. Reading makes a page of
@@ -228,12 +228,12 @@ static uint64_t address_in(struct source *s, uint64_t slot)
 	return s->slots[(slot - start) / sizeof s->slots[0]];
 }
 
-/* Chains that execution is likely to come to from the chain `first`, which is new. */
+/* Fragments that execution is likely to come to from the fragment `first`, which is new. */
 static void translate_ahead(struct code_cache *c, const struct code_source *source, uint32_t first)
 {
 	struct source *s = source->arg;
 	struct leads leads;
-	uint32_t clears = c->clears, chain, before;
+	uint32_t clears = c->clears, fragment, before;
 	struct lead lead;
 
 	leads_begin(&leads, LIKELY);
@@ -241,18 +241,18 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 	for (int made = 1; made < AHEAD && leads_take(&leads, &lead);) {
 		if (lead.slot)
 			lead.pc = address_in(s, lead.slot);
-		before = c->chain_count;
-		chain = lead.pc ? chain_at(c, source, lead.pc, lead.indirect) : CHAIN_NONE;
+		before = c->fragment_count;
+		fragment = lead.pc ? fragment_at(c, source, lead.pc, lead.indirect) : FRAGMENT_NONE;
 		if (c->clears != clears || s->interrupted)
 			return;
-		if (chain == CHAIN_NONE || chain < before)
+		if (fragment == FRAGMENT_NONE || fragment < before)
 			continue;
-		leads_add(&leads, c, chain, lead.likelihood);
+		leads_add(&leads, c, fragment, lead.likelihood);
 		made++;
 	}
 }
 
-/* Of what others have run this program's own chains are made: which of them it runs is to be known. */
+/* Of what others have run this program's own fragments are made: which of them it runs is to be known. */
 static uint64_t template_key(const struct engine_space *es, const struct hint_view *v, size_t i)
 {
 	return v == &es->kin ? 0 : hints_template_key(v->program, i);
@@ -273,7 +273,7 @@ static void read_pages(const struct source *s, struct hint_view *v, size_t i, si
 	free(pcs);
 }
 
-/* Execution has come to hint `first` and needed a chain there: it is likely to come to those behind it, too. Read ahead as files are:
+/* Execution has come to hint `first` and needed a fragment there: it is likely to come to those behind it, too. Read ahead as files are:
  * the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
 static void follow_hints(const struct code_source *source, struct hint_view *v, size_t first)
 {
@@ -281,7 +281,7 @@ static void follow_hints(const struct code_source *source, struct hint_view *v, 
 	struct engine_space *es = s->es;
 	struct address_space *space = s->task->process->space;
 	bool exact = hints_are_exact(v->program), goes_on = first >= v->end && first - v->end < HINTS_GAP;
-	uint32_t clears = es->cache->clears, chain, before;
+	uint32_t clears = es->cache->clears, fragment, before;
 
 	v->ahead = !goes_on || !v->ahead ? HINTS_FIRST : v->ahead < HINTS_MOST ? 2 * v->ahead : HINTS_MOST;
 	v->end = hints_count(v->program) - first > v->ahead ? first + v->ahead : hints_count(v->program);
@@ -291,12 +291,12 @@ static void follow_hints(const struct code_source *source, struct hint_view *v, 
 
 		if (!pc)
 			continue;
-		before = es->cache->chain_count;
-		chain = chain_of_hint(es->cache, source, pc, hints_get(v->program, i).indirect, v == &es->kin ? HINT_NONE : i);
+		before = es->cache->fragment_count;
+		fragment = fragment_of_hint(es->cache, source, pc, hints_get(v->program, i).indirect, v == &es->kin ? HINT_NONE : i);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
-		if (!exact && chain != CHAIN_NONE && chain >= before)
-			translate_ahead(es->cache, source, chain);
+		if (!exact && fragment != FRAGMENT_NONE && fragment >= before)
+			translate_ahead(es->cache, source, fragment);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
 	}
@@ -314,17 +314,17 @@ static void note_hint(const struct source *src, uint64_t pc, bool indirect)
 	hints_add(src->es->hints.program, m, pc, indirect);
 }
 
-/* The chain at pc, made if need be, with some that lie ahead of it. */
-static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
+/* The fragment at pc, made if need be, with some that lie ahead of it. */
+static uint32_t fragment_for(struct source *src, uint64_t pc, bool indirect)
 {
 	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .ahead = read_ahead, .is_mutable = is_mutable,
 				     .others_write = others_write, .is_marked = is_marked, .arg = src};
 	struct code_cache *c = src->es->cache;
-	uint32_t before = c->chain_count, chain = chain_at(c, &source, pc, indirect), clears = c->clears;
+	uint32_t before = c->fragment_count, fragment = fragment_at(c, &source, pc, indirect), clears = c->clears;
 	struct hint_view *view = &src->es->hints;
 	size_t hint = HINT_NONE;
 
-	if (chain != CHAIN_NONE && chain >= before) {
+	if (fragment != FRAGMENT_NONE && fragment >= before) {
 		hint = cache_hints_find(view, src->task->process->space, pc);
 		if (hint == HINT_NONE && !(src->es->learns && src->es->window.bytes))
 			note_hint(src, pc, indirect);
@@ -333,14 +333,14 @@ static uint32_t chain_for(struct source *src, uint64_t pc, bool indirect)
 			hint = cache_hints_find(view, src->task->process->space, pc);
 		}
 		if (hint == HINT_NONE || !hints_are_exact(view->program))
-			translate_ahead(c, &source, chain);
+			translate_ahead(c, &source, fragment);
 		if (hint != HINT_NONE && c->clears == clears)
 			follow_hints(&source, view, hint);
 	}
-	/* What lies ahead may have been found to have changed, and the chain to reach into it. */
-	if (c->clears == clears && (chain == CHAIN_NONE || code_cache_find(c, pc) == chain))
-		return chain;
-	return chain_at(c, &source, pc, indirect);
+	/* What lies ahead may have been found to have changed, and the fragment to reach into it. */
+	if (c->clears == clears && (fragment == FRAGMENT_NONE || code_cache_find(c, pc) == fragment))
+		return fragment;
+	return fragment_at(c, &source, pc, indirect);
 }
 
 /* An execve that fails late ends in an address space that has nothing in it, with a signal on its way that kills. */
@@ -377,12 +377,12 @@ static bool is_far_in_time(struct engine_task *et, uint64_t tick)
 	return et->near_steps == NEAR_STEPS;
 }
 
-/* The cache's chains become of the kind that they are to be. False when that cannot be now: another task is stopped in one. */
+/* The cache's fragments become of the kind that they are to be. False when that cannot be now: another task is stopped in one. */
 static bool change_kind(const struct backend *b, const struct task *task, struct engine_space *es)
 {
-	struct chain_kind kind = engine_space_kind(b, es);
+	struct fragment_kind kind = engine_space_kind(b, es);
 
-	if (chain_kind_is(es->cache->kind, kind))
+	if (fragment_kind_is(es->cache->kind, kind))
 		return true;
 	if (engine_space_is_busy(es, task))
 		return false;
@@ -419,7 +419,7 @@ static int step_first(struct backend *b, struct task *task)
 	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
-/* All are to leave the cache first (es->gather). It waits for those that run where it is: an instruction on, it would need another chain than
+/* All are to leave the cache first (es->gather). It waits for those that run where it is: an instruction on, it would need another fragment than
  * the one for which it waits. For those that were stopped in the cache (SIGSTOP) nobody can wait: it goes on by a step. */
 static int wait_for_others(struct backend *b, struct task *task)
 {
@@ -467,7 +467,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct source src = {.b = b, .task = task};
 	bool careful = ahead < STOP_NEAR;
 	struct bt_regs regs;
-	uint32_t chain = CHAIN_NONE;
+	uint32_t fragment = FRAGMENT_NONE;
 	int rc;
 
 	et->straight = false;
@@ -500,13 +500,13 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		}
 		if (src.alone && cache_guesses_now(b, task, es))
 			cache_guess(b, task, es, &(struct code_source){.read = read_code, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &src});
-		chain = chain_for(&src, task->regs.rip, indirect);
+		fragment = fragment_for(&src, task->regs.rip, indirect);
 	}
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
 	if (src.alone && es)
 		es->gather = false; /* what has changed since was changed by this task alone */
-	rc = chain == CHAIN_NONE || es->gather ? -BT_E_NO_MEMORY : engine_space_prepare_area(b, task, es);
+	rc = fragment == FRAGMENT_NONE || es->gather ? -BT_E_NO_MEMORY : engine_space_prepare_area(b, task, es);
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
@@ -514,7 +514,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	calls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
-	/* Where chains have no conditionals none of them comes nearer. */
+	/* Where fragments have no conditionals none of them comes nearer. */
 	ahead = es->careful ? UINT64_MAX : ahead;
 	bound_stretch(et, cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead));
 	ctx.next = -(uint64_t)et->room;
@@ -532,7 +532,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->gs_base = regs.gs_base;
 	et->orig_rax = regs.orig_rax;
 	regs.gs_base = area_address(et->runs_in);
-	regs.rip = region_address(CODE_AT + es->cache->chains[chain].body);
+	regs.rip = region_address(CODE_AT + es->cache->fragments[fragment].body);
 	regs.orig_rax = UINT64_MAX;
 	/* One that is gone may be stopped where it left the cache, while what it had there has just been written over: it is in no stretch. */
 	if (tracee_set_regs(task->tid, &regs))
@@ -550,7 +550,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	return engine_run(b, task);
 }
 
-/* Where a chain is wanted that the trap stands for, and (*exit) by which direct branch: EXIT_NONE, by an indirect one. 0: it is another trap. */
+/* Where a fragment is wanted that the trap stands for, and (*exit) by which direct branch: EXIT_NONE, by an indirect one. 0: it is another trap. */
 static uint64_t wanted_at_trap(const struct code_cache *c, const struct bt_regs *raw, uint32_t *exit)
 {
 	uint32_t trap = (uint32_t)(raw->rip - 1 - region_address(CODE_AT));
@@ -562,17 +562,17 @@ static uint64_t wanted_at_trap(const struct code_cache *c, const struct bt_regs 
 	return trap == c->miss_trap ? raw->r11 : 0;
 }
 
-/* Offset of the code at which execution goes on in the chain; 0: that cannot be said. */
-static uint32_t way_on(const struct code_cache *c, uint32_t chain, uint32_t exit)
+/* Offset of the code at which execution goes on in the fragment; 0: that cannot be said. */
+static uint32_t way_on(const struct code_cache *c, uint32_t fragment, uint32_t exit)
 {
-	const struct chain *ch = &c->chains[chain];
+	const struct fragment *frag = &c->fragments[fragment];
 	const struct cache_exit *x = exit == EXIT_NONE ? NULL : &c->exits[exit];
 
 	if (!x)
-		return ch->indirect;
-	if (x->linked != chain)
+		return frag->indirect;
+	if (x->linked != fragment)
 		return 0;
-	return x->fresh && ch->fresh ? ch->fresh : ch->body;
+	return x->fresh && frag->fresh ? frag->fresh : frag->body;
 }
 
 /* A stretch is of one generation of segments and one epoch of the image. */
@@ -591,19 +591,19 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 	struct engine_space *es = task->process->space->extension;
 	struct code_cache *c = es->cache;
 	struct source src = {.b = b, .task = task, .es = es, .alone = true, .stays = true};
-	uint32_t exit, chain, way;
+	uint32_t exit, fragment, way;
 	uint64_t pc = wanted_at_trap(c, raw, &exit);
 
 	/* The tests that look at each place of the cache's code are to see it left. */
 	if (!pc || pc == es->unmade || b->alarm_each || !may_stay(b, task) || !is_ready(&src, pc))
 		return false;
 	c->busy = true; /* it is not cleared: the task is in it */
-	chain = chain_for(&src, pc, exit == EXIT_NONE);
+	fragment = fragment_for(&src, pc, exit == EXIT_NONE);
 	c->busy = false;
-	es->unmade = chain == CHAIN_NONE ? pc : 0;
-	if (chain == CHAIN_NONE || !may_stay(b, task))
+	es->unmade = fragment == FRAGMENT_NONE ? pc : 0;
+	if (fragment == FRAGMENT_NONE || !may_stay(b, task))
 		return false;
-	way = way_on(c, chain, exit);
+	way = way_on(c, fragment, exit);
 	return way && !code_cache_sync(c, task->tid) && !tracee_set_rip(task->tid, region_address(CODE_AT + way));
 }
 

@@ -10,7 +10,7 @@ struct caution {
 	size_t entries; /* of the history, at each look */
 	size_t visits;	/* of a branch among them, at least */
 	uint64_t pays;	/* a guess does after so many */
-	uint64_t chain; /* the first guess does after so many for each chain: to forget some, all are looked through (code_cache.h) */
+	uint64_t fragment; /* the first guess does after so many for each fragment: to forget some, all are looked through (code_cache.h) */
 	size_t worth;	/* percent of all branches that could be guessed: with fewer there is no guess */
 	size_t share;	/* percent of the branch's visits that lead where it will be guessed to */
 	size_t share_left; /* fewer, and the guess goes */
@@ -115,7 +115,7 @@ static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 		}
 		i += site.visits;
 	}
-	return promising * 100 >= s->seen * s->caution->worth && new * (s->ticks / (s->seen | 1)) >= s->caution->chain * (c->chain_count - c->indexed);
+	return promising * 100 >= s->seen * s->caution->worth && new * (s->ticks / (s->seen | 1)) >= s->caution->fragment * (c->fragment_count - c->indexed);
 }
 
 /* A guess that is mostly wrong goes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which chains a program runs; and those chains, for the next process. */
+/* Which fragments a program runs; and those fragments, for the next process. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,26 +10,26 @@
 
 enum {
 	PAGE = 4096,
-	TOGETHER = 2 * TEMPLATE_CHAINS, /* hints behind one another whose chains are kept with others of the same file */
+	TOGETHER = 2 * TEMPLATE_FRAGMENTS, /* hints behind one another whose fragments are kept with others of the same file */
 };
 
 /* Of code that is known again elsewhere. */
-static void add(struct engine_space *es, const struct address_space *space, const struct chain *chain)
+static void add(struct engine_space *es, const struct address_space *space, const struct fragment *fragment)
 {
-	const struct mapping *m = address_space_map_at(space, chain->pc);
+	const struct mapping *m = address_space_map_at(space, fragment->pc);
 
 	if (m && address_space_code_kind(space, m->start) == CODE_FIXED)
-		hints_add(es->hints.program, m, chain->pc, chain->indirect != 0);
+		hints_add(es->hints.program, m, fragment->pc, fragment->indirect != 0);
 }
 
 static bool has_area(const struct engine_space *es, uint32_t area) { return !area || es->area_tables[area] == es->regions; }
 
-/* The chains that have run here become hints, in the order in which they were made: nearly that in which they ran. The process may be
+/* The fragments that have run here become hints, in the order in which they were made: nearly that in which they ran. The process may be
  * gone. */
 void cache_learn(const struct task *task, struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;
-	size_t n = c->chain_count < MARKS ? c->chain_count : MARKS;
+	size_t n = c->fragment_count < MARKS ? c->fragment_count : MARKS;
 	uint8_t *marks, *have_run;
 	bool known = false; /* else it is as it was: where tasks stopped */
 
@@ -47,8 +47,8 @@ void cache_learn(const struct task *task, struct engine_space *es)
 		known = true;
 	}
 	for (size_t i = 0; i < n && !hints_are_full(es->hints.program); i++)
-		if (have_run[i] && !c->chains[i].dead)
-			add(es, task->process->space, &c->chains[i]);
+		if (have_run[i] && !c->fragments[i].dead)
+			add(es, task->process->space, &c->fragments[i]);
 	if (known && hints_count(es->hints.program))
 		hints_set_exact(es->hints.program);
 out:
@@ -88,15 +88,15 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return done;
 }
 
-/* What the template of hint i is to meet: what the chain there does. */
-static struct chain_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
+/* What the template of hint i is to meet: what the fragment there does. */
+static struct fragment_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
-	uint32_t chain = code_cache_find(es->cache, pc);
-	const struct chain *ch = chain == CHAIN_NONE ? NULL : &es->cache->chains[chain];
+	uint32_t fragment = code_cache_find(es->cache, pc);
+	const struct fragment *frag = fragment == FRAGMENT_NONE ? NULL : &es->cache->fragments[fragment];
 
 	if (hints_template_was_weak(es->hints.program, i))
-		return (struct chain_demand){.debt = (uint8_t)code_cache_most_debt(es->cache), .back = true};
-	return ch ? (struct chain_demand){.debt = ch->debt, .back = ch->checked || ch->passes} : (struct chain_demand){0};
+		return (struct fragment_demand){.debt = (uint8_t)code_cache_most_debt(es->cache), .back = true};
+	return frag ? (struct fragment_demand){.debt = frag->debt, .back = frag->checked || frag->passes} : (struct fragment_demand){0};
 }
 
 /* The address of hint i where it wants a template that can be made here, 0. */
@@ -107,7 +107,7 @@ static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
 	return pc && kept_page(kept, pc) ? pc : 0;
 }
 
-/* Hints whose chains are to be kept. */
+/* Hints whose fragments are to be kept. */
 struct wishes {
 	size_t hints[TOGETHER];
 	struct template_wish list[TOGETHER];

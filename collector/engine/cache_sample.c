@@ -54,12 +54,12 @@ static void add(struct engine_space *es, const struct noted_arrival *noted, size
 	struct cache_sample *s = &es->sample;
 
 	for (size_t i = 0; i < n && s->count < s->room; i++) {
-		const struct chain *chain;
+		const struct fragment *fragment;
 		struct place room;
-		const struct place *p = code_cache_place(es->cache, (uint32_t)noted[i].from, &chain, &room);
+		const struct place *p = code_cache_place(es->cache, (uint32_t)noted[i].from, &fragment, &room);
 
 		if (p)
-			s->list[s->count++] = (struct indirect_visit){chain->pc + (uint64_t)(int64_t)p->pc, noted[i].to};
+			s->list[s->count++] = (struct indirect_visit){fragment->pc + (uint64_t)(int64_t)p->pc, noted[i].to};
 	}
 }
 

@@ -47,10 +47,10 @@ static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
 	return c->kind.ticks ? kept : branch_log_bits(kept);
 }
 
-/* The same at s->regs.rip, or before the int3 there, which lies in the chain: bits, or rounds. */
-static void take_kept(const struct code_cache *c, struct stretch *s, const struct chain *chain, uint64_t kept)
+/* The same at s->regs.rip, or before the int3 there, which lies in the fragment: bits, or rounds. */
+static void take_kept(const struct code_cache *c, struct stretch *s, const struct fragment *fragment, uint64_t kept)
 {
-	bool rounds = chain && chain_counts_rounds(chain, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
+	bool rounds = fragment && fragment_counts_rounds(fragment, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
 
 	s->rounds = rounds ? kept : 0;
 	s->bits = rounds ? 1 : bits_as(c, kept);
@@ -60,7 +60,7 @@ static void take_kept(const struct code_cache *c, struct stretch *s, const struc
 static bool state_at_place(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	const struct code_cache *c = es->cache;
-	const struct chain *chain;
+	const struct fragment *fragment;
 	const struct place *p;
 	struct place room;
 	struct branch_log_record noted;
@@ -68,7 +68,7 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 
 	if (!in_code(r->rip))
 		return false;
-	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &chain, &room);
+	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &fragment, &room);
 	if (!p || (p->state & PLACE_BETWEEN && !(s->fault && p->state & PLACE_PROBED)))
 		return false;
 	if (p->state & PLACE_NOTED && !read_record(task, es, s->ctx.next, &noted))
@@ -78,10 +78,10 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 		s->bits = noted.bits;
 		r->r11 = s->ctx.r11;
 	} else {
-		take_kept(c, s, chain, p->state & PLACE_R11 ? s->ctx.bits : r->r11);
+		take_kept(c, s, fragment, p->state & PLACE_R11 ? s->ctx.bits : r->r11);
 		r->r11 = p->state & PLACE_R11 ? r->r11 : s->ctx.r11;
 	}
-	r->rip = chain->pc + (uint64_t)(int64_t)p->pc;
+	r->rip = fragment->pc + (uint64_t)(int64_t)p->pc;
 	if (p->state & PLACE_SHIFTED)
 		s->bits--;
 	if (p->state & PLACE_CALLED)
@@ -103,7 +103,7 @@ static bool state_at_place(struct task *task, const struct engine_space *es, str
 	return true;
 }
 
-/* An indirect branch has led to where there is no chain. Its record is taken back: it goes to the log as the stretch's end. Where there
+/* An indirect branch has led to where there is no fragment. Its record is taken back: it goes to the log as the stretch's end. Where there
  * is none, that is damage. */
 static void state_at_miss(struct task *task, const struct engine_space *es, struct stretch *s)
 {
@@ -127,11 +127,11 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	const struct code_cache *c = es->cache;
 	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
 	const struct cache_exit *x;
-	const struct chain *chain;
+	const struct fragment *fragment;
 	struct place room;
 
-	(void)code_cache_place(c, trap, &chain, &room);
-	take_kept(c, s, chain, s->regs.r11);
+	(void)code_cache_place(c, trap, &fragment, &room);
+	take_kept(c, s, fragment, s->regs.r11);
 	if (trap == c->miss_trap) {
 		state_at_miss(task, es, s);
 	} else {
@@ -212,16 +212,16 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	const struct code_cache *c = es->cache;
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
 	struct branch_log_record made;
-	const struct chain *chain;
+	const struct fragment *fragment;
 	struct place room;
-	const struct place *p = code_cache_place(c, at, &chain, &room);
-	bool searching = !chain && at < c->checkpoint, entering = !p && (chain || at >= GLUE_SIZE);
+	const struct place *p = code_cache_place(c, at, &fragment, &room);
+	bool searching = !fragment && at < c->checkpoint, entering = !p && (fragment || at >= GLUE_SIZE);
 
 	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
 	    !branch_log_is_indirect(&made) || made.to >= USER_END)
 		return false;
 	/* An entry may be one that sends it on to the search; before that it has r11. */
-	if (made.to != s->regs.r11 && !(entering && (chain ? made.to == chain->pc : s->regs.r11 == BITS_EMPTY)))
+	if (made.to != s->regs.r11 && !(entering && (fragment ? made.to == fragment->pc : s->regs.r11 == BITS_EMPTY)))
 		return false;
 	if (searching && at > c->miss)
 		s->regs.rax = s->ctx.rax;
@@ -233,7 +233,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	return true;
 }
 
-/* Of a task that died at p, or (NULL) elsewhere in the code: of a chain, where that is not NULL, or the common parts. */
+/* Of a task that died at p, or (NULL) elsewhere in the code: of a fragment, where that is not NULL, or the common parts. */
 static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving, bool away)
 {
 	uint64_t bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
@@ -253,19 +253,19 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 {
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
 	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
-	const struct chain *chain, *called;
+	const struct fragment *fragment, *called;
 	struct place room, back_room;
-	const struct place *p = code_cache_place(c, at, &chain, &room), *back;
+	const struct place *p = code_cache_place(c, at, &fragment, &room), *back;
 	uint64_t leads;
-	bool entry = !p && (chain || at >= GLUE_SIZE), searching = !p && !chain && at < c->checkpoint, arriving = searching || entry;
-	bool at_cpuid = !p && !chain && at >= c->cpuid && at < c->own_call, noting = !p && !chain && at >= c->called && at < c->cpuid;
-	bool asking = !p && !chain && at >= c->asking && at < c->asked;
+	bool entry = !p && (fragment || at >= GLUE_SIZE), searching = !p && !fragment && at < c->checkpoint, arriving = searching || entry;
+	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_call, noting = !p && !fragment && at >= c->called && at < c->cpuid;
+	bool asking = !p && !fragment && at >= c->asking && at < c->asked;
 
 	if (!x) /* a checkpoint on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
 	s->lost = true;
 	s->rounds = 0;
-	s->bits = chain && chain_counts_rounds(chain, at) ? 1 : guess_bits(c, s, p, arriving, noting || asking);
+	s->bits = fragment && fragment_counts_rounds(fragment, at) ? 1 : guess_bits(c, s, p, arriving, noting || asking);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
 	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & PLACE_R11))
 		s->regs.r11 = s->ctx.r11;
@@ -279,9 +279,9 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	if (p && p->state & PLACE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
 	if (p)
-		s->regs.rip = chain->pc + (uint64_t)(int64_t)p->pc;
-	else if (chain)
-		s->regs.rip = chain->pc;
+		s->regs.rip = fragment->pc + (uint64_t)(int64_t)p->pc;
+	else if (fragment)
+		s->regs.rip = fragment->pc;
 	else if (arriving)
 		s->regs.rip = x86_is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
@@ -292,7 +292,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rip = begin;
 	if (arriving)
 		s->regs.rcx = s->ctx.rcx;
-	if (!p && !chain && ((at > c->miss && at < c->checkpoint) || (at >= c->call && at < c->called) || at_cpuid))
+	if (!p && !fragment && ((at > c->miss && at < c->checkpoint) || (at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rax = s->ctx.rax;
 	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rcx = s->ctx.rcx;
@@ -443,15 +443,15 @@ static void undo_wild_branch(struct task *task, struct engine_space *es, struct 
 /* The same where there are no records. */
 static void undo_noted_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
-	const struct chain *chain;
+	const struct fragment *fragment;
 	struct place room;
-	const struct place *p = code_cache_place(es->cache, (uint32_t)s->ctx.from, &chain, &room);
+	const struct place *p = code_cache_place(es->cache, (uint32_t)s->ctx.from, &fragment, &room);
 
 	if (p)
-		undo_branch(task, s, chain->pc + (uint64_t)(int64_t)p->pc);
+		undo_branch(task, s, fragment->pc + (uint64_t)(int64_t)p->pc);
 }
 
-/* How many conditionals and transfers there were (chain_ticks.c). */
+/* How many conditionals and transfers there were (fragment_ticks.c). */
 static void count_stretch(struct task *task, const struct stretch *s)
 {
 	const struct engine_task *et = task->backend;

@@ -14,8 +14,8 @@
 #include "lib/large_array.h"
 
 enum {
-	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten chains for each that is not, are too much */
-	STALE_CHAINS = 2,
+	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten fragments for each that is not, are too much */
+	STALE_FRAGMENTS = 2,
 	LAST_CODE = 2 << 20, /* room that is left: more than is mostly made at one entry (cache_entry.c); what has none makes the cache full */
 	PAGE = 4096,
 	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
@@ -53,9 +53,9 @@ static void forget_all(struct code_cache *c)
 {
 	address_lists_clear(&c->found);
 	address_lists_clear(&c->waiting);
-	c->chain_count = c->places_len = c->span_count = c->exit_count = c->patch_count = 0;
+	c->fragment_count = c->places_len = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = GLUE_SIZE;
-	chain_index_clear(&c->index);
+	fragment_index_clear(&c->index);
 	c->indexed = 0;
 	c->dead = 0;
 	c->full = false;
@@ -92,7 +92,7 @@ struct code_cache *code_cache_new(const struct processor *processor, bool apart)
 	c->fast_pext = processor->fast_pext;
 	c->rorx = processor->rorx;
 	c->fast_loop = processor->fast_loop;
-	chain_index_init(&c->index);
+	fragment_index_init(&c->index);
 	c->segments = segment_table_new();
 	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) || !cache_region_reserve(c, GLUE_SIZE))
 		goto fail;
@@ -131,7 +131,7 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->shared = NULL;
 	n->segments = segment_table_copy(c->segments);
 	n->code = copy_of(c->code, c->code_len, c->code_cap, &ok);
-	n->chains = large_array_copy(c->chains, c->chain_count, c->chain_cap, sizeof *c->chains);
+	n->fragments = large_array_copy(c->fragments, c->fragment_count, c->fragment_cap, sizeof *c->fragments);
 	ok &= address_lists_copy(&n->found, &c->found);
 	ok &= address_lists_copy(&n->waiting, &c->waiting);
 	ok &= tables_copy(&n->tables, &c->tables);
@@ -140,8 +140,8 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->exits = large_array_copy(c->exits, c->exit_count, c->exit_cap, sizeof *c->exits);
 	ok &= guesses_copy(&n->guesses, &c->guesses);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
-	ok &= !(c->chain_cap && !n->chains) && !(c->places_cap && !n->places) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
-	if (!chain_index_copy(&n->index, &c->index) || !n->segments || !ok) {
+	ok &= !(c->fragment_cap && !n->fragments) && !(c->places_cap && !n->places) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
+	if (!fragment_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_put(n);
 		return NULL;
 	}
@@ -174,7 +174,7 @@ void code_cache_put(struct code_cache *c)
 		munmap(c->shared, REGION_SIZE - SHARED_AT);
 	else
 		free(c->code);
-	large_array_free(c->chains, c->chain_cap, sizeof *c->chains);
+	large_array_free(c->fragments, c->fragment_cap, sizeof *c->fragments);
 	address_lists_release(&c->found);
 	address_lists_release(&c->waiting);
 	tables_release(&c->tables);
@@ -183,17 +183,17 @@ void code_cache_put(struct code_cache *c)
 	large_array_free(c->exits, c->exit_cap, sizeof *c->exits);
 	free(c->patches);
 	guesses_release(&c->guesses);
-	chain_index_release(&c->index);
+	fragment_index_release(&c->index);
 	free(c);
 }
 
-/* ---- Chains and exits ---- */
+/* ---- Fragments and exits ---- */
 
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 {
 	uint32_t i = address_lists_first(&c->found, pc);
 
-	while (i != CHAIN_NONE && c->chains[i].pc != pc)
+	while (i != FRAGMENT_NONE && c->fragments[i].pc != pc)
 		i = address_lists_next(&c->found, pc, i);
 	return i;
 }
@@ -231,26 +231,26 @@ bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
 
 static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to) { patch(c, site, leads_to - (site + 4)); }
 
-/* Notes that the exit's jump leads to the chain. */
-static void enter_link(struct code_cache *c, uint32_t exit, uint32_t chain)
+/* Notes that the exit's jump leads to the fragment. */
+static void enter_link(struct code_cache *c, uint32_t exit, uint32_t fragment)
 {
-	c->exits[exit].linked = chain;
-	c->exits[exit].next = c->chains[chain].incoming;
-	c->chains[chain].incoming = exit;
+	c->exits[exit].linked = fragment;
+	c->exits[exit].next = c->fragments[fragment].incoming;
+	c->fragments[fragment].incoming = exit;
 }
 
-void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain)
+void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t fragment)
 {
 	const struct cache_exit *x = &c->exits[exit];
-	const struct chain *ch = &c->chains[chain];
+	const struct fragment *frag = &c->fragments[fragment];
 
-	enter_link(c, exit, chain);
-	patch_site(c, x->site, x->fresh && ch->fresh ? ch->fresh : ch->body);
+	enter_link(c, exit, fragment);
+	patch_site(c, x->site, x->fresh && frag->fresh ? frag->fresh : frag->body);
 }
 
-static void wait_for_chain(struct code_cache *c, uint32_t exit)
+static void wait_for_fragment(struct code_cache *c, uint32_t exit)
 {
-	c->exits[exit].linked = CHAIN_NONE;
+	c->exits[exit].linked = FRAGMENT_NONE;
 	address_lists_put(&c->waiting, c->exits[exit].target, exit);
 }
 
@@ -259,7 +259,7 @@ static bool put_exit(struct code_cache *c, const struct cache_exit *x)
 	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) || !address_lists_reserve(&c->waiting, c->exit_count))
 		return false;
 	c->exits[c->exit_count] = *x;
-	c->exits[c->exit_count].linked = CHAIN_NONE;
+	c->exits[c->exit_count].linked = FRAGMENT_NONE;
 	c->exits[c->exit_count++].next = EXIT_NONE;
 	assert(x->kind != EXIT_LINK || !x->site || x->site % 8 <= 4); /* emit_align_link() */
 	assert(c->exit_count < 2 || x->trap > c->exits[c->exit_count - 2].trap); /* code_cache_exit_at() */
@@ -268,58 +268,58 @@ static bool put_exit(struct code_cache *c, const struct cache_exit *x)
 
 bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 {
-	uint32_t chain, exit = c->exit_count;
+	uint32_t fragment, exit = c->exit_count;
 
 	if (!put_exit(c, x))
 		return false;
 	if (x->kind != EXIT_LINK || !x->site)
 		return true;
-	chain = code_cache_find(c, x->target);
-	if (chain == CHAIN_NONE || !chain_meets(&c->chains[chain], x->demand))
-		wait_for_chain(c, exit);
+	fragment = code_cache_find(c, x->target);
+	if (fragment == FRAGMENT_NONE || !fragment_meets(&c->fragments[fragment], x->demand))
+		wait_for_fragment(c, exit);
 	else
-		code_cache_link(c, exit, chain);
+		code_cache_link(c, exit, fragment);
 	return true;
 }
 
-bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x, uint32_t chain)
+bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x, uint32_t fragment)
 {
 	uint32_t exit = c->exit_count;
 
 	if (!put_exit(c, x))
 		return false;
-	enter_link(c, exit, chain);
+	enter_link(c, exit, fragment);
 	return true;
 }
 
 struct arrival {
 	struct code_cache *cache;
-	uint32_t chain;
+	uint32_t fragment;
 };
 
 /* Whether the exit waits no longer: it is linked. */
 static bool meet(void *arg, uint32_t exit)
 {
 	const struct arrival *a = arg;
-	const struct chain *ch = &a->cache->chains[a->chain];
+	const struct fragment *frag = &a->cache->fragments[a->fragment];
 	const struct cache_exit *x = &a->cache->exits[exit];
 
-	if (x->target != ch->pc || !chain_meets(ch, x->demand))
+	if (x->target != frag->pc || !fragment_meets(frag, x->demand))
 		return false;
-	code_cache_link(a->cache, exit, a->chain);
+	code_cache_link(a->cache, exit, a->fragment);
 	return true;
 }
 
-static void link_waiting(struct code_cache *c, uint32_t chain)
+static void link_waiting(struct code_cache *c, uint32_t fragment)
 {
-	struct arrival a = {c, chain};
+	struct arrival a = {c, fragment};
 
-	address_lists_sweep(&c->waiting, c->chains[chain].pc, meet, &a);
+	address_lists_sweep(&c->waiting, c->fragments[fragment].pc, meet, &a);
 }
 
-struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
+struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
 {
-	struct chain_demand all = {0};
+	struct fragment_demand all = {0};
 
 	for (uint32_t i = address_lists_first(&c->waiting, pc); i != EXIT_NONE; i = address_lists_next(&c->waiting, pc, i)) {
 		const struct cache_exit *x = &c->exits[i];
@@ -334,50 +334,50 @@ struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
 
 bool code_cache_supersede(struct code_cache *c, uint64_t pc)
 {
-	uint32_t chain = code_cache_find(c, pc);
+	uint32_t fragment = code_cache_find(c, pc);
 
-	if (chain == CHAIN_NONE || chain_meets(&c->chains[chain], code_cache_demand(c, pc)))
+	if (fragment == FRAGMENT_NONE || fragment_meets(&c->fragments[fragment], code_cache_demand(c, pc)))
 		return false;
-	address_lists_remove(&c->found, pc, chain);
-	c->chains[chain].superseded = true;
+	address_lists_remove(&c->found, pc, fragment);
+	c->fragments[fragment].superseded = true;
 	return true;
 }
 
-bool code_cache_reserve(struct code_cache *c, size_t chains, size_t exits, size_t spans, size_t places)
+bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans, size_t places)
 {
-	return room_for(&c->chains, c->chain_count + chains, &c->chain_cap, sizeof *c->chains) &&
+	return room_for(&c->fragments, c->fragment_count + fragments, &c->fragment_cap, sizeof *c->fragments) &&
 	       room_for(&c->exits, c->exit_count + exits, &c->exit_cap, sizeof *c->exits) &&
 	       room_for(&c->spans, c->span_count + spans, &c->span_cap, sizeof *c->spans) && room_for(&c->places, c->places_len + places, &c->places_cap, 1) &&
-	       address_lists_reserve(&c->found, (uint32_t)(c->chain_count + chains)) && address_lists_reserve(&c->waiting, (uint32_t)(c->exit_count + exits));
+	       address_lists_reserve(&c->found, (uint32_t)(c->fragment_count + fragments)) && address_lists_reserve(&c->waiting, (uint32_t)(c->exit_count + exits));
 }
 
-uint32_t code_cache_append(struct code_cache *c, const struct chain *chain)
+uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment)
 {
-	uint32_t number = c->chain_count;
+	uint32_t number = c->fragment_count;
 
-	if (!grow(&c->chains, c->chain_count, &c->chain_cap, sizeof *c->chains) || !address_lists_reserve(&c->found, number))
-		return CHAIN_NONE;
-	c->chains[number] = *chain;
-	c->chains[number].incoming = EXIT_NONE;
-	c->chain_count++;
-	c->x87 |= chain->x87;
-	address_lists_put(&c->found, chain->pc, number);
-	end_piece(c, chain->end, CODE_ALIGN);
+	if (!grow(&c->fragments, c->fragment_count, &c->fragment_cap, sizeof *c->fragments) || !address_lists_reserve(&c->found, number))
+		return FRAGMENT_NONE;
+	c->fragments[number] = *fragment;
+	c->fragments[number].incoming = EXIT_NONE;
+	c->fragment_count++;
+	c->x87 |= fragment->x87;
+	address_lists_put(&c->found, fragment->pc, number);
+	end_piece(c, fragment->end, CODE_ALIGN);
 	return number;
 }
 
-void code_cache_let_in(struct code_cache *c, uint32_t chain)
+void code_cache_let_in(struct code_cache *c, uint32_t fragment)
 {
-	link_waiting(c, chain);
-	if (c->chains[chain].indirect)
-		code_cache_publish(c, chain);
+	link_waiting(c, fragment);
+	if (c->fragments[fragment].indirect)
+		code_cache_publish(c, fragment);
 }
 
-uint32_t code_cache_add(struct code_cache *c, const struct chain *chain)
+uint32_t code_cache_add(struct code_cache *c, const struct fragment *fragment)
 {
-	uint32_t number = code_cache_append(c, chain);
+	uint32_t number = code_cache_append(c, fragment);
 
-	if (number != CHAIN_NONE)
+	if (number != FRAGMENT_NONE)
 		code_cache_let_in(c, number);
 	return number;
 }
@@ -399,105 +399,105 @@ const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t
 	return low < c->exit_count && c->exits[low].trap == trap ? &c->exits[low] : NULL;
 }
 
-void code_cache_publish(struct code_cache *c, uint32_t chain)
+void code_cache_publish(struct code_cache *c, uint32_t fragment)
 {
-	const struct chain *ch = &c->chains[chain];
+	const struct fragment *frag = &c->fragments[fragment];
 	uint32_t mask = tables_mask(&c->tables);
 
-	c->full |= !tables_put(&c->tables, ch->pc, region_address(CODE_AT + ch->indirect), c->users > 1);
+	c->full |= !tables_put(&c->tables, frag->pc, region_address(CODE_AT + frag->indirect), c->users > 1);
 	if (mask != tables_mask(&c->tables))
 		set_mask(c);
 }
 
-/* The chain whose code the offset is in: chains are added in the order of their code. */
-static const struct chain *chain_at(const struct code_cache *c, uint32_t offset)
+/* The fragment whose code the offset is in: fragments are added in the order of their code. */
+static const struct fragment *fragment_at(const struct code_cache *c, uint32_t offset)
 {
-	uint32_t low = 0, high = c->chain_count;
+	uint32_t low = 0, high = c->fragment_count;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 
-		if (c->chains[mid].end <= offset)
+		if (c->fragments[mid].end <= offset)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < c->chain_count && offset >= c->chains[low].start ? &c->chains[low] : NULL;
+	return low < c->fragment_count && offset >= c->fragments[low].start ? &c->fragments[low] : NULL;
 }
 
-const uint8_t *code_cache_places(const struct code_cache *c, const struct chain *chain) { return c->places + chain->places_at; }
+const uint8_t *code_cache_places(const struct code_cache *c, const struct fragment *fragment) { return c->places + fragment->places_at; }
 
-const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain, struct place *room)
+const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct place *room)
 {
-	const struct chain *ch = chain_at(c, offset);
+	const struct fragment *frag = fragment_at(c, offset);
 
-	*chain = ch;
-	return ch && places_find(code_cache_places(c, ch), ch->places_len, offset - ch->start, room) ? room : NULL;
+	*fragment = frag;
+	return frag && places_find(code_cache_places(c, frag), frag->places_len, offset - frag->start, room) ? room : NULL;
 }
 
 /* ---- Forgetting ---- */
 
-static bool overlaps(const struct code_cache *c, const struct chain *ch, uint64_t start, uint64_t end)
+static bool overlaps(const struct code_cache *c, const struct fragment *frag, uint64_t start, uint64_t end)
 {
-	for (uint32_t i = 0; i < ch->span_count; i++)
-		if (c->spans[ch->span_first + i].start < end && start < span_end(&c->spans[ch->span_first + i]))
+	for (uint32_t i = 0; i < frag->span_count; i++)
+		if (c->spans[frag->span_first + i].start < end && start < span_end(&c->spans[frag->span_first + i]))
 			return true;
 	return false;
 }
 
-/* Nothing leads to the chain any more: what did leads to the one that has superseded it, or waits. */
-static void unlink_chain(struct code_cache *c, uint32_t number)
+/* Nothing leads to the fragment any more: what did leads to the one that has superseded it, or waits. */
+static void unlink_fragment(struct code_cache *c, uint32_t number)
 {
-	struct chain *ch = &c->chains[number];
-	uint32_t exit = ch->incoming, next, other;
+	struct fragment *frag = &c->fragments[number];
+	uint32_t exit = frag->incoming, next, other;
 
-	if (!ch->superseded)
-		address_lists_remove(&c->found, ch->pc, number);
-	ch->incoming = EXIT_NONE;
-	other = code_cache_find(c, ch->pc);
+	if (!frag->superseded)
+		address_lists_remove(&c->found, frag->pc, number);
+	frag->incoming = EXIT_NONE;
+	other = code_cache_find(c, frag->pc);
 	for (; exit != EXIT_NONE; exit = next) {
 		next = c->exits[exit].next;
 		if (c->exits[exit].dead)
 			continue;
-		if (other != CHAIN_NONE && chain_meets(&c->chains[other], c->exits[exit].demand)) {
+		if (other != FRAGMENT_NONE && fragment_meets(&c->fragments[other], c->exits[exit].demand)) {
 			code_cache_link(c, exit, other);
 			continue;
 		}
 		patch_site(c, c->exits[exit].site, c->exits[exit].trap);
-		wait_for_chain(c, exit);
+		wait_for_fragment(c, exit);
 	}
-	if (!ch->indirect)
+	if (!frag->indirect)
 		return;
-	tables_remove(&c->tables, ch->pc); /* table 1 may know either */
-	if (other != CHAIN_NONE && c->chains[other].indirect)
+	tables_remove(&c->tables, frag->pc); /* table 1 may know either */
+	if (other != FRAGMENT_NONE && c->fragments[other].indirect)
 		code_cache_publish(c, other);
 }
 
-static bool waits(const struct cache_exit *x) { return x->kind == EXIT_LINK && x->site && x->linked == CHAIN_NONE && !x->dead; }
+static bool waits(const struct cache_exit *x) { return x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE && !x->dead; }
 
-static void forget_chain(struct code_cache *c, uint32_t number)
+static void forget_fragment(struct code_cache *c, uint32_t number)
 {
-	uint32_t end = number + 1 < c->chain_count ? c->chains[number + 1].exit_first : c->exit_count;
+	uint32_t end = number + 1 < c->fragment_count ? c->fragments[number + 1].exit_first : c->exit_count;
 
-	for (uint32_t i = c->chains[number].exit_first; i < end; i++) {
+	for (uint32_t i = c->fragments[number].exit_first; i < end; i++) {
 		if (waits(&c->exits[i]))
 			address_lists_remove(&c->waiting, c->exits[i].target, i);
 		c->exits[i].dead = true;
 	}
-	c->chains[number].dead = true;
+	c->fragments[number].dead = true;
 	c->dead++;
 }
 
-void code_cache_drop_chain(struct code_cache *c, uint32_t number)
+void code_cache_drop_fragment(struct code_cache *c, uint32_t number)
 {
 	assert(c->users == 1);
-	if (!c->chains[number].parked)
-		unlink_chain(c, number);
-	c->chains[number].parked = false;
-	forget_chain(c, number);
+	if (!c->fragments[number].parked)
+		unlink_fragment(c, number);
+	c->fragments[number].parked = false;
+	forget_fragment(c, number);
 }
 
-/* What a walk over the chains of some pages needs. */
+/* What a walk over the fragments of some pages needs. */
 struct walk {
 	struct code_cache *cache;
 	uint64_t start, end;
@@ -510,38 +510,38 @@ static bool drop_one(void *arg, uint32_t number)
 {
 	struct walk *w = arg;
 
-	if (w->cache->chains[number].dead)
+	if (w->cache->fragments[number].dead)
 		return false;
-	if (!overlaps(w->cache, &w->cache->chains[number], w->start, w->end))
+	if (!overlaps(w->cache, &w->cache->fragments[number], w->start, w->end))
 		return true;
-	code_cache_drop_chain(w->cache, number);
+	code_cache_drop_fragment(w->cache, number);
 	w->any = true;
 	return false;
 }
 
-static bool index_chain(struct code_cache *c, uint32_t number)
+static bool index_fragment(struct code_cache *c, uint32_t number)
 {
-	const struct chain *ch = &c->chains[number];
+	const struct fragment *frag = &c->fragments[number];
 
-	for (uint32_t i = 0; i < ch->span_count && !ch->dead; i++)
-		if (!chain_index_add(&c->index, c->spans[ch->span_first + i].start, span_end(&c->spans[ch->span_first + i]), number))
+	for (uint32_t i = 0; i < frag->span_count && !frag->dead; i++)
+		if (!fragment_index_add(&c->index, c->spans[frag->span_first + i].start, span_end(&c->spans[frag->span_first + i]), number))
 			return false;
 	return true;
 }
 
-/* Gives each chain on the pages of [start, end) that may not be dead. */
-static void walk_chains(struct code_cache *c, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t chain), void *arg)
+/* Gives each fragment on the pages of [start, end) that may not be dead. */
+static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
 	const uint64_t mask = ~(uint64_t)(PAGE - 1);
 
-	while (c->indexed < c->chain_count && index_chain(c, c->indexed))
+	while (c->indexed < c->fragment_count && index_fragment(c, c->indexed))
 		c->indexed++;
-	if (c->indexed == c->chain_count) {
-		chain_index_walk(&c->index, start, end, keep, arg);
+	if (c->indexed == c->fragment_count) {
+		fragment_index_walk(&c->index, start, end, keep, arg);
 		return;
 	}
-	for (uint32_t i = 0; i < c->chain_count && start < end; i++) /* no memory for an index */
-		if (overlaps(c, &c->chains[i], start & mask, ((end - 1) & mask) + (PAGE - 1)))
+	for (uint32_t i = 0; i < c->fragment_count && start < end; i++) /* no memory for an index */
+		if (overlaps(c, &c->fragments[i], start & mask, ((end - 1) & mask) + (PAGE - 1)))
 			keep(arg, i);
 }
 
@@ -550,7 +550,7 @@ static bool drop(struct code_cache *c, uint64_t start, uint64_t end)
 	struct walk w = {.cache = c, .start = start, .end = end};
 
 	assert(c->users == 1);
-	walk_chains(c, start, end, drop_one, &w);
+	walk_fragments(c, start, end, drop_one, &w);
 	segment_kill(c->segments, start, end);
 	return w.any;
 }
@@ -583,10 +583,10 @@ static bool guess_stays(const struct guess *g, bool (*stays)(void *arg, uint64_t
 	return all;
 }
 
-static bool all_stay(const struct code_cache *c, const struct chain *ch, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+static bool all_stay(const struct code_cache *c, const struct fragment *frag, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
-	for (uint32_t i = 0; i < ch->span_count; i++)
-		if (!stays(arg, c->spans[ch->span_first + i].start, span_end(&c->spans[ch->span_first + i])))
+	for (uint32_t i = 0; i < frag->span_count; i++)
+		if (!stays(arg, c->spans[frag->span_first + i].start, span_end(&c->spans[frag->span_first + i])))
 			return false;
 	return true;
 }
@@ -596,9 +596,9 @@ void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t s
 	struct guess *g;
 
 	assert(c->users == 1);
-	for (uint32_t i = 0; i < c->chain_count; i++)
-		if (!c->chains[i].dead && !all_stay(c, &c->chains[i], stays, arg))
-			code_cache_drop_chain(c, i);
+	for (uint32_t i = 0; i < c->fragment_count; i++)
+		if (!c->fragments[i].dead && !all_stay(c, &c->fragments[i], stays, arg))
+			code_cache_drop_fragment(c, i);
 	segment_retain(c->segments, stays, arg);
 	for (uint32_t i = 0; (g = guesses_next(&c->guesses, 0, UINT64_MAX, &i)); i++) {
 		if (guess_stays(g, stays, arg))
@@ -611,12 +611,12 @@ void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t s
 static bool park_one(void *arg, uint32_t number)
 {
 	struct walk *w = arg;
-	struct chain *ch = &w->cache->chains[number];
+	struct fragment *frag = &w->cache->fragments[number];
 
-	if (ch->dead || ch->parked)
-		return !ch->dead;
-	unlink_chain(w->cache, number);
-	ch->parked = true;
+	if (frag->dead || frag->parked)
+		return !frag->dead;
+	unlink_fragment(w->cache, number);
+	frag->parked = true;
 	return true;
 }
 
@@ -625,13 +625,13 @@ void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end)
 	struct walk w = {.cache = c};
 
 	assert(c->users == 1);
-	walk_chains(c, start, end, park_one, &w);
+	walk_fragments(c, start, end, park_one, &w);
 }
 
-static bool is_blocked(const struct walk *w, const struct chain *ch)
+static bool is_blocked(const struct walk *w, const struct fragment *frag)
 {
-	for (uint32_t i = 0; i < ch->span_count; i++)
-		if (w->blocked(w->arg, w->cache->spans[ch->span_first + i].start, span_end(&w->cache->spans[ch->span_first + i])))
+	for (uint32_t i = 0; i < frag->span_count; i++)
+		if (w->blocked(w->arg, w->cache->spans[frag->span_first + i].start, span_end(&w->cache->spans[frag->span_first + i])))
 			return true;
 	return false;
 }
@@ -640,18 +640,18 @@ static bool unpark_one(void *arg, uint32_t number)
 {
 	struct walk *w = arg;
 	struct code_cache *c = w->cache;
-	struct chain *ch = &c->chains[number];
+	struct fragment *frag = &c->fragments[number];
 
-	if (ch->dead || !ch->parked || is_blocked(w, ch))
-		return !ch->dead;
-	ch->parked = false;
-	if (ch->superseded || code_cache_find(c, ch->pc) != CHAIN_NONE) { /* another has taken its place */
-		forget_chain(c, number);
+	if (frag->dead || !frag->parked || is_blocked(w, frag))
+		return !frag->dead;
+	frag->parked = false;
+	if (frag->superseded || code_cache_find(c, frag->pc) != FRAGMENT_NONE) { /* another has taken its place */
+		forget_fragment(c, number);
 		return false;
 	}
-	address_lists_put(&c->found, ch->pc, number);
+	address_lists_put(&c->found, frag->pc, number);
 	link_waiting(c, number);
-	if (ch->indirect)
+	if (frag->indirect)
 		code_cache_publish(c, number);
 	return true;
 }
@@ -661,14 +661,14 @@ void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool 
 	struct walk w = {.cache = c, .blocked = blocked, .arg = arg};
 
 	assert(c->users == 1);
-	walk_chains(c, start, end, unpark_one, &w);
+	walk_fragments(c, start, end, unpark_one, &w);
 }
 
 bool code_cache_is_stale(const struct code_cache *c)
 {
 	if (c->users > 1)
 		return false;
-	return c->full || c->code_len > CODE_SIZE - LAST_CODE || (c->code_len > STALE_CODE && c->dead / STALE_CHAINS > c->chain_count - c->dead);
+	return c->full || c->code_len > CODE_SIZE - LAST_CODE || (c->code_len > STALE_CODE && c->dead / STALE_FRAGMENTS > c->fragment_count - c->dead);
 }
 
 void code_cache_clear(struct code_cache *c)

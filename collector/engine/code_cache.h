@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A code cache: chains of translated code by application address, the links between them, and the memory in which they lie.
+/* A code cache: fragments of translated code by application address, the links between them, and the memory in which they lie.
  *
  * Mostly that is a memory file, which the tracer writes and the tracees can only read and execute: what it writes is there at once.
  * Spaces that a fork made of one another have one cache (users) as long as what is executable is the same in them, so that what one has
@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 #include "collector/engine/address_lists.h"
-#include "collector/engine/chain_index.h"
-#include "collector/engine/chain_kind.h"
+#include "collector/engine/fragment_index.h"
+#include "collector/engine/fragment_kind.h"
 #include "collector/engine/guesses.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/places.h"
@@ -26,14 +26,14 @@
 #include "collector/processor.h"
 #include "lib/error.h"
 
-#define CHAIN_NONE ADDRESS_LISTS_NONE
+#define FRAGMENT_NONE ADDRESS_LISTS_NONE
 
 /* A piece of cache code with one way in (two: the indirect entry checks the address first). */
-struct chain {
+struct fragment {
 	uint64_t pc;
 	uint32_t body;	   /* offset in the code area */
 	uint32_t indirect; /* 0: none */
-	uint32_t fresh;	   /* way in from a conditional: shifts its bit in (where no history is kept: chain_ticks.c). 0: the body */
+	uint32_t fresh;	   /* way in from a conditional: shifts its bit in (where no history is kept: fragment_ticks.c). 0: the body */
 	uint32_t start, end; /* of everything it has */
 	uint32_t segment;
 	uint32_t places_at, places_len; /* its list in the cache's places */
@@ -51,15 +51,15 @@ struct chain {
 	uint8_t last_len; /* of its last instruction */
 	bool head : 1;	  /* of a loop, most likely: it needs its checkpoint */
 	bool x87 : 1;	  /* it has x87 instructions */
-	uint16_t rounds;  /* of a cycle of direct jumps that is the whole chain: from here on, as an offset from start, r11 counts rounds (chain_rounds.c); 0: it does not */
+	uint16_t rounds;  /* of a cycle of direct jumps that is the whole fragment: from here on, as an offset from start, r11 counts rounds (fragment_rounds.c); 0: it does not */
 };
 
-/* Whether r11 counts rounds at an offset of the code that lies in the chain. */
-static inline bool chain_counts_rounds(const struct chain *ch, uint32_t offset) { return ch->rounds && offset >= ch->start + ch->rounds; }
+/* Whether r11 counts rounds at an offset of the code that lies in the fragment. */
+static inline bool fragment_counts_rounds(const struct fragment *frag, uint32_t offset) { return frag->rounds && offset >= frag->start + frag->rounds; }
 
-/* What those that wait for a chain want of it. Along links between chains without a checkpoint the debt grows with each conditional, up to
+/* What those that wait for a fragment want of it. Along links between fragments without a checkpoint the debt grows with each conditional, up to
  * code_cache_most_debt(): so a cycle either passes a checkpoint, or has no conditional (then it writes records, or tests whether to stop). */
-struct chain_demand {
+struct fragment_demand {
 	uint8_t debt; /* the most conditionals there may have been since the last checkpoint or record */
 	bool back; /* one leads back: it will come to this, sooner or later, and better have the checkpoint there at once */
 };
@@ -76,7 +76,7 @@ static inline uint64_t span_end(const struct span *s) { return s->start + s->len
 enum exit_kind {
 	EXIT_LINK,    /* goes on at target, which may be linked directly */
 	EXIT_OUTSIDE, /* the instruction at target is not for the cache */
-	EXIT_CHANGED, /* the code at target is no longer what the chain was made from */
+	EXIT_CHANGED, /* the code at target is no longer what the fragment was made from */
 	EXIT_STOP,    /* a checkpoint that was asked to stop, or the records are full; goes on at target */
 };
 
@@ -87,15 +87,15 @@ struct cache_exit {
 	uint32_t trap; /* offset of the int3 */
 	uint32_t site; /* offset of the displacement that leads there; 0: none */
 	uint64_t target;
-	uint32_t linked; /* chain that site leads to, CHAIN_NONE */
-	uint32_t next;	 /* exit linked to the same chain */
+	uint32_t linked; /* fragment that site leads to, FRAGMENT_NONE */
+	uint32_t next;	 /* exit linked to the same fragment */
 	uint8_t kind;
-	bool goes_on; /* behind the int3 the chain does: after a record */
-	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (chain_ticks.c: no transfer lies between the last conditional and here) */
+	bool goes_on; /* behind the int3 the fragment does: after a record */
+	bool fresh;	 /* of a conditional that is taken, whose bit is still to come (fragment_ticks.c: no transfer lies between the last conditional and here) */
 	bool conditional; /* of a conditional, where it is taken */
-	bool dead;	 /* its chain is: it leads nowhere any more, but may still be stopped at */
+	bool dead;	 /* its fragment is: it leads nowhere any more, but may still be stopped at */
 	bool rcx;	 /* the application's is in the context */
-	struct chain_demand demand;
+	struct fragment_demand demand;
 };
 
 struct code_cache {
@@ -109,16 +109,16 @@ struct code_cache {
 	uint64_t guess_wait; /* a task's branches are not looked at for guesses before it has made so many more ticks, 0: at first */
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
 	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
-	struct chain *chains;
-	uint32_t chain_count;
-	size_t chain_cap;
-	struct address_lists found; /* chains by pc */
+	struct fragment *fragments;
+	uint32_t fragment_count;
+	size_t fragment_cap;
+	struct address_lists found; /* fragments by pc */
 	struct address_lists waiting; /* exits not linked yet, by target */
 	uint8_t *places; /* lists (places.h) */
 	uint32_t places_len;
 	size_t places_cap;
-	struct chain_index index;
-	uint32_t indexed; /* chains before this are in the index: most caches go before anybody asks it */
+	struct fragment_index index;
+	uint32_t indexed; /* fragments before this are in the index: most caches go before anybody asks it */
 	struct span *spans;
 	uint32_t span_count;
 	size_t span_cap;
@@ -126,10 +126,10 @@ struct code_cache {
 	uint32_t exit_count;
 	size_t exit_cap;
 	struct tables tables;
-	uint32_t dead; /* chains that are */
+	uint32_t dead; /* fragments that are */
 	bool full; /* nothing more is made in it */
 	bool busy; /* tasks may be running in it: it only grows */
-	bool x87; /* some chain of it has, or had, x87 instructions */
+	bool x87; /* some fragment of it has, or had, x87 instructions */
 	/* What the tracee has not got yet, where nothing is shared. */
 	size_t synced;	   /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
@@ -141,7 +141,7 @@ struct code_cache {
 	uint32_t miss_trap; /* where it stops when the address is in no table */
 	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
 	uint32_t pause; /* of the glue behind PAUSE */
-	struct chain_kind kind;
+	struct fragment_kind kind;
 	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */
 	uint32_t call, called; /* of the glue that decides whether a system call is made in the cache, and that notes it */
 	uint32_t asking, asked; /* in the former: between them rsi is a register of ours, and the application's in the context, as are the bits */
@@ -175,86 +175,86 @@ int code_cache_sync(struct code_cache *c, pid_t tid);
  * Returns 0 or -BT_E_GONE. */
 int code_cache_push(struct code_cache *c, pid_t tid);
 
-/* By this, which is not 0, chains of now differ from those that were forgotten with code_cache_clear() (translator.h). */
+/* By this, which is not 0, fragments of now differ from those that were forgotten with code_cache_clear() (translator.h). */
 static inline uint8_t code_cache_mark(const struct code_cache *c) { return (uint8_t)(1 + c->clears % UINT8_MAX); }
 
-/* The living chain that begins at pc, or CHAIN_NONE. */
+/* The living fragment that begins at pc, or FRAGMENT_NONE. */
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
 
-/* Of the exits that wait for a chain at pc. */
-struct chain_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
+/* Of the exits that wait for a fragment at pc. */
+struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
 
 /* What the debt may come to. */
 static inline int code_cache_most_debt(const struct code_cache *c) { return c->kind.ticks ? TICKS_DEBT : BITS_DEBT; }
 
-static inline bool chain_meets(const struct chain *ch, struct chain_demand d) { return ch->checked || d.debt <= ch->debt; }
+static inline bool fragment_meets(const struct fragment *frag, struct fragment_demand d) { return frag->checked || d.debt <= frag->debt; }
 
-/* Where exits wait for a chain at pc because the one there does not meet their demand: it is not found any more, so that another can be
+/* Where exits wait for a fragment at pc because the one there does not meet their demand: it is not found any more, so that another can be
  * made. What is linked to it stays. Returns whether. */
 bool code_cache_supersede(struct code_cache *c, uint64_t pc);
 
 /* Where it begins. */
-static inline size_t chain_align(const struct chain *ch) { return ch->head ? CODE_ALIGN_LOOP : CODE_ALIGN; }
+static inline size_t fragment_align(const struct fragment *frag) { return frag->head ? CODE_ALIGN_LOOP : CODE_ALIGN; }
 
-/* Room for a chain of at most n bytes of code, which begins at a multiple of `align` (chain_align()): *offset, and *bytes to write it to. False when the cache is full. */
+/* Room for a fragment of at most n bytes of code, which begins at a multiple of `align` (fragment_align()): *offset, and *bytes to write it to. False when the cache is full. */
 bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes, uint32_t *offset);
 
-/* Takes over a chain that has been written to the room given (chain->end - chain->start bytes), behind those that were written to it before. places,
- * exits and spans are those of the chain and have been appended by the functions below. CHAIN_NONE without memory. */
-uint32_t code_cache_add(struct code_cache *c, const struct chain *chain);
+/* Takes over a fragment that has been written to the room given (fragment->end - fragment->start bytes), behind those that were written to it before. places,
+ * exits and spans are those of the fragment and have been appended by the functions below. FRAGMENT_NONE without memory. */
+uint32_t code_cache_add(struct code_cache *c, const struct fragment *fragment);
 
 /* The same of several at once that lead to one another: when there is memory for so many, and so many exits, spans and bytes of places, nothing
- * that is added fails; chains are appended, then their exits are added; and then each is let in: what waits for it leads there, and it is
+ * that is added fails; fragments are appended, then their exits are added; and then each is let in: what waits for it leads there, and it is
  * published. Before that nobody comes to them. */
-bool code_cache_reserve(struct code_cache *c, size_t chains, size_t exits, size_t spans, size_t places);
-uint32_t code_cache_append(struct code_cache *c, const struct chain *chain);
-void code_cache_let_in(struct code_cache *c, uint32_t chain);
+bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans, size_t places);
+uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment);
+void code_cache_let_in(struct code_cache *c, uint32_t fragment);
 
-/* Takes over n bytes of code written to the room given that belong to no chain. */
+/* Takes over n bytes of code written to the room given that belong to no fragment. */
 void code_cache_add_glue(struct code_cache *c, size_t n);
 bool code_cache_add_places(struct code_cache *c, const uint8_t *list, uint32_t len);
 /* Of less than 64 KB, below the addresses of the kernel. */
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
 /* Links it at once where its target is known. */
 bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x);
-/* One whose jump leads to the chain already. */
-bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x, uint32_t chain);
+/* One whose jump leads to the fragment already. */
+bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x, uint32_t fragment);
 
 /* The exit whose int3 is at offset, or NULL. */
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap);
 
-/* Leads the exit's jump to the chain. */
-void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t chain);
+/* Leads the exit's jump to the fragment. */
+void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t fragment);
 
-/* Makes the chain's indirect entry (it has one) known to table 1 and table 2. */
-void code_cache_publish(struct code_cache *c, uint32_t chain);
+/* Makes the fragment's indirect entry (it has one) known to table 1 and table 2. */
+void code_cache_publish(struct code_cache *c, uint32_t fragment);
 
-/* The list of a chain's places, chain->places_len bytes; valid until one is added. */
-const uint8_t *code_cache_places(const struct code_cache *c, const struct chain *chain);
+/* The list of a fragment's places, fragment->places_len bytes; valid until one is added. */
+const uint8_t *code_cache_places(const struct code_cache *c, const struct fragment *fragment);
 
-/* The place in force at an offset of the code area, which is written to *room, with *chain; NULL when there is none (glue, entries). */
-const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct chain **chain, struct place *room);
+/* The place in force at an offset of the code area, which is written to *room, with *fragment; NULL when there is none (glue, entries). */
+const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct place *room);
 
-/* Of a cache with one user that nobody is in: the branch has this guess from now on, none where its `to` is 0. Chains that end in it are
+/* Of a cache with one user that nobody is in: the branch has this guess from now on, none where its `to` is 0. Fragments that end in it are
  * forgotten. False without memory; nothing has changed then. */
 bool code_cache_guess(struct code_cache *c, const struct guess *guess);
 
-/* Of a cache with one user: forgets every chain made from code in [start, end), and the guesses that rest on it. Returns whether there was
- * such a chain. */
+/* Of a cache with one user: forgets every fragment made from code in [start, end), and the guesses that rest on it. Returns whether there was
+ * such a fragment. */
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
 
-/* Of a cache with one user: forgets every chain made from code of which stays() is not true for each piece, and the guesses that rest on such
+/* Of a cache with one user: forgets every fragment made from code of which stays() is not true for each piece, and the guesses that rest on such
  * code. It costs a look at everything there is. */
 void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg);
 
-/* Chains made from code in [start, end) are not to be entered until code_cache_unpark(): somebody may be writing there. */
+/* Fragments made from code in [start, end) are not to be entered until code_cache_unpark(): somebody may be writing there. */
 void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end);
 
 /* What of them has not been forgotten meanwhile may be entered again, unless blocked() says that code it was made from may still change. */
 void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg);
 
-/* Forgets one chain. */
-void code_cache_drop_chain(struct code_cache *c, uint32_t chain);
+/* Forgets one fragment. */
+void code_cache_drop_fragment(struct code_cache *c, uint32_t fragment);
 
 /* Whether it has so much forgotten code, or so little room, that it had better begin anew, while it can still be asked what of it has run. */
 bool code_cache_is_stale(const struct code_cache *c);

@@ -41,13 +41,13 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 
 /* ---- Stops ---- */
 
-/* The chain at pc, whose code has changed; what else was made from those bytes goes when they are read again. */
-static void drop_chain_at(struct code_cache *c, uint64_t pc)
+/* The fragment at pc, whose code has changed; what else was made from those bytes goes when they are read again. */
+static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 {
-	uint32_t chain = code_cache_find(c, pc);
+	uint32_t fragment = code_cache_find(c, pc);
 
-	if (chain != CHAIN_NONE)
-		code_cache_drop_chain(c, chain);
+	if (fragment != FRAGMENT_NONE)
+		code_cache_drop_fragment(c, fragment);
 }
 
 /* The task, which has been stopped by some other signal, is to have this one. */
@@ -130,7 +130,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
-		drop_chain_at(es->cache, task->regs.rip);
+		drop_fragment_at(es->cache, task->regs.rip);
 	et->straight = s->kind != EXIT_OUTSIDE;
 	if (s->kind == EXIT_OUTSIDE)
 		rc = tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
@@ -305,7 +305,7 @@ static int raise_again(struct backend *b, struct task *task, const siginfo_t *in
 	return engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
-/* A jump that a chain follows has no code: what raised a signal at its place is what it has led to. */
+/* A jump that a fragment follows has no code: what raised a signal at its place is what it has led to. */
 static bool jumped_there(const struct task *task)
 {
 	const struct engine_task *et = task->backend;

@@ -129,7 +129,7 @@ struct engine_space {
 	struct hint_view hints; /* of its program */
 	struct hint_view kin; /* where nothing is known of that: of another that begins alike */
 	bool knew;		    /* they were exact when it began */
-	bool learns;		    /* chains that it runs become some, too */
+	bool learns;		    /* fragments that it runs become some, too */
 	uint32_t noted; /* stops that became hints */
 	struct window window;
 	/* Where tasks run side by side: */
@@ -143,7 +143,7 @@ struct engine_space {
 	uint64_t opened; /* how often watched pages were given back */
 	bool mapped;
 	unsigned harming; /* calls under way that may do the like: nobody runs in it */
-	uint64_t unmade; /* where the last chain that was wanted could not be made, 0 */
+	uint64_t unmade; /* where the last fragment that was wanted could not be made, 0 */
 	bool torn;    /* the program has unmapped a part of it, or the like: it is to be made anew */
 	bool scribbled, scribbled_told; /* the program has written over what is kept of a task in the cache */
 	uint8_t attempts; /* to make it, in vain */
@@ -245,7 +245,7 @@ struct stretch {
 	enum arrival arrival;
 	enum exit_kind kind;
 	bool called;	/* a system call has just been made in the cache, and not been noted */
-	bool compares;	/* it was reading the code that a chain is made from, as the instruction itself may not be allowed to */
+	bool compares;	/* it was reading the code that a fragment is made from, as the instruction itself may not be allowed to */
 	bool lost;	/* what it did since the last record is not known */
 	bool far;	/* no place was found in many steps */
 	bool undone;	/* its last branch */
@@ -289,8 +289,8 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
  * may be running anywhere. */
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
 
-/* Of which kind its chains are to be for the task that is about to run. */
-struct chain_kind engine_space_kind(const struct backend *b, const struct engine_space *es);
+/* Of which kind its fragments are to be for the task that is about to run. */
+struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es);
 
 /* Whether it cannot go on with its cache as it is. */
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es);
@@ -322,10 +322,10 @@ void engine_space_collect(struct engine_space *es, const struct task *task);
 
 /* ---- cache_learn.c ---- */
 
-/* The chains that have run in the cache as it is now become hints: it is about to be cleared, or to go. */
+/* The fragments that have run in the cache as it is now become hints: it is about to be cleared, or to go. */
 void cache_learn(const struct task *task, struct engine_space *es);
 
-/* The task will run no more in its address space. With the last one's end the chains that have run there become hints, and are kept for
+/* The task will run no more in its address space. With the last one's end the fragments that have run there become hints, and are kept for
  * the next process. */
 void cache_keep(const struct backend *b, struct task *task);
 
@@ -372,7 +372,7 @@ enum {
  * (engine_space_company()); or -BT_E_GONE. */
 int cache_enter(struct backend *b, struct task *task, bool indirect);
 
-/* The task stands at a trap of the cache's own with these registers. Where that is for want of a chain, and the chain can be made of code
+/* The task stands at a trap of the cache's own with these registers. Where that is for want of a fragment, and the fragment can be made of code
  * that stays as it is, the task is put to where it would be had it been there before: its stretch goes on. False: it has to leave the cache. */
 bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw);
 

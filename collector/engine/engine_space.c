@@ -10,7 +10,7 @@
 
 #include "collector/call_filter.h"
 #include "collector/code_pages.h"
-#include "collector/engine/chain_template.h"
+#include "collector/engine/fragment_template.h"
 #include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
@@ -153,7 +153,7 @@ struct engine_shared *engine_shared_of(struct backend *b)
 	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
 	if (shared && !b->shared) {
-		shared->hints = hints_new(b->cache, (struct chain_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? template_stamp(&b->processor) : 0);
+		shared->hints = hints_new(b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? template_stamp(&b->processor) : 0);
 		shared->left = left_caches_new();
 	}
 	b->shared = shared;
@@ -357,12 +357,12 @@ bool engine_space_is_busy(const struct engine_space *es, const struct task *task
 	return es->inside > (et->space == es && et->in_cache) || (es->parallel && engine_others_run(task));
 }
 
-struct chain_kind engine_space_kind(const struct backend *b, const struct engine_space *es)
+struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es)
 {
-	return (struct chain_kind){.ticks = b->ticks, .careful = es->careful, .apart = es->cache->kind.apart};
+	return (struct fragment_kind){.ticks = b->ticks, .careful = es->careful, .apart = es->cache->kind.apart};
 }
 
-static bool has_kind(const struct backend *b, const struct engine_space *es) { return chain_kind_is(es->cache->kind, engine_space_kind(b, es)); }
+static bool has_kind(const struct backend *b, const struct engine_space *es) { return fragment_kind_is(es->cache->kind, engine_space_kind(b, es)); }
 
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es)
 {
@@ -384,7 +384,7 @@ static void leave_region(struct engine_space *es, const struct task *task)
 	es->window.inherited = true;
 }
 
-static void forget_chains(struct engine_space *es, const struct task *task)
+static void forget_fragments(struct engine_space *es, const struct task *task)
 {
 	cache_learn(task, es);
 	code_cache_clear(es->cache);
@@ -404,13 +404,13 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	if (es->parallel && es->cache->users == 1) {
 		es->cache->busy = false; /* whoever was in it has come out */
 		if (es->cache->full)
-			forget_chains(es, task);
+			forget_fragments(es, task);
 	}
 	if (es->cache->users == 1 || !(es->leaves || empty)) {
 		if (es->leaves)
 			forget_lost(es);
 		if (code_cache_is_stale(es->cache) && !engine_space_is_busy(es, task))
-			forget_chains(es, task);
+			forget_fragments(es, task);
 		return true;
 	}
 	if (engine_space_is_busy(es, task)) /* stopped there: its records are of the old one */
@@ -420,7 +420,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 		return false;
 	if (empty) {
 		cache_learn(task, es);
-		own->clears = es->cache->clears + 1; /* the marks of its chains are others' */
+		own->clears = es->cache->clears + 1; /* the marks of its fragments are others' */
 	}
 	code_cache_put(es->cache);
 	es->cache = own;

@@ -7,7 +7,7 @@ enum {
 	CPUID_BYTES = 2,
 };
 
-/* r11: the address jumped to; the application's rcx is in the context. To its chain's indirect entry, or the trap with the application's
+/* r11: the address jumped to; the application's rcx is in the context. To its fragment's indirect entry, or the trap with the application's
  * flags. Keeps what it found in table 1, or notes the arrival. */
 static void emit_search(struct code_cache *c, struct emitter *e)
 {
@@ -86,7 +86,7 @@ static size_t emit_count_down(struct emitter *e, uint32_t at)
 	return short_jump(e, JRCXZ);
 }
 
-/* Back to the chain, behind its stop. */
+/* Back to the fragment, behind its stop. */
 static void emit_go_on(struct emitter *e)
 {
 	emit_load(e, X86_RCX, CTX_BACK);
@@ -125,7 +125,7 @@ static void emit_spin(struct emitter *e, uint64_t on)
 	jump_through(e, CTX_BACK);
 }
 
-/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the chain's stop and,
+/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the fragment's stop and,
  * behind that, to where it goes on. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes
  * flags: some checkpoints stand where they are alive. */
 static void emit_checkpoint(struct code_cache *c, struct emitter *e)
@@ -169,7 +169,7 @@ static void emit_checkpoint(struct code_cache *c, struct emitter *e)
 	emit_spin(e, on);
 }
 
-/* Behind PAUSE: the application's rcx is in the context, CTX_BACK leads to the jump to the chain's stop and, behind that, to where it
+/* Behind PAUSE: the application's rcx is in the context, CTX_BACK leads to the jump to the fragment's stop and, behind that, to where it
  * goes on. */
 static void emit_pause(struct code_cache *c, struct emitter *e)
 {
@@ -276,6 +276,6 @@ void glue_emit(struct code_cache *c, const struct processor *processor)
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;
 	emit_bytes(&e, "btrec", sizeof "btrec");
-	emit_leaves(&e, processor, &table); /* the last: how long it is changes no place that kept chains know */
+	emit_leaves(&e, processor, &table); /* the last: how long it is changes no place that kept fragments know */
 	assert(!e.overflow);
 }

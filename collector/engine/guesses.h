@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Guesses: where the indirect branches of an address space that mostly lead to one place lead. A chain compares the target with the guess
+/* Guesses: where the indirect branches of an address space that mostly lead to one place lead. A fragment compares the target with the guess
  * and goes straight there; its segment says so (segment.h), so nothing is recorded of it but where it was wrong.
  *
  * A guess is the branch's from one generation of segments to another. It must not close a cycle that leaves no record: the code from

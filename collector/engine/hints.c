@@ -13,7 +13,7 @@ enum {
 	IDLE_MAX = 16, /* programs that nobody uses: a script comes back to its tools; a configure script makes hundreds that run once */
 };
 
-struct hints *hints_new(const char *dir, struct chain_kind kind, uint64_t stamp)
+struct hints *hints_new(const char *dir, struct fragment_kind kind, uint64_t stamp)
 {
 	struct hints *h = calloc(1, sizeof *h);
 
@@ -167,7 +167,7 @@ bool hints_wants_template(const struct hint_program *p, size_t i)
 	return *p->name && p->all->dir && !p->list.templates[i].size && !p->list.templates[i].tried;
 }
 
-struct chain_kind hints_kind(const struct hint_program *p) { return p->all->kind; }
+struct fragment_kind hints_kind(const struct hint_program *p) { return p->all->kind; }
 
 bool hints_template_was_weak(const struct hint_program *p, size_t i) { return p->list.templates[i].weak; }
 

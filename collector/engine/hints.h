@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs went, by program and by file, in the order in which they came there: the chains that they ran (cache_learn.c), or, where
+/* Where programs went, by program and by file, in the order in which they came there: the fragments that they ran (cache_learn.c), or, where
  * that cannot be known, the places at which a task stopped because nothing was translated there. From the second process on also those
- * chains as they were made (chain_template.h). Hints, never more: a wrong one makes a chain that nobody runs.
+ * fragments as they were made (fragment_template.h). Hints, never more: a wrong one makes a fragment that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, or by which file it is where
  * it has none (those of Go and of Rust's tools), and a second one beside it for what came later. The one that was written last has a name by its
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "collector/address_space.h"
-#include "collector/engine/chain_kind.h"
+#include "collector/engine/fragment_kind.h"
 #include "lib/slice.h"
 
 struct hints;	      /* of all programs; opaque */
@@ -24,9 +24,9 @@ struct hint_program;  /* opaque */
 
 #define HINT_NONE SIZE_MAX
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the chains that their templates are of. stamp: files that
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the fragments that their templates are of. stamp: files that
  * have another are not used. NULL without memory. */
-struct hints *hints_new(const char *dir, struct chain_kind kind, uint64_t stamp);
+struct hints *hints_new(const char *dir, struct fragment_kind kind, uint64_t stamp);
 /* Keeps what is new, where that will spare more than it costs; whether it succeeded is nobody's concern. */
 void hints_free(struct hints *h);
 
@@ -44,7 +44,7 @@ void hints_leave(struct hint_program *p);
 bool hints_are_exact(const struct hint_program *p);
 void hints_set_exact(struct hint_program *p);
 
-/* A task came to pc, in the mapping m of a file; indirect: its chain needs an indirect entry. What is known is not entered again. */
+/* A task came to pc, in the mapping m of a file; indirect: its fragment needs an indirect entry. What is known is not entered again. */
 void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect);
 
 /* Whether nothing more can be added. */
@@ -70,7 +70,7 @@ uint64_t hints_template_key(const struct hint_program *p, size_t i);
 /* It does not do, for want of a checkpoint: another is to be made. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* What hints_new() was told. */
-struct chain_kind hints_kind(const struct hint_program *p);
+struct fragment_kind hints_kind(const struct hint_program *p);
 /* Whether so many new hints or templates will spare more than keeping them costs. */
 bool hints_are_worth(const struct hint_program *p, size_t n);
 /* Whether one was dropped. */

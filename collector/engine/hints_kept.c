@@ -24,7 +24,7 @@ enum {
 };
 
 static const char magic[8] = "btrhint8";
-/* Suffixes of files: by kind of chain (chain_kind.h); and of the second one. */
+/* Suffixes of files: by kind of fragment (fragment_kind.h); and of the second one. */
 static const char *const kinds[2][2] = {{"", ".apart"}, {".ticks", ".ticks.apart"}}; /* [ticks][apart] */
 static const char second[] = ".more";
 /* Beside one that is named by an interpreter, and the same file as a program's that has it. */

@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "collector/engine/chain_template.h"
+#include "collector/engine/fragment_template.h"
 #include "collector/engine/hints.h"
 #include "collector/engine/kept_file.h"
 #include "lib/buf.h"
@@ -72,7 +72,7 @@ struct hint_program {
 
 struct hints {
 	const char *dir;
-	struct chain_kind kind;
+	struct fragment_kind kind;
 	uint64_t stamp;
 	struct hint_program *programs;
 	struct hint_program *kin; /* what is kept of others, named by their interpreters */

@@ -30,7 +30,7 @@ enum {
 	CTX_RDX = 0x60,	   /* the application's before CPUID */
 	CTX_CALLS = 0x68,  /* enum calls_need: what is granted to system calls in the cache (calls.h) */
 	CTX_CALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */
-	/* Where no history is kept (chain_ticks.c). */
+	/* Where no history is kept (fragment_ticks.c). */
 	CTX_SLOTS = 0x78, /* r11 as it was at the transfer of this number since the last conditional */
 	CTX_SLOT_COUNT = 8,
 	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
@@ -58,7 +58,7 @@ enum {
 
 	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data area) */
 
-	/* The window (window.h), of one process: the context, system calls made in the cache, the records, which chains have run (cache_learn.c),
+	/* The window (window.h), of one process: the context, system calls made in the cache, the records, which fragments have run (cache_learn.c),
 	 * what is known of descriptors (descriptors.h; in the first data area). */
 	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
 	COPY_TOLD = 0x100, /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
@@ -85,7 +85,7 @@ enum {
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
 	SAMPLE_BYTES = 0x20000, /* at the end of the records, of which there are none then */
 	MARKS_AT = RECORDS_END,
-	MARKS = 0x40000, /* chains that can have one; a byte each */
+	MARKS = 0x40000, /* fragments that can have one; a byte each */
 	/* A row of two bytes for all descriptors with the same low 16 bits, of which one at a time is known: DESCRIPTOR_*, and above that the
 	 * upper bits of its number. */
 	DESCRIPTORS_AT = MARKS_AT + MARKS,
@@ -98,7 +98,7 @@ enum {
 	DESCRIPTOR_WAITS = 3,	/* they may wait */
 	DESCRIPTOR_KIND_BITS = 2,
 	WINDOW_SIZE = DESCRIPTORS_AT + DESCRIPTOR_ROWS * DESCRIPTOR_BYTES,
-	/* tables.h. Table 1: entries of chains by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open
+	/* tables.h. Table 1: entries of fragments by the low 16 bits of the address jumped to; table 2: pairs {address, entry}, open
 	 * addressing. */
 	TABLE1_AT = WINDOW_SIZE,
 	TABLE1_ENTRIES = 0x10000,
@@ -112,7 +112,7 @@ enum {
 
 	CODE_AT = DATA_SIZE,
 	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
-	/* Chains begin at multiples of these: what a loop costs depends on where its branches lie in a cache line in some processors, and is not to
+	/* Fragments begin at multiples of these: what a loop costs depends on where its branches lie in a cache line in some processors, and is not to
 	 * depend on what was translated before it. All of them so far apart would cost large programs room in the processor's caches. */
 	CODE_ALIGN = 32,
 	CODE_ALIGN_LOOP = 64, /* of heads of loops */
@@ -160,7 +160,7 @@ enum {
 	TICKS_AHEAD = STOP_NEAR - 4,
 	TICKS_DEBT = TICKS_AHEAD - 12,
 };
-_Static_assert(TICKS_DEBT <= UINT8_MAX, "struct chain_demand");
+_Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 

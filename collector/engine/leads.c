@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/leads.h"
 
-/* Measured over the first recordings of true, ls, git, perl, python3 and cc1, of chains that have run: how often has what they lead to
+/* Measured over the first recordings of true, ls, git, perl, python3 and cc1, of fragments that have run: how often has what they lead to
  * run, too? */
 enum {
 	END = LEADS_CERTAIN * 98 / 100,	     /* its last branch, but for each conditional on the way to it */
@@ -9,7 +9,7 @@ enum {
 	END_LEAST = LEADS_CERTAIN * 40 / 100,
 };
 
-/* The same of conditionals: to where they lead when they are taken, by the distance from the chain's first instruction. */
+/* The same of conditionals: to where they lead when they are taken, by the distance from the fragment's first instruction. */
 static uint32_t when_taken(int64_t distance)
 {
 	static const struct {
@@ -37,24 +37,24 @@ static void add(struct leads *l, const struct lead *lead)
 
 static uint32_t both(uint32_t a, uint32_t b) { return a * b / LEADS_CERTAIN; }
 
-void leads_add(struct leads *l, const struct code_cache *c, uint32_t chain, uint32_t likelihood)
+void leads_add(struct leads *l, const struct code_cache *c, uint32_t fragment, uint32_t likelihood)
 {
-	const struct chain *ch = &c->chains[chain];
-	uint32_t exit = ch->exit_first, end = chain + 1 < c->chain_count ? c->chains[chain + 1].exit_first : c->exit_count, at_end = END;
+	const struct fragment *frag = &c->fragments[fragment];
+	uint32_t exit = frag->exit_first, end = fragment + 1 < c->fragment_count ? c->fragments[fragment + 1].exit_first : c->exit_count, at_end = END;
 
 	for (; exit < end; exit++) {
 		const struct cache_exit *x = &c->exits[exit];
 
 		if (x->conditional)
 			at_end = both(at_end, STAYS) > END_LEAST ? both(at_end, STAYS) : END_LEAST;
-		if (x->kind == EXIT_LINK && x->linked == CHAIN_NONE)
+		if (x->kind == EXIT_LINK && x->linked == FRAGMENT_NONE)
 			add(l, &(struct lead){.pc = x->target,
-					      .likelihood = both(likelihood, x->conditional ? when_taken((int64_t)(x->target - ch->pc)) : at_end)});
+					      .likelihood = both(likelihood, x->conditional ? when_taken((int64_t)(x->target - frag->pc)) : at_end)});
 	}
-	if (ch->returns_to)
-		add(l, &(struct lead){.pc = ch->returns_to, .likelihood = both(likelihood, at_end), .indirect = true});
-	if (ch->slot)
-		add(l, &(struct lead){.slot = ch->slot, .likelihood = both(likelihood, at_end), .indirect = true});
+	if (frag->returns_to)
+		add(l, &(struct lead){.pc = frag->returns_to, .likelihood = both(likelihood, at_end), .indirect = true});
+	if (frag->slot)
+		add(l, &(struct lead){.slot = frag->slot, .likelihood = both(likelihood, at_end), .indirect = true});
 }
 
 bool leads_take(struct leads *l, struct lead *lead)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where execution is likely to go from a chain that has just been made: candidates for being translated with it, the likeliest first. */
+/* Where execution is likely to go from a fragment that has just been made: candidates for being translated with it, the likeliest first. */
 #ifndef BT_LEADS_H
 #define BT_LEADS_H
 
@@ -28,9 +28,9 @@ struct leads {
 
 void leads_begin(struct leads *l, uint32_t least);
 
-/* Adds where the chain leads, when it is itself come to with this likelihood: along direct branches that are linked to no chain, back from
+/* Adds where the fragment leads, when it is itself come to with this likelihood: along direct branches that are linked to no fragment, back from
  * calls, and through a fixed slot. */
-void leads_add(struct leads *l, const struct code_cache *c, uint32_t chain, uint32_t likelihood);
+void leads_add(struct leads *l, const struct code_cache *c, uint32_t fragment, uint32_t likelihood);
 
 /* Takes out the likeliest. False: there is none. */
 bool leads_take(struct leads *l, struct lead *lead);

@@ -111,7 +111,7 @@ static size_t least_wanted(const struct left_caches *l, const struct left_progra
 
 void left_caches_put(struct left_caches *l, const struct left_program *program, struct code_cache *c, struct code_pages *pages)
 {
-	if (!c->chain_count || c->full || code_cache_is_stale(c) || c->code_len > MOST_CODE) {
+	if (!c->fragment_count || c->full || code_cache_is_stale(c) || c->code_len > MOST_CODE) {
 		code_cache_put(c);
 		code_pages_put(pages);
 		return;
@@ -187,7 +187,7 @@ static bool has_pages(void *arg, uint64_t start, uint64_t end)
 	return true;
 }
 
-static uint32_t alive(const struct code_cache *c) { return c->chain_count - c->dead; }
+static uint32_t alive(const struct code_cache *c) { return c->fragment_count - c->dead; }
 
 /* The one with the most in it, l->count: none. */
 static size_t best(const struct left_caches *l, const struct left_program *program, bool ticks)

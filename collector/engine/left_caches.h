@@ -35,7 +35,7 @@ struct code_pages *left_pages_of(const struct left_program *program, const struc
  * of the same program, where there are two. */
 void left_caches_put(struct left_caches *l, const struct left_program *program, struct code_cache *c, struct code_pages *pages);
 
-/* A cache, with one user and mapped by nobody, whose chains are made of code of this new space only (the trace has its pages then), and which
+/* A cache, with one user and mapped by nobody, whose fragments are made of code of this new space only (the trace has its pages then), and which
  * counts ticks or does not. NULL: there is none. tid: a stopped task of the space. */
 struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program, bool ticks, struct address_space *s,
 				    struct trace_writer *w, pid_t tid);

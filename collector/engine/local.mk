@@ -16,15 +16,15 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/cache_mappings.c \
 	collector/engine/cache_stretch.c \
 	collector/engine/calls.c collector/engine/calls.h \
-	collector/engine/chain_check.c \
-	collector/engine/chain_code.c \
-	collector/engine/chain_index.c collector/engine/chain_index.h collector/engine/chain_kind.h \
-	collector/engine/chain_template.c collector/engine/chain_template.h \
-	collector/engine/chain_read.c \
-	collector/engine/chain_rounds.c \
-	collector/engine/chain_ticks.c \
-	collector/engine/chain_loop.c \
-	collector/engine/chain_x87.c \
+	collector/engine/fragment_check.c \
+	collector/engine/fragment_code.c \
+	collector/engine/fragment_index.c collector/engine/fragment_index.h collector/engine/fragment_kind.h \
+	collector/engine/fragment_template.c collector/engine/fragment_template.h \
+	collector/engine/fragment_read.c \
+	collector/engine/fragment_rounds.c \
+	collector/engine/fragment_ticks.c \
+	collector/engine/fragment_loop.c \
+	collector/engine/fragment_x87.c \
 	collector/engine/cache_region.c collector/engine/cache_region.h \
 	collector/engine/code_cache.c collector/engine/code_cache.h \
 	collector/engine/descriptors.c collector/engine/descriptors.h \

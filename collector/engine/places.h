@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Places: what of the application's state is where at which point of a chain's code. They are many, and seldom asked for: a list of them is
+/* Places: what of the application's state is where at which point of a fragment's code. They are many, and seldom asked for: a list of them is
  * kept as bytes, two or three a place. */
 #ifndef BT_PLACES_H
 #define BT_PLACES_H
@@ -21,9 +21,9 @@ enum place_state {
 };
 
 struct place {
-	uint16_t at; /* from the chain's beginning; holds until the next place */
+	uint16_t at; /* from the fragment's beginning; holds until the next place */
 	uint8_t state, reg; /* reg: 0 where state has neither PLACE_SPILLED nor PLACE_RCX */
-	int32_t pc; /* from the chain's pc */
+	int32_t pc; /* from the fragment's pc */
 };
 
 enum {

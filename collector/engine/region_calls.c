@@ -155,7 +155,7 @@ bool region_begin_anew(const struct backend *b, struct engine_space *es, const s
 	if (!fresh)
 		return false;
 	cache_learn(task, es);
-	fresh->clears = es->cache->clears + 1; /* the marks of its chains are others' */
+	fresh->clears = es->cache->clears + 1; /* the marks of its fragments are others' */
 	code_cache_put(es->cache);
 	es->cache = fresh;
 	es->leaves = es->torn = false;

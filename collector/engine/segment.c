@@ -15,7 +15,7 @@ enum {
 	FREED = 0,	/* died of a number that is given back: nothing dies in generation 0 */
 };
 
-/* All segments that began at one pc are a chain, the newest first; its head is found by pc. Each living one stands also
+/* All segments that began at one pc are a fragment, the newest first; its head is found by pc. Each living one stands also
  * in a list per page that it touches, so that a kill looks at few: most programs end before there is any, so those from `listed` on wait
  * for it. The dead leave these lists when somebody comes by. */
 struct link {
@@ -31,12 +31,12 @@ struct page {
 struct segment_table {
 	unsigned holders;
 	struct segment *segments;
-	uint32_t *older; /* by number: the next in the chain of its pc; of a freed number the next free one */
+	uint32_t *older; /* by number: the next in the fragment of its pc; of a freed number the next free one */
 	size_t count, cap, older_cap;
 	uint32_t free_number; /* the first freed */
 	size_t dead;	      /* in the table, not freed */
 	uint32_t generation;
-	struct address_lists heads; /* of chains, by pc */
+	struct address_lists heads; /* of fragments, by pc */
 
 	size_t listed; /* segments before this are on lists */
 	struct link *links;
@@ -247,7 +247,7 @@ static uint32_t head_of(const struct segment_table *t, uint64_t pc)
 	return n;
 }
 
-/* Of a chain the living segment that is the same, or NONE. */
+/* Of a fragment the living segment that is the same, or NONE. */
 static uint32_t find_same(const struct segment_table *t, uint32_t head, const struct segment *s)
 {
 	for (uint32_t n = head; n != NONE; n = t->older[n]) {
@@ -259,7 +259,7 @@ static uint32_t find_same(const struct segment_table *t, uint32_t head, const st
 	return NONE;
 }
 
-/* Another head of the chain of a pc; either may be NONE. */
+/* Another head of the fragment of a pc; either may be NONE. */
 static void change_head(struct segment_table *t, uint64_t pc, uint32_t old, uint32_t head)
 {
 	if (old != NONE)
@@ -396,8 +396,8 @@ static void unlink_dead(struct segment_table *t)
 			kill_in_list(t, &t->pages[i].first, 0, 0);
 }
 
-/* Frees those of a chain that died in or before the generation. Returns its head then. */
-static uint32_t collect_chain(struct segment_table *t, uint32_t head, uint32_t generation)
+/* Frees those of a fragment that died in or before the generation. Returns its head then. */
+static uint32_t collect_fragment(struct segment_table *t, uint32_t head, uint32_t generation)
 {
 	uint32_t *at = &head;
 
@@ -429,6 +429,6 @@ void segment_collect(struct segment_table *t, uint32_t generation)
 			uint64_t pc = t->segments[i].pc;
 			uint32_t head = head_of(t, pc);
 
-			change_head(t, pc, head, collect_chain(t, head, generation));
+			change_head(t, pc, head, collect_fragment(t, head, generation));
 		}
 }

@@ -149,8 +149,8 @@ static struct table_pair *find(const struct tables *t, uint64_t pc)
 	return !t->pairs[slot].pc && gone ? gone : &t->pairs[slot];
 }
 
-/* Those that are nobody's stay behind. Tasks may be searching: an entry that one may have found belongs to some chain at any time, and
- * chains look at the address themselves. */
+/* Those that are nobody's stay behind. Tasks may be searching: an entry that one may have found belongs to some fragment at any time, and
+ * fragments look at the address themselves. */
 static bool grow(struct tables *t)
 {
 	uint32_t old_size = size_of(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where indirect branches find their chains: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of
+/* Where indirect branches find their fragments: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of
  * the address (layout.h). Table 2 lies in memory that tracer and tracees share, so that changes are there at once. Table 1 is each
  * process's own, and the cache's code alone enters what its searches find in table 2: the tracer only frees it, and what is gone. That,
  * and where nothing is shared all changes, is collected and sent with tables_sync().
@@ -13,7 +13,7 @@
 
 /* As it lies in table 2. pc 0: free; 1: nobody's any more, searches go on behind it. */
 struct table_pair {
-	uint64_t pc, entry; /* the application's address, and that of its chain's indirect entry */
+	uint64_t pc, entry; /* the application's address, and that of its fragment's indirect entry */
 };
 
 struct table_change {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What a template consists of, for who makes and who reads it. Addresses are relative to its origin, an address in the file that its chains are
+/* What a template consists of, for who makes and who reads it. Addresses are relative to its origin, an address in the file that its fragments are
  * of; places in the code to where the code begins, but for what a struct of the cache's says otherwise. */
 #ifndef BT_TEMPLATE_FORM_H
 #define BT_TEMPLATE_FORM_H
 
 #include <string.h>
 
-#include "collector/engine/chain_template.h"
+#include "collector/engine/fragment_template.h"
 
 /* No relative address. */
 #define TEMPLATE_NOWHERE (1ull << 63)
 
 enum {
-	TEMPLATE_SEGMENTS = 64, /* of a chain */
-	TEMPLATE_NONE = UINT8_MAX, /* no chain of the template's */
+	TEMPLATE_SEGMENTS = 64, /* of a fragment */
+	TEMPLATE_NONE = UINT8_MAX, /* no fragment of the template's */
 };
 
 /* Numbers in the code that depend on where things are: lists of where they stand. */
@@ -32,14 +32,14 @@ struct template_head {
 	uint64_t origin; /* as an offset in the file */
 	uint64_t pc;	 /* where that must be, 0: anywhere high */
 	uint32_t size;
-	uint16_t chains, ranges, segments, exits;
-	uint16_t refs; /* segments of the chains */
+	uint16_t fragments, ranges, segments, exits;
+	uint16_t refs; /* segments of the fragments */
 	uint16_t numbers[NUMBER_KINDS];
 	uint16_t places, code; /* bytes */
-	struct chain_kind kind;
+	struct fragment_kind kind;
 };
 
-struct template_chain {
+struct template_fragment {
 	uint64_t pc;
 	uint64_t returns_to, slot; /* TEMPLATE_NOWHERE: none */
 	uint16_t start, end, body, fresh, indirect; /* fresh, indirect: as start, none */
@@ -57,15 +57,15 @@ struct template_range {
 struct template_exit {
 	uint64_t target;
 	uint16_t trap, site; /* site 0: none */
-	uint8_t linked;	     /* chain of the template's to which its jump leads, TEMPLATE_NONE: to its own trap */
+	uint8_t linked;	     /* fragment of the template's to which its jump leads, TEMPLATE_NONE: to its own trap */
 	uint8_t kind : 2, goes_on : 1, fresh : 1, conditional : 1, rcx : 1;
-	struct chain_demand demand;
+	struct fragment_demand demand;
 };
 
-/* What templates must have all of, but chain.last_len and chain.head, which are for who makes them, and chain.rounds: of such chains there are none. */
-_Static_assert(sizeof(struct chain) == 88 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
-	       "a template has all of a chain");
-_Static_assert((int)TEMPLATE_CHAINS <= (int)TEMPLATE_NONE, "chains have numbers");
+/* What templates must have all of, but fragment.last_len and fragment.head, which are for who makes them, and fragment.rounds: of such fragments there are none. */
+_Static_assert(sizeof(struct fragment) == 88 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
+	       "a template has all of a fragment");
+_Static_assert((int)TEMPLATE_FRAGMENTS <= (int)TEMPLATE_NONE, "fragments have numbers");
 
 static inline uint32_t template_get32(const uint8_t *p)
 {

@@ -14,12 +14,12 @@
 enum {
 	MOVE_CODE = 0x15b40, /* CODE_ALIGN_LOOP times something */
 	MOVE_SEGMENT = 0x1d,
-	RANGES = 12,	   /* stretches of application code a chain may be made from */
+	RANGES = 12,	   /* stretches of application code a fragment may be made from */
 	ALL_RANGES = 256,  /* and those of a template */
 	RANGE_GAP = 32,	   /* what lies nearer is one */
-	NUMBERS = 256,	   /* that are not the same everywhere, in a chain */
+	NUMBERS = 256,	   /* that are not the same everywhere, in a fragment */
 	CODE_MAX = 1 << 14,
-	BYTES_ENOUGH = TEMPLATE_BYTES / 8 * 5, /* no other chain then: it might not fit */
+	BYTES_ENOUGH = TEMPLATE_BYTES / 8 * 5, /* no other fragment then: it might not fit */
 };
 
 struct code_range {
@@ -33,12 +33,12 @@ struct code_ranges {
 
 struct number {
 	uint16_t at;
-	uint8_t kind, segment; /* which of the chain's own */
+	uint8_t kind, segment; /* which of the fragment's own */
 };
 
 struct made {
 	const struct code_cache *cache;
-	const struct chain *chain;
+	const struct fragment *fragment;
 	uint8_t code[CODE_MAX];
 	uint32_t len, exits;
 	uint64_t moved;
@@ -52,7 +52,7 @@ struct template_maker {
 	struct code_ranges ranges; /* that it was made from */
 	bool recording;
 	bool unfit; /* too many ranges, or the end of a mapping */
-	/* The chain at ready, in both caches; 0: none. It has not been taken yet. */
+	/* The fragment at ready, in both caches; 0: none. It has not been taken yet. */
 	uint64_t ready;
 	struct made made[2];
 	struct number numbers[NUMBERS];
@@ -135,7 +135,7 @@ void template_maker_free(struct template_maker *m)
 	free(m);
 }
 
-struct template_maker *template_maker_new(const struct processor *processor, struct chain_kind kind)
+struct template_maker *template_maker_new(const struct processor *processor, struct fragment_kind kind)
 {
 	struct template_maker *m = calloc(1, sizeof *m);
 
@@ -155,8 +155,8 @@ struct template_maker *template_maker_new(const struct processor *processor, str
 /* Towards the middle of the addresses: near their end branches cannot be moved on. */
 static uint64_t move_of(uint64_t pc) { return template_is_low(pc) ? 0 : pc >> 46 ? -(uint64_t)MOVE_ADDRESS : MOVE_ADDRESS; }
 
-/* The chain in the two caches. False where it cannot be made in both in the same way. */
-static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, struct chain_demand demand, const struct chain *chains[2])
+/* The fragment in the two caches. False where it cannot be made in both in the same way. */
+static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, struct fragment_demand demand, const struct fragment *fragments[2])
 {
 	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .others_write = never_mutable, .arg = m, .demand = &demand};
 	uint32_t clears[2] = {m->caches[0]->clears, m->caches[1]->clears}, made[2];
@@ -167,14 +167,14 @@ static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect,
 		m->moved = i ? move_of(pc) : 0;
 		m->recording = !i;
 		made[i] = code_cache_find(m->caches[i], pc + m->moved);
-		if (made[i] == CHAIN_NONE)
+		if (made[i] == FRAGMENT_NONE)
 			made[i] = translator_translate(m->caches[i], &source, pc + m->moved, indirect);
-		if (made[i] == CHAIN_NONE || m->caches[i]->clears != clears[i])
+		if (made[i] == FRAGMENT_NONE || m->caches[i]->clears != clears[i])
 			return false;
-		chains[i] = &m->caches[i]->chains[made[i]];
+		fragments[i] = &m->caches[i]->fragments[made[i]];
 	}
 	/* Found, not made: where it was read from is not known. */
-	return !m->unfit && m->ranges.count && made[0] == made[1] && made[0] + 1 == m->caches[0]->chain_count && made[1] + 1 == m->caches[1]->chain_count;
+	return !m->unfit && m->ranges.count && made[0] == made[1] && made[0] + 1 == m->caches[0]->fragment_count && made[1] + 1 == m->caches[1]->fragment_count;
 }
 
 /* ---- What is the same in both but for the move ---- */
@@ -188,46 +188,46 @@ static uint32_t segment_of(const struct code_cache *c, const struct span *span)
 }
 
 /* Its code with each jump leading to its own exit, and the numbers of its segments. */
-static bool take_made(struct made *made, const struct code_cache *c, const struct chain *chain, uint64_t moved)
+static bool take_made(struct made *made, const struct code_cache *c, const struct fragment *fragment, uint64_t moved)
 {
 	made->cache = c;
-	made->chain = chain;
+	made->fragment = fragment;
 	made->moved = moved;
-	made->len = chain->end - chain->start;
-	made->exits = c->exit_count - chain->exit_first;
-	if (made->len > CODE_MAX || chain->span_count > TEMPLATE_SEGMENTS || !chain->span_count || chain->dead || chain->parked || chain->rounds)
+	made->len = fragment->end - fragment->start;
+	made->exits = c->exit_count - fragment->exit_first;
+	if (made->len > CODE_MAX || fragment->span_count > TEMPLATE_SEGMENTS || !fragment->span_count || fragment->dead || fragment->parked || fragment->rounds)
 		return false;
-	memcpy(made->code, c->code + chain->start, made->len);
+	memcpy(made->code, c->code + fragment->start, made->len);
 	for (uint32_t i = 0; i < made->exits; i++) {
-		const struct cache_exit *x = &c->exits[chain->exit_first + i];
+		const struct cache_exit *x = &c->exits[fragment->exit_first + i];
 		uint32_t d = x->trap - (x->site + 4);
 
-		if (x->trap < chain->start || x->trap >= chain->end || (x->site && (x->site < chain->start || x->site + 4 > chain->end)))
+		if (x->trap < fragment->start || x->trap >= fragment->end || (x->site && (x->site < fragment->start || x->site + 4 > fragment->end)))
 			return false;
 		if (x->site)
-			memcpy(made->code + (x->site - chain->start), &d, sizeof d);
+			memcpy(made->code + (x->site - fragment->start), &d, sizeof d);
 	}
-	for (uint32_t i = 0; i < chain->span_count; i++) {
-		made->segments[i] = c->kind.ticks ? 0 : segment_of(c, &c->spans[chain->span_first + i]);
+	for (uint32_t i = 0; i < fragment->span_count; i++) {
+		made->segments[i] = c->kind.ticks ? 0 : segment_of(c, &c->spans[fragment->span_first + i]);
 		if (made->segments[i] == SEGMENT_NONE)
 			return false;
 	}
-	return made->segments[0] == chain->segment;
+	return made->segments[0] == fragment->segment;
 }
 
 /* Its segment of this number; where no history is kept there are only their spans. */
 static struct segment made_segment(const struct made *made, uint32_t i)
 {
-	const struct span *span = &made->cache->spans[made->chain->span_first + i];
+	const struct span *span = &made->cache->spans[made->fragment->span_first + i];
 
 	if (made->cache->kind.ticks)
-		return (struct segment){.pc = span->start, .from = span_end(span) - made->chain->last_len, .end = span_end(span)};
+		return (struct segment){.pc = span->start, .from = span_end(span) - made->fragment->last_len, .end = span_end(span)};
 	return *segment_get(made->cache->segments, made->segments[i]);
 }
 
 static bool find_segment(const struct made *made, uint32_t segment, uint8_t *value)
 {
-	for (uint32_t i = 0; i < made->chain->span_count; i++)
+	for (uint32_t i = 0; i < made->fragment->span_count; i++)
 		if (made->segments[i] == segment) {
 			*value = (uint8_t)i;
 			return true;
@@ -286,7 +286,7 @@ static bool same_moved(uint64_t a, uint64_t b, uint64_t moved) { return b == (a 
 static bool same_exits(const struct made *a, const struct made *b)
 {
 	for (uint32_t i = 0; i < a->exits; i++) {
-		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i], *y = &b->cache->exits[b->chain->exit_first + i];
+		const struct cache_exit *x = &a->cache->exits[a->fragment->exit_first + i], *y = &b->cache->exits[b->fragment->exit_first + i];
 
 		if (x->trap + MOVE_CODE != y->trap || x->site + (x->site ? MOVE_CODE : 0) != y->site || x->target + b->moved != y->target || x->kind != y->kind ||
 		    x->goes_on != y->goes_on || x->fresh != y->fresh || x->conditional != y->conditional || x->rcx != y->rcx || x->demand.back != y->demand.back || x->demand.debt != y->demand.debt)
@@ -297,7 +297,7 @@ static bool same_exits(const struct made *a, const struct made *b)
 
 static bool same_segments(const struct made *a, const struct made *b)
 {
-	for (uint32_t i = 0; i < a->chain->span_count; i++) {
+	for (uint32_t i = 0; i < a->fragment->span_count; i++) {
 		struct segment s = made_segment(a, i), t = made_segment(b, i);
 
 		if (a->segments[i] + (a->cache->kind.ticks ? 0 : MOVE_SEGMENT) != b->segments[i] || s.pc + b->moved != t.pc || s.from + b->moved != t.from ||
@@ -309,7 +309,7 @@ static bool same_segments(const struct made *a, const struct made *b)
 
 static bool same_but_moved(const struct made *a, const struct made *b)
 {
-	const struct chain *x = a->chain, *y = b->chain;
+	const struct fragment *x = a->fragment, *y = b->fragment;
 
 	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->places_len != y->places_len ||
 	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh ||
@@ -324,15 +324,15 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 struct draft {
 	struct template_head head;
 	uint64_t base; /* what addresses are relative to */
-	struct buf chains, segments, exits, places, refs, numbers[NUMBER_KINDS], which, code; /* which: segments of numbers */
+	struct buf fragments, segments, exits, places, refs, numbers[NUMBER_KINDS], which, code; /* which: segments of numbers */
 	struct code_ranges ranges;
-	uint32_t made[TEMPLATE_CHAINS]; /* their numbers in the first cache */
+	uint32_t made[TEMPLATE_FRAGMENTS]; /* their numbers in the first cache */
 	uint32_t clears; /* of that, at the beginning */
 };
 
 static void draft_release(struct draft *d)
 {
-	struct buf *const parts[] = {&d->chains, &d->segments, &d->exits, &d->places, &d->refs, &d->which, &d->code};
+	struct buf *const parts[] = {&d->fragments, &d->segments, &d->exits, &d->places, &d->refs, &d->which, &d->code};
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		buf_release(parts[i]);
@@ -353,7 +353,7 @@ static size_t bytes_of(const struct code_ranges *ranges)
 /* Bytes of the template, nearly. */
 static size_t draft_size(const struct draft *d)
 {
-	size_t size = sizeof d->head + d->chains.len + d->segments.len + d->exits.len + d->places.len + d->refs.len + d->which.len + d->code.len;
+	size_t size = sizeof d->head + d->fragments.len + d->segments.len + d->exits.len + d->places.len + d->refs.len + d->which.len + d->code.len;
 
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		size += d->numbers[i].len;
@@ -386,16 +386,16 @@ static uint16_t draft_segment(struct draft *d, struct segment s)
 
 static void put_segments(struct draft *d, const struct made *a, uint16_t refs[TEMPLATE_SEGMENTS])
 {
-	for (uint32_t i = 0; i < a->chain->span_count; i++)
+	for (uint32_t i = 0; i < a->fragment->span_count; i++)
 		refs[i] = draft_segment(d, made_segment(a, i));
-	buf_put(&d->refs, refs, a->chain->span_count * sizeof refs[0]);
-	d->head.refs = (uint16_t)(d->head.refs + a->chain->span_count);
+	buf_put(&d->refs, refs, a->fragment->span_count * sizeof refs[0]);
+	d->head.refs = (uint16_t)(d->head.refs + a->fragment->span_count);
 }
 
-static void put_chain(struct draft *d, const struct made *a, uint16_t start)
+static void put_fragment(struct draft *d, const struct made *a, uint16_t start)
 {
-	const struct chain *c = a->chain;
-	struct template_chain t;
+	const struct fragment *c = a->fragment;
+	struct template_fragment t;
 
 	memset(&t, 0, sizeof t);
 	t.pc = c->pc - d->base;
@@ -415,20 +415,20 @@ static void put_chain(struct draft *d, const struct made *a, uint16_t start)
 	t.debt = c->debt;
 	t.passes = c->passes;
 	t.x87 = c->x87;
-	buf_put(&d->chains, &t, sizeof t);
-	d->head.chains++;
+	buf_put(&d->fragments, &t, sizeof t);
+	d->head.fragments++;
 }
 
 static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 {
 	for (uint32_t i = 0; i < a->exits; i++) {
-		const struct cache_exit *x = &a->cache->exits[a->chain->exit_first + i];
+		const struct cache_exit *x = &a->cache->exits[a->fragment->exit_first + i];
 		struct template_exit t;
 
 		memset(&t, 0, sizeof t);
 		t.target = x->target - d->base;
-		t.trap = (uint16_t)(start + x->trap - a->chain->start);
-		t.site = (uint16_t)(x->site ? start + x->site - a->chain->start : 0);
+		t.trap = (uint16_t)(start + x->trap - a->fragment->start);
+		t.site = (uint16_t)(x->site ? start + x->site - a->fragment->start : 0);
 		t.linked = TEMPLATE_NONE;
 		t.kind = x->kind & 3;
 		t.goes_on = x->goes_on;
@@ -445,7 +445,7 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 static void put_code(struct draft *d, const struct template_maker *m, uint16_t start, const uint16_t refs[TEMPLATE_SEGMENTS])
 {
 	const struct made *a = &m->made[0];
-	uint32_t moved = a->chain->start - start;
+	uint32_t moved = a->fragment->start - start;
 	uint8_t *own;
 
 	if (!buf_reserve(&d->code, a->len))
@@ -473,7 +473,7 @@ static void put_code(struct draft *d, const struct template_maker *m, uint16_t s
 	}
 }
 
-/* Between two chains. */
+/* Between two fragments. */
 static void fill_up(struct buf *code, size_t unit, uint8_t with)
 {
 	while (code->len % unit && !code->failed)
@@ -482,19 +482,19 @@ static void fill_up(struct buf *code, size_t unit, uint8_t with)
 
 static bool has_failed(const struct draft *d)
 {
-	bool failed = d->chains.failed || d->segments.failed || d->exits.failed || d->places.failed || d->refs.failed || d->which.failed || d->code.failed;
+	bool failed = d->fragments.failed || d->segments.failed || d->exits.failed || d->places.failed || d->refs.failed || d->which.failed || d->code.failed;
 
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		failed |= d->numbers[i].failed;
 	return failed;
 }
 
-/* Takes the chain that is ready, if there is room for it. */
+/* Takes the fragment that is ready, if there is room for it. */
 static bool draft_take(struct draft *d, const struct template_maker *m)
 {
 	const struct made *a = &m->made[0];
-	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->chain->places_len +
-		      a->chain->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + m->number_count * 2 * sizeof(uint16_t) + sizeof(struct template_chain);
+	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->fragment->places_len +
+		      a->fragment->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + m->number_count * 2 * sizeof(uint16_t) + sizeof(struct template_fragment);
 	struct code_ranges ranges = d->ranges;
 	uint16_t refs[TEMPLATE_SEGMENTS], start;
 
@@ -506,43 +506,43 @@ static bool draft_take(struct draft *d, const struct template_maker *m)
 	if (draft_size(d) + size + CODE_ALIGN_LOOP + bytes_of(&ranges) - bytes_of(&d->ranges) > TEMPLATE_BYTES - 64)
 		return false;
 	d->ranges = ranges;
-	fill_up(&d->code, chain_align(a->chain), 0xcc);
+	fill_up(&d->code, fragment_align(a->fragment), 0xcc);
 	start = (uint16_t)d->code.len;
-	d->made[d->head.chains] = (uint32_t)(a->chain - a->cache->chains);
+	d->made[d->head.fragments] = (uint32_t)(a->fragment - a->cache->fragments);
 	put_segments(d, a, refs);
-	put_chain(d, a, start);
+	put_fragment(d, a, start);
 	put_exits(d, a, start);
-	buf_put(&d->places, code_cache_places(a->cache, a->chain), a->chain->places_len);
+	buf_put(&d->places, code_cache_places(a->cache, a->fragment), a->fragment->places_len);
 	put_code(d, m, start, refs);
 	return true;
 }
 
-static uint8_t find_made(const struct draft *d, uint32_t chain)
+static uint8_t find_made(const struct draft *d, uint32_t fragment)
 {
-	for (uint16_t i = 0; i < d->head.chains; i++)
-		if (d->made[i] == chain)
+	for (uint16_t i = 0; i < d->head.fragments; i++)
+		if (d->made[i] == fragment)
 			return (uint8_t)i;
 	return TEMPLATE_NONE;
 }
 
-/* Leads jumps to the chains of the draft that they lead to in the first cache. */
-static void link_chains(struct draft *d, const struct code_cache *c)
+/* Leads jumps to the fragments of the draft that they lead to in the first cache. */
+static void link_fragments(struct draft *d, const struct code_cache *c)
 {
-	const struct template_chain *chains = (const void *)d->chains.data;
+	const struct template_fragment *fragments = (const void *)d->fragments.data;
 	struct template_exit *t = (void *)d->exits.data;
 
-	for (uint16_t k = 0; k < d->head.chains; k++)
-		for (uint16_t i = 0; i < chains[k].exits; i++, t++) {
-			const struct cache_exit *x = &c->exits[c->chains[d->made[k]].exit_first + i];
-			const struct template_chain *to;
+	for (uint16_t k = 0; k < d->head.fragments; k++)
+		for (uint16_t i = 0; i < fragments[k].exits; i++, t++) {
+			const struct cache_exit *x = &c->exits[c->fragments[d->made[k]].exit_first + i];
+			const struct template_fragment *to;
 			uint32_t displacement;
 
-			if (x->kind != EXIT_LINK || !x->site || x->linked == CHAIN_NONE)
+			if (x->kind != EXIT_LINK || !x->site || x->linked == FRAGMENT_NONE)
 				continue;
 			t->linked = find_made(d, x->linked);
 			if (t->linked == TEMPLATE_NONE)
 				continue;
-			to = &chains[t->linked];
+			to = &fragments[t->linked];
 			displacement = (uint32_t)(t->fresh && to->has_fresh ? to->fresh : to->body) - (t->site + 4u);
 			memcpy(d->code.data + t->site, &displacement, sizeof displacement);
 		}
@@ -584,7 +584,7 @@ static bool draft_write(struct draft *d, const struct code_source *source, struc
 	d->head.places = (uint16_t)d->places.len;
 	d->head.code = (uint16_t)d->code.len;
 	buf_put(out, &d->head, sizeof d->head);
-	put_part(out, &d->chains);
+	put_part(out, &d->fragments);
 	put_ranges(d, out);
 	put_part(out, &d->segments);
 	put_part(out, &d->exits);
@@ -606,27 +606,27 @@ static bool draft_write(struct draft *d, const struct code_source *source, struc
 	return true;
 }
 
-/* Makes the wish's chain, if it can be kept. */
+/* Makes the wish's fragment, if it can be kept. */
 static bool make_ready(struct template_maker *m, const struct template_wish *w)
 {
-	const struct chain *chains[2];
+	const struct fragment *fragments[2];
 
 	m->ready = 0;
-	if (!translate_both(m, w->pc, w->indirect, w->demand, chains) || !take_made(&m->made[0], m->caches[0], chains[0], 0) ||
-	    !take_made(&m->made[1], m->caches[1], chains[1], m->moved) || !same_but_moved(&m->made[0], &m->made[1]) ||
+	if (!translate_both(m, w->pc, w->indirect, w->demand, fragments) || !take_made(&m->made[0], m->caches[0], fragments[0], 0) ||
+	    !take_made(&m->made[1], m->caches[1], fragments[1], m->moved) || !same_but_moved(&m->made[0], &m->made[1]) ||
 	    !find_numbers(&m->made[0], &m->made[1], m->numbers, &m->number_count))
 		return false;
 	m->ready = w->pc;
 	return true;
 }
 
-/* Whether there may be room for another chain. */
+/* Whether there may be room for another fragment. */
 static bool has_room(const struct draft *d)
 {
-	return d->head.chains < TEMPLATE_CHAINS && d->ranges.count <= ALL_RANGES - RANGES && draft_size(d) < BYTES_ENOUGH;
+	return d->head.fragments < TEMPLATE_FRAGMENTS && d->ranges.count <= ALL_RANGES - RANGES && draft_size(d) < BYTES_ENOUGH;
 }
 
-/* The chains of the first wishes, as many as there is room for; what is ready then was the first one too many. Returns how many were
+/* The fragments of the first wishes, as many as there is room for; what is ready then was the first one too many. Returns how many were
  * looked at. */
 static size_t take_wishes(struct template_maker *m, struct draft *d, struct template_wish *wishes, size_t n)
 {
@@ -636,7 +636,7 @@ static size_t take_wishes(struct template_maker *m, struct draft *d, struct temp
 		struct template_wish *w = &wishes[done];
 
 		w->kept = template_is_low(w->pc) == (d->head.pc != 0) && (m->ready == w->pc || make_ready(m, w)) && draft_take(d, m);
-		if (m->ready && !w->kept && d->head.chains)
+		if (m->ready && !w->kept && d->head.fragments)
 			break;
 		m->ready = 0;
 	}
@@ -667,9 +667,9 @@ size_t template_make(struct template_maker *m, const struct code_source *source,
 		return n;
 	m->source = source;
 	done = take_wishes(m, d, wishes, n);
-	if (d->head.chains && !has_failed(d)) {
+	if (d->head.fragments && !has_failed(d)) {
 		if (m->caches[0]->clears == d->clears)
-			link_chains(d, m->caches[0]);
+			link_fragments(d, m->caches[0]);
 		written = draft_write(d, source, out);
 	}
 	if (!written && !out->failed)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes templates (chain_template.h). What in a chain's code depends on where it and its source lie is not told by the translator: the chain is
- * made twice, in different places, and what differs is looked at. A difference that has no known form makes a chain that is not kept. */
+/* Makes templates (fragment_template.h). What in a fragment's code depends on where it and its source lie is not told by the translator: the fragment is
+ * made twice, in different places, and what differs is looked at. A difference that has no known form makes a fragment that is not kept. */
 #ifndef BT_TEMPLATE_MAKER_H
 #define BT_TEMPLATE_MAKER_H
 
-#include "collector/engine/chain_template.h"
+#include "collector/engine/fragment_template.h"
 #include "lib/buf.h"
 
 struct template_maker; /* opaque */
 
-/* A chain that is to be kept: in application order of need, so that what leads to one made before ends where that begins. */
+/* A fragment that is to be kept: in application order of need, so that what leads to one made before ends where that begins. */
 struct template_wish {
 	uint64_t pc;
-	struct chain_demand demand; /* that it is to meet */
+	struct fragment_demand demand; /* that it is to meet */
 	bool indirect;
 	bool kept; /* by template_make(): it is in the template */
 };
 
-/* Of chains of that kind; a cache of another kind refuses them. NULL without memory. */
-struct template_maker *template_maker_new(const struct processor *processor, struct chain_kind kind);
+/* Of fragments of that kind; a cache of another kind refuses them. NULL without memory. */
+struct template_maker *template_maker_new(const struct processor *processor, struct fragment_kind kind);
 void template_maker_free(struct template_maker *m);
 
-/* Appends the template of as many chains, all of one file, as it has room for: of the first wishes, whose number is returned (1 at least, where n is not
+/* Appends the template of as many fragments, all of one file, as it has room for: of the first wishes, whose number is returned (1 at least, where n is not
  * 0), those that can be kept, made from source->read alone. Nothing is appended where none can. offset: of the first one in its file. */
 size_t template_make(struct template_maker *m, const struct code_source *source, struct template_wish *wishes, size_t n, uint64_t offset, struct buf *out);
 

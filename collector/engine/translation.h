@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A chain on its way from application code to the cache's code: what the translator's source files share, and nobody else.
- * chain_read.c reads it, chain_code.c, chain_loop.c, chain_x87.c, chain_check.c and chain_ticks.c write its code, translator.c puts it together. */
+/* A fragment on its way from application code to the cache's code: what the translator's source files share, and nobody else.
+ * fragment_read.c reads it, fragment_code.c, fragment_loop.c, fragment_x87.c, fragment_check.c and fragment_ticks.c write its code, translator.c puts it together. */
 #ifndef BT_TRANSLATION_H
 #define BT_TRANSLATION_H
 
@@ -10,27 +10,27 @@
 #include "collector/engine/translator.h"
 
 enum {
-	CHAIN_INSNS = 48,
+	FRAGMENT_INSNS = 48,
 	MUTABLE_INSNS = 16,
-	CHAIN_CONDITIONALS = 12, /* at most BITS_DEBT */
-	CHAIN_DEBT = 8, /* with so many conditionals since the last checkpoint may a chain without one be entered, though nobody asks for that yet */
-	TICKS_CHAIN_DEBT = 64, /* the same where only ticks are counted; and when more are asked for, the next multiple of: */
+	FRAGMENT_CONDITIONALS = 12, /* at most BITS_DEBT */
+	FRAGMENT_DEBT = 8, /* with so many conditionals since the last checkpoint may a fragment without one be entered, though nobody asks for that yet */
+	TICKS_FRAGMENT_DEBT = 64, /* the same where only ticks are counted; and when more are asked for, the next multiple of: */
 	TICKS_DEBT_STEP = 16,
-	CHAIN_BYTES = 1 << 15,	 /* more than any chain's code can be */
-	COLD_MAX = 2 * CHAIN_INSNS,
-	PLACES_MAX = 12 * CHAIN_INSNS,
+	FRAGMENT_BYTES = 1 << 15,	 /* more than any fragment's code can be */
+	COLD_MAX = 2 * FRAGMENT_INSNS,
+	PLACES_MAX = 12 * FRAGMENT_INSNS,
 	STOP_TESTS = 3,
-	ROUNDS_MOST = 16, /* of a cycle in a chain */
+	ROUNDS_MOST = 16, /* of a cycle in a fragment */
 	SEEN_MOST = 4, /* segments looked at in search of a cycle */
-	JUMPS_KNOWN = CTX_SLOT_COUNT - 2, /* jumps behind a conditional that a chain follows without history: its last branch needs a slot, too */
+	JUMPS_KNOWN = CTX_SLOT_COUNT - 2, /* jumps behind a conditional that a fragment follows without history: its last branch needs a slot, too */
 };
 
 struct step {
 	struct x86_insn insn;
 	uint64_t pc;
 	uint8_t bytes[BT_INSN_MAX + 1];
-	bool inlined_jump; /* a direct jump that the chain follows */
-	bool saves_x87;	   /* chain_saves_x87() */
+	bool inlined_jump; /* a direct jump that the fragment follows */
+	bool saves_x87;	   /* fragment_saves_x87() */
 };
 
 /* A jump to something cold: the displacement's place, and what it leads to. */
@@ -39,36 +39,36 @@ struct cold {
 	uint64_t target;
 	uint8_t kind;
 	bool fresh, conditional;
-	struct chain_demand demand;
+	struct fragment_demand demand;
 };
 
 struct translation {
-	struct step steps[CHAIN_INSNS];
+	struct step steps[FRAGMENT_INSNS];
 	struct cold cold[COLD_MAX];
 	struct place places[PLACES_MAX];
-	/* From here on zeroed for each chain. */
+	/* From here on zeroed for each fragment. */
 	struct code_cache *cache;
 	const struct code_source *source;
 	uint64_t pc;
 	const uint8_t *page; /* of code that cannot change, the last one asked for; NULL: none */
 	uint64_t page_at;
 	int count;
-	int round; /* the chain is a cycle of so many steps, some rounds of it; 0: it is not */
+	int round; /* the fragment is a cycle of so many steps, some rounds of it; 0: it is not */
 	bool ends_outside; /* behind the last step comes what is not for the cache */
-	bool ends_careful; /* ... a conditional (chain_kind.h) */
+	bool ends_careful; /* ... a conditional (fragment_kind.h) */
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
 	uint64_t at_pc;	   /* of places behind an instruction */
 	bool mutable;	   /* the code compares itself */
 	bool marked;	   /* it marks that it has run */
 	bool loops;	   /* its last branch closes a cycle that would leave no record: it writes one */
-	struct segment seen[SEEN_MOST]; /* where one was looked for, in vain: the chain rests on that code, too */
+	struct segment seen[SEEN_MOST]; /* where one was looked for, in vain: the fragment rests on that code, too */
 	int seen_count;
 	uint32_t last_segment;
 	int check_at;	   /* the step before which the checkpoint stands, -1: none */
 	bool check_flags;  /* flags are free there */
 	bool check_probe;  /* ... once its operand in memory has been seen not to fault */
 	struct emitter out;
-	struct chain chain;
+	struct fragment fragment;
 	int cold_count;
 	uint32_t loop_trap;
 	uint64_t loop_target;
@@ -83,14 +83,14 @@ struct translation {
 	int conditionals; /* so far */
 	uint64_t branch_pc; /* of the branch on the way, or the last instruction */
 	struct {
-		int last; /* the step that leads back; 0: no register is lent for a loop (chain_loop.c) */
+		int last; /* the step that leads back; 0: no register is lent for a loop (fragment_loop.c) */
 		unsigned reg;
 		uint64_t base; /* what it holds */
 		bool lent; /* now */
 		size_t again; /* where the branch back leads */
 	} loop;
 	/* Where no history is kept: */
-	bool known;    /* a conditional has been executed in the chain; since then */
+	bool known;    /* a conditional has been executed in the fragment; since then */
 	int transfers; /* ... so many transfers */
 	size_t entry_sites[STOP_TESTS]; /* of the jumps of the indirect entry to where it stops; 0: none */
 };
@@ -110,148 +110,148 @@ static inline bool is_indirect(const struct step *s)
 	return s->insn.class == BT_INSN_RET || s->insn.class == BT_INSN_IJMP || s->insn.class == BT_INSN_ICALL;
 }
 
-/* ---- chain_read.c ---- */
+/* ---- fragment_read.c ---- */
 
 /* Whether a prefix extends the base or the index of a memory operand: without effect in a rip-relative one, but not once that is something
  * else. */
 enum { EXTENDS_BASE = 1, EXTENDS_INDEX = 2 };
-bool chain_extends(const struct step *s, unsigned which);
+bool fragment_extends(const struct step *s, unsigned which);
 
-/* Reads the chain's instructions, at t->pc: none when the first is not for the cache. */
-void chain_read(struct translation *t);
+/* Reads the fragment's instructions, at t->pc: none when the first is not for the cache. */
+void fragment_read(struct translation *t);
 
-/* Decides where the checkpoint stands, and whether the last branch writes a record. indirect: the chain gets an indirect entry. */
-void chain_place_checkpoint(struct translation *t, bool indirect);
+/* Decides where the checkpoint stands, and whether the last branch writes a record. indirect: the fragment gets an indirect entry. */
+void fragment_place_checkpoint(struct translation *t, bool indirect);
 
 /* The opcode with which an instruction that reads memory only reads it, like a comparison, changing nothing but flags; 0: none. */
-int chain_probe_opcode(const struct step *s);
+int fragment_probe_opcode(const struct step *s);
 
 /* See translator_may_guess(). */
-bool chain_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess);
+bool fragment_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess);
 
 /* Where the branch is guessed to lead, 0. */
-uint64_t chain_guess(const struct translation *t, const struct step *s);
+uint64_t fragment_guess(const struct translation *t, const struct step *s);
 
 /* Enters its segments and spans. False without memory. */
-bool chain_add_segments(struct translation *t);
+bool fragment_add_segments(struct translation *t);
 
-/* ---- chain_code.c ---- */
+/* ---- fragment_code.c ---- */
 
 /* What the state is at the place reached: before the instruction s, or (NULL) before what is at t->at_pc. */
-void chain_place(struct translation *t, const struct step *s, unsigned state, unsigned reg);
+void fragment_place(struct translation *t, const struct step *s, unsigned state, unsigned reg);
 
-/* The jump whose displacement is at site leads to an exit of this kind, behind the chain. */
-void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind);
+/* The jump whose displacement is at site leads to an exit of this kind, behind the fragment. */
+void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind);
 
 /* Makes the stolen register the history bits again. */
-void chain_bring_bits(struct translation *t, const struct step *s);
+void fragment_bring_bits(struct translation *t, const struct step *s);
 
-/* The indirect entry: is r11, where the branch leads, the chain's address? Then the registers are the application's behind it, and r11 says
+/* The indirect entry: is r11, where the branch leads, the fragment's address? Then the registers are the application's behind it, and r11 says
  * that there are no bits; or will, when it has been rotated as for a conditional that is taken (before_fresh). looks: it is looked whether the
- * task is to stop; chain_emit_entry_stop() is to come behind the chain. Gives its offset in what is emitted. */
-size_t chain_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
+ * task is to stop; fragment_emit_entry_stop() is to come behind the fragment. Gives its offset in what is emitted. */
+size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
 
 /* Whether the code of an instruction that is no branch goes through the glue, or asks what it left. */
-bool chain_needs_glue(const struct step *s);
+bool fragment_needs_glue(const struct step *s);
 
 /* Whether it has an operand beside its code for which a register is lent. */
-bool chain_needs_base(const struct step *s);
+bool fragment_needs_base(const struct step *s);
 
-void chain_emit_step(struct translation *t, int i);
+void fragment_emit_step(struct translation *t, int i);
 
 /* An instruction that is no branch. */
-void chain_emit_plain(struct translation *t, const struct step *s);
+void fragment_emit_plain(struct translation *t, const struct step *s);
 
-/* Behind the chain: its last branch leads elsewhere than its guess. Gives the place of the int3 at which it stops; where no history is kept
+/* Behind the fragment: its last branch leads elsewhere than its guess. Gives the place of the int3 at which it stops; where no history is kept
  * there is none. */
-uint32_t chain_emit_miss(struct translation *t);
+uint32_t fragment_emit_miss(struct translation *t);
 
 /* Behind the last step: on to pc. */
-void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
 
-/* ---- chain_loop.c ---- */
+/* ---- fragment_loop.c ---- */
 
-/* Decides whether the chain is a loop for which a register is lent. The checkpoint has its place. */
-void chain_plan_loop(struct translation *t);
+/* Decides whether the fragment is a loop for which a register is lent. The checkpoint has its place. */
+void fragment_plan_loop(struct translation *t);
 
 /* Before the first step: lends it, if so. */
-void chain_begin_loop(struct translation *t);
+void fragment_begin_loop(struct translation *t);
 
 /* Whether s is the branch back of such a loop; that; and what comes behind it, where it is not taken. */
-bool chain_closes_loop(const struct translation *t, const struct step *s);
-void chain_emit_branch_back(struct translation *t, const struct step *s);
-void chain_end_loop(struct translation *t);
+bool fragment_closes_loop(const struct translation *t, const struct step *s);
+void fragment_emit_branch_back(struct translation *t, const struct step *s);
+void fragment_end_loop(struct translation *t);
 
 /* An instruction in the loop with the operand that the register is for. */
-void chain_emit_lent(struct translation *t, const struct step *s);
+void fragment_emit_lent(struct translation *t, const struct step *s);
 
 /* The checkpoint's cold part begins: the register is the application's there; and it is about to go back. */
-void chain_leave_loop(struct translation *t);
-void chain_return_to_loop(struct translation *t);
+void fragment_leave_loop(struct translation *t);
+void fragment_return_to_loop(struct translation *t);
 
-/* ---- chain_x87.c ---- */
+/* ---- fragment_x87.c ---- */
 
 /* Whether it saves the address of the x87 instruction that was executed last; and, if it does, whether what clears that can be told in code. */
-bool chain_saves_x87(const struct step *s);
-bool chain_reaches_x87(const struct step *s);
+bool fragment_saves_x87(const struct step *s);
+bool fragment_reaches_x87(const struct step *s);
 
 /* Behind such an instruction, whose places begin with the first: makes that address 0. */
-void chain_emit_x87_save(struct translation *t, const struct step *s, int first_place);
+void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_place);
 
-/* ---- chain_ticks.c: only where no history is kept ---- */
+/* ---- fragment_ticks.c: only where no history is kept ---- */
 
 /* Where the indirect entry stops, if it looks: gives the place of the int3. */
-uint32_t chain_emit_entry_stop(struct translation *t);
+uint32_t fragment_emit_entry_stop(struct translation *t);
 
 /* Counts the transfer s, with the bits in r11; the place behind its first instruction is BETWEEN. */
-void chain_count_transfer(struct translation *t, const struct step *s);
+void fragment_count_transfer(struct translation *t, const struct step *s);
 
 /* ecx is r11's bits from 24 to 31: makes those of the conditionals of it, which are not 0 when so many have been counted that it is to stop. */
-void chain_emit_conditionals(struct emitter *e);
+void fragment_emit_conditionals(struct emitter *e);
 
 /* Notes which indirect branch is about to be made. */
-void chain_note_origin(struct translation *t);
+void fragment_note_origin(struct translation *t);
 
 /* Whether its first branch is no conditional: it needs an entry that writes slot 0. */
-bool chain_needs_slot(const struct translation *t);
+bool fragment_needs_slot(const struct translation *t);
 
-/* Is the task to stop? Then jumps to what chain_patch_stop() stands before, else goes on. rcx is used. */
-void chain_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS]);
-void chain_patch_stop(struct translation *t, const size_t sites[STOP_TESTS]);
+/* Is the task to stop? Then jumps to what fragment_patch_stop() stands before, else goes on. rcx is used. */
+void fragment_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS]);
+void fragment_patch_stop(struct translation *t, const size_t sites[STOP_TESTS]);
 
 /* The last branch, which closes a cycle without a conditional: whether to stop there. */
-void chain_emit_loop_test(struct translation *t, const struct step *s);
+void fragment_emit_loop_test(struct translation *t, const struct step *s);
 
-/* ---- chain_rounds.c: only where history is kept, in a chain with t->round ---- */
+/* ---- fragment_rounds.c: only where history is kept, in a fragment with t->round ---- */
 
 /* Before the first step. */
-void chain_begin_rounds(struct translation *t);
+void fragment_begin_rounds(struct translation *t);
 
-/* The jump s, which ends a round. last: of the chain. */
-void chain_emit_round(struct translation *t, const struct step *s, bool last);
+/* The jump s, which ends a round. last: of the fragment. */
+void fragment_emit_round(struct translation *t, const struct step *s, bool last);
 
-/* ---- chain_check.c ---- */
+/* ---- fragment_check.c ---- */
 
 /* The checkpoint, before the instruction s. */
-void chain_emit_checkpoint(struct translation *t, const struct step *s);
+void fragment_emit_checkpoint(struct translation *t, const struct step *s);
 
 /* The instruction s behind it has just been emitted. */
-void chain_end_checkpoint(struct translation *t, const struct step *s);
+void fragment_end_checkpoint(struct translation *t, const struct step *s);
 
-/* Behind the chain: the way to the glue, the stop (its int3's place in *trap), and the way back. */
-void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap);
+/* Behind the fragment: the way to the glue, the stop (its int3's place in *trap), and the way back. */
+void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap);
 
 /* Writes a record through the glue; the application's rcx is in the context. Goes on behind an int3, whose place is returned, or stops at
  * it: there the tracer may let it go on, too. */
-uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue);
+uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue);
 
 /* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
-void chain_emit_loop_record(struct translation *t, const struct step *s);
+void fragment_emit_loop_record(struct translation *t, const struct step *s);
 
 /* Marks that it has run. */
-void chain_emit_mark(struct translation *t);
+void fragment_emit_mark(struct translation *t);
 
-/* Compares the chain's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
-void chain_emit_comparison(struct translation *t);
+/* Compares the fragment's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
+void fragment_emit_comparison(struct translation *t);
 
 #endif

@@ -149,7 +149,7 @@ static bool is_open(void *arg, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* The page has just been protected: its chains come back, but for those that its bytes of now do not bear out. */
+/* The page has just been protected: its fragments come back, but for those that its bytes of now do not bear out. */
 static bool take_bytes(struct task *task, struct engine_space *es, struct watched_page *p, uint64_t time)
 {
 	uint8_t now[WATCH_PAGE];
@@ -266,7 +266,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 		enum watch_result rc;
 		bool done;
 
-		/* Whoever writes there from now on finds no chain of it. */
+		/* Whoever writes there from now on finds no fragment of it. */
 		if (es->parallel && engine_space_is_busy(es, task)) {
 			code_cache_park(es->cache, p->addr, run);
 			if (code_cache_push(es->cache, task->tid))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Code that runs for the first time (programs/fresh_code.c): chains for it are made without its task leaving the cache, until the cache is
+# Code that runs for the first time (programs/fresh_code.c): fragments for it are made without its task leaving the cache, until the cache is
 # full, or another thread changes what is executable: no branch is lost, and each is of the image in which its code was. And libraries that
 # come and go (programs/plugins.c).
 import re

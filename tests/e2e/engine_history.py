@@ -67,7 +67,7 @@ def beside_loops():
 
 @case("counted as recorded: a real program")
 def real_program():
-    # From its third recording on chains are what the second one has kept.
+    # From its third recording on fragments are what the second one has kept.
     _, count = same_points(["gzip", "-9", "-c", engine_compare.__file__], (OFF, OFF, OFF, TURNS))
     check(count > 50, "only %d events" % count)
 

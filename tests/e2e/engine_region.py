@@ -62,7 +62,7 @@ def limit():
     check("changed what the engine keeps" in dump, "no note of it")
 
 
-@case("region: table of chains written over: the program is told by a fault, and goes on in a region made anew")
+@case("region: table of fragments written over: the program is told by a fault, and goes on in a region made anew")
 def table():
     dump = verdict_of("scribble-table", 5, b"handler ")
     check("changed the code cache" in dump, "no note of it")

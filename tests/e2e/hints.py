@@ -60,7 +60,7 @@ def kept():
     for _ in range(6):
         record([program()], ["--deterministic"])
         sizes.append(len(content(path)))
-    check(sizes[1] > 2 * sizes[0], "no chains were kept after the second run: %s" % sizes)
+    check(sizes[1] > 2 * sizes[0], "no fragments were kept after the second run: %s" % sizes)
     equal(sizes[1:], sizes[-1:] * 6, "size of the hints from the second run on")
     check(not os.path.exists(path + ".more"), "something had not been learned in two runs")
     same_branches(run()[0], first, "same branches with hints")
@@ -109,7 +109,7 @@ def learned():
         counts[name] = hints_in(os.path.join(PLACE, build_id + {"ticks": ".ticks", "parallel": ".apart"}.get(name, "")))
     check(counts["plain"] > 1000, "hardly a hint: %s" % counts)
     for name, count in counts.items():
-        # Where branches are counted alone, chains end elsewhere.
+        # Where branches are counted alone, fragments end elsewhere.
         check(abs(count - counts["plain"]) < counts["plain"] // 10, "hints of %s: %s" % (name, counts))
 
 
@@ -129,7 +129,7 @@ def mistrusted():
     for _ in range(3):
         record([program()], ["--deterministic"])
     good = content(path)
-    check(len(good) > 100000, "hardly a chain is kept")
+    check(len(good) > 100000, "hardly a fragment is kept")
     (end,) = struct.unpack_from("<I", good, 44) # of all but the templates, each of which is checked when it is used
     check(20000 < end < len(good) // 2, "templates from byte %d on of %d" % (end, len(good)))
     for at in (0, 9, 12, 20, 30, 50, 500, 20000, end - 1, len(good) // 2, len(good) - 1):
@@ -229,7 +229,7 @@ def warm():
             same_branches(branches(again.trace), listing, "same branches of %s in recording %d" % (argv, 2 * i + 2))
             equal(record(argv).out, first.out, "output of %s, wherever it lies" % argv)
     sizes = [os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE)]
-    check(sum(size > 100000 for size in sizes) >= len(programs), "hardly a chain is kept: %s" % sizes)
+    check(sum(size > 100000 for size in sizes) >= len(programs), "hardly a fragment is kept: %s" % sizes)
 
 
 @case("another program at the same path with the same build-id is recorded as what it is")
@@ -257,7 +257,7 @@ def without_build_id():
         stored.append({name: os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE)})
     equal(sorted(stored[1]), sorted(stored[0]), "files of hints")
     grown = [name for name in stored[0] if stored[1][name] > 2 * stored[0][name] and len(name) > 64]
-    equal(len(grown), 1, "files with chains of a program without a build-id: %s" % stored)
+    equal(len(grown), 1, "files with fragments of a program without a build-id: %s" % stored)
     equal(stored[3][grown[0]], stored[2][grown[0]], "size of the hints from the third run on")
     with open(other, "rb") as new, open(path, "r+b") as old: # the same inode
         old.write(new.read())
@@ -329,7 +329,7 @@ def second():
         seen.add(branches(recorded.trace))
     equal(content(first) == before, True, "the first file is as it was")
     good = content(more)
-    check(len(good) > 5000, "hardly a chain is kept: %d" % len(good))
+    check(len(good) > 5000, "hardly a fragment is kept: %d" % len(good))
     equal(stat.S_IMODE(os.stat(more).st_mode), 0o600, "mode")
     damaged = [good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:] for at in (0, 8, 16, 24, 40, 200, len(good) // 2)]
     whole = damaged[-1:] # but for a template, which is checked when it is used
@@ -492,7 +492,7 @@ def ruined():
         for _ in range(3):
             equal(record([path], stdin=b"x").out, expected, "output")
         names = [os.path.join(PLACE, name) for name in os.listdir(PLACE)]
-        check(any(os.stat(name).st_size > 100000 for name in names), "hardly a chain is kept")
+        check(any(os.stat(name).st_size > 100000 for name in names), "hardly a fragment is kept")
         trace = fresh("trace")
         process = start([BTREC, "run", "-q", "-o", trace, "--deterministic", "--snap-exit", "always", "--", path], stdin=subprocess.PIPE)
         out = process.stdout.readline()
@@ -505,7 +505,7 @@ def ruined():
         for _ in range(3):
             equal(record([path], stdin=b"x").out, expected, "output of the next recordings")
         sizes[how] = max(os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE))
-    check(min(sizes.values()) > 100000, "chains are not kept again: %s" % sizes)
+    check(min(sizes.values()) > 100000, "fragments are not kept again: %s" % sizes)
 
 
 @case("where there are too many files, or too much in them, the oldest of btrec's own go, and nobody else's")

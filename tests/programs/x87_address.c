@@ -43,7 +43,7 @@ static const char *whose(uint64_t addr, size_t n)
 	return ((addr - start) & mask) < end - start ? "own" : "another's";
 }
 
-/* Behind the x87 instruction, which is in another chain, and in the same: flags are alive, rcx and r11 known. */
+/* Behind the x87 instruction, which is in another fragment, and in the same: flags are alive, rcx and r11 known. */
 #define SAVE(text, mask) do { \
 	for (int round = 0; round < ROUNDS; round++) { \
 		memset(area, fill, sizeof area); \

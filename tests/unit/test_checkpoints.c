@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where chains have checkpoints: random programs are translated in random order, as they would run; then no cycle of links may be without
+/* Where fragments have checkpoints: random programs are translated in random order, as they would run; then no cycle of links may be without
  * one, and no path have more conditionals between two than there is room for. */
 #include "tests/unit/unit.h"
 
@@ -25,7 +25,7 @@ struct world {
 	struct program program; /* of those bytes */
 	struct code_source source;
 	struct code_cache *cache;
-	/* By chain, for a look at the links: */
+	/* By fragment, for a look at the links: */
 	bool *seen;
 	uint32_t *most; /* conditionals since the last checkpoint when it is entered */
 	uint32_t superseded; /* so often */
@@ -80,20 +80,20 @@ static void write_program(struct world *w)
 			aim(w, w->starts[i], kinds[kind_of[i]].len, i);
 }
 
-/* As the recorder does when the task has stopped at pc for want of a chain. */
+/* As the recorder does when the task has stopped at pc for want of a fragment. */
 static void arrive(struct world *w, uint64_t pc, bool indirect)
 {
 	struct code_cache *c = w->cache;
-	uint32_t chain = code_cache_find(c, pc);
+	uint32_t fragment = code_cache_find(c, pc);
 
-	if (chain != CHAIN_NONE && !c->chains[chain].checked && code_cache_supersede(c, pc)) {
+	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, pc)) {
 		w->superseded++;
-		chain = CHAIN_NONE;
+		fragment = FRAGMENT_NONE;
 	}
-	if (chain == CHAIN_NONE)
+	if (fragment == FRAGMENT_NONE)
 		translator_translate(c, &w->source, pc, indirect);
-	else if (indirect && !c->chains[chain].indirect)
-		assert_true(translator_add_entry(c, chain));
+	else if (indirect && !c->fragments[fragment].indirect)
+		assert_true(translator_add_entry(c, fragment));
 }
 
 static uint64_t any_pc(struct world *w) { return AT + w->starts[below(w, (unsigned)w->count)]; }
@@ -104,7 +104,7 @@ static void stop_somewhere(struct world *w)
 	const struct cache_exit *x = c->exit_count ? &c->exits[below(w, c->exit_count)] : NULL;
 	struct guess guess;
 
-	if (x && !x->dead && x->kind == EXIT_LINK && x->site && x->linked == CHAIN_NONE)
+	if (x && !x->dead && x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE)
 		arrive(w, x->target, below(w, 10) == 0);
 	else if (below(w, 20) == 0)
 		arrive(w, any_pc(w), true);
@@ -114,27 +114,27 @@ static void stop_somewhere(struct world *w)
 		code_cache_drop(c, any_pc(w), any_pc(w) + 8);
 }
 
-static uint32_t exits_end(const struct code_cache *c, uint32_t chain)
+static uint32_t exits_end(const struct code_cache *c, uint32_t fragment)
 {
-	return chain + 1 < c->chain_count ? c->chains[chain + 1].exit_first : c->exit_count;
+	return fragment + 1 < c->fragment_count ? c->fragments[fragment + 1].exit_first : c->exit_count;
 }
 
-/* Follows the links of a chain that is entered with so many conditionals, up to where there is a checkpoint. A cycle without one would be
+/* Follows the links of a fragment that is entered with so many conditionals, up to where there is a checkpoint. A cycle without one would be
  * gone around until there are too many conditionals, unless it has none. */
-static void follow(struct world *w, uint32_t chain, uint32_t most)
+static void follow(struct world *w, uint32_t fragment, uint32_t most)
 {
 	const struct code_cache *c = w->cache;
-	uint32_t n = c->chains[chain].checked ? 0 : most;
+	uint32_t n = c->fragments[fragment].checked ? 0 : most;
 
-	w->seen[chain] = true;
-	for (uint32_t i = c->chains[chain].exit_first; i < exits_end(c, chain); i++) {
+	w->seen[fragment] = true;
+	for (uint32_t i = c->fragments[fragment].exit_first; i < exits_end(c, fragment); i++) {
 		const struct cache_exit *x = &c->exits[i];
 
 		if (x->kind != EXIT_LINK)
 			continue;
-		n += x->conditional; /* taken; all of them come before the chain's end */
+		n += x->conditional; /* taken; all of them come before the fragment's end */
 		assert_true(n <= (uint32_t)code_cache_most_debt(c));
-		if (x->linked == CHAIN_NONE || c->chains[x->linked].checked || (w->seen[x->linked] && w->most[x->linked] >= n))
+		if (x->linked == FRAGMENT_NONE || c->fragments[x->linked].checked || (w->seen[x->linked] && w->most[x->linked] >= n))
 			continue;
 		w->most[x->linked] = n;
 		follow(w, x->linked, n);
@@ -145,19 +145,19 @@ static void look_at_links(struct world *w)
 {
 	const struct code_cache *c = w->cache;
 
-	w->seen = calloc(c->chain_count + 1, sizeof *w->seen);
-	w->most = calloc(c->chain_count + 1, sizeof *w->most);
+	w->seen = calloc(c->fragment_count + 1, sizeof *w->seen);
+	w->most = calloc(c->fragment_count + 1, sizeof *w->most);
 	assert_true(w->seen && w->most);
-	for (uint32_t i = 0; i < c->chain_count; i++)
-		if (!c->chains[i].dead && !w->seen[i])
+	for (uint32_t i = 0; i < c->fragment_count; i++)
+		if (!c->fragments[i].dead && !w->seen[i])
 			follow(w, i, 0);
 	free(w->seen);
 	free(w->most);
 	for (uint32_t i = 0; i < c->exit_count; i++) {
 		const struct cache_exit *x = &c->exits[i];
-		uint32_t there = x->dead || x->kind != EXIT_LINK || !x->site || x->linked != CHAIN_NONE ? CHAIN_NONE : code_cache_find(c, x->target);
+		uint32_t there = x->dead || x->kind != EXIT_LINK || !x->site || x->linked != FRAGMENT_NONE ? FRAGMENT_NONE : code_cache_find(c, x->target);
 
-		assert_true(there == CHAIN_NONE || !chain_meets(&c->chains[there], x->demand)); /* else it would wait for ever */
+		assert_true(there == FRAGMENT_NONE || !fragment_meets(&c->fragments[there], x->demand)); /* else it would wait for ever */
 	}
 }
 
@@ -184,8 +184,8 @@ static void run_programs(bool ticks)
 				look_at_links(w);
 		}
 		assert_int_equal(w->cache->clears, 0);
-		for (uint32_t k = 0; k < w->cache->chain_count; k++)
-			*(w->cache->chains[k].checked ? &checked : &unchecked) += 1;
+		for (uint32_t k = 0; k < w->cache->fragment_count; k++)
+			*(w->cache->fragments[k].checked ? &checked : &unchecked) += 1;
 		superseded += w->superseded;
 		code_cache_put(w->cache);
 		free(w);

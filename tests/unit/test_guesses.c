@@ -195,7 +195,7 @@ static const struct segment *now_at(const struct world *w, uint64_t pc)
 	return segment_at(w->cache->segments, AT + pc, segment_generation(w->cache->segments));
 }
 
-static void segments_and_chains_have_them_from_then_on(void **state)
+static void segments_and_fragments_have_them_from_then_on(void **state)
 {
 	struct world *w = world_new();
 	uint32_t old, generation, guessed;
@@ -206,13 +206,13 @@ static void segments_and_chains_have_them_from_then_on(void **state)
 	assert_int_equal(now_at(w, 0x8)->to, 0);
 	generation = segment_generation(w->cache->segments);
 	make_guess(w, 0x10, 0x11);
-	assert_true(w->cache->chains[old].dead);
+	assert_true(w->cache->fragments[old].dead);
 	assert_null(now_at(w, 0x8));
 	assert_false(segment_has_guess(segment_at(w->cache->segments, AT + 0x8, generation)));
 	guessed = translator_translate(w->cache, &w->source, AT + 0x8, true);
 	assert_true(segment_has_guess(now_at(w, 0x8)));
 	assert_int_equal(now_at(w, 0x8)->to, AT + 0x11);
-	x = &w->cache->exits[w->cache->chains[guessed].exit_first + 2]; /* behind those of the miss: of its record, of its branch */
+	x = &w->cache->exits[w->cache->fragments[guessed].exit_first + 2]; /* behind those of the miss: of its record, of its branch */
 	assert_int_equal(x->kind, EXIT_LINK);
 	assert_int_equal(x->target, AT + 0x11);
 	/* What changes behind the guess takes it away. */
@@ -220,14 +220,14 @@ static void segments_and_chains_have_them_from_then_on(void **state)
 	assert_int_equal(guesses_find(&w->cache->guesses, AT + 0x10), AT + 0x11);
 	code_cache_drop(w->cache, AT + 0x21, AT + 0x22);
 	assert_int_equal(guesses_find(&w->cache->guesses, AT + 0x10), 0);
-	assert_true(w->cache->chains[guessed].dead);
+	assert_true(w->cache->fragments[guessed].dead);
 	assert_null(now_at(w, 0x8));
 	world_free(w);
 }
 
 static void templates_have_none(void **state)
 {
-	struct template_maker *maker = template_maker_new(&processor, (struct chain_kind){0});
+	struct template_maker *maker = template_maker_new(&processor, (struct fragment_kind){0});
 	struct world *w = world_new();
 	struct template_wish wishes[] = {{.pc = AT + 0x8, .indirect = true}, {.pc = AT + 0x38}};
 	struct buf bytes = {0};
@@ -239,15 +239,15 @@ static void templates_have_none(void **state)
 	assert_int_equal(template_make(maker, &w->source, wishes, 2, 0x8, &bytes), 2);
 	assert_true(wishes[0].kept && wishes[1].kept);
 	make_guess(w, 0x10, 0x11);
-	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 	assert_int_equal(fault, TEMPLATE_UNFIT);
 	/* What is kept with it does not suffer. */
 	other = template_add(w->cache, &w->source, AT + 0x38, 0x38, slice_of(bytes.data, bytes.len), &fault);
-	assert_int_not_equal(other, CHAIN_NONE);
-	assert_int_equal(w->cache->chains[other].pc, AT + 0x38);
-	assert_int_equal(code_cache_find(w->cache, AT + 0x8), CHAIN_NONE);
+	assert_int_not_equal(other, FRAGMENT_NONE);
+	assert_int_equal(w->cache->fragments[other].pc, AT + 0x38);
+	assert_int_equal(code_cache_find(w->cache, AT + 0x8), FRAGMENT_NONE);
 	code_cache_drop(w->cache, AT + 0x11, AT + 0x12);
-	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 	buf_release(&bytes);
 	template_maker_free(maker);
 	world_free(w);
@@ -260,7 +260,7 @@ int main(void)
 		cmocka_unit_test(they_are_found_by_the_code_they_rest_on),
 		cmocka_unit_test(none_closes_a_cycle_without_a_conditional),
 		cmocka_unit_test(all_lies_on_pages_that_do_not_change),
-		cmocka_unit_test(segments_and_chains_have_them_from_then_on),
+		cmocka_unit_test(segments_and_fragments_have_them_from_then_on),
 		cmocka_unit_test(templates_have_none),
 	};
 

@@ -5,34 +5,34 @@
 
 enum { PC = 0x401000 };
 
-/* A cache of nothing but a chain at PC with these exits, which come to be linked nowhere. */
-struct one_chain {
+/* A cache of nothing but a fragment at PC with these exits, which come to be linked nowhere. */
+struct one_fragment {
 	struct code_cache cache;
-	struct chain chain;
+	struct fragment fragment;
 	struct cache_exit exits[LEADS_MAX + 8];
 };
 
-static void begin(struct one_chain *o)
+static void begin(struct one_fragment *o)
 {
 	memset(o, 0, sizeof *o);
-	o->cache.chains = &o->chain;
-	o->cache.chain_count = 1;
+	o->cache.fragments = &o->fragment;
+	o->cache.fragment_count = 1;
 	o->cache.exits = o->exits;
-	o->chain.pc = PC;
+	o->fragment.pc = PC;
 }
 
-static struct cache_exit *add(struct one_chain *o, uint64_t target, bool conditional)
+static struct cache_exit *add(struct one_fragment *o, uint64_t target, bool conditional)
 {
 	struct cache_exit *x = &o->exits[o->cache.exit_count++];
 
-	*x = (struct cache_exit){.target = target, .linked = CHAIN_NONE, .kind = EXIT_LINK, .conditional = conditional};
+	*x = (struct cache_exit){.target = target, .linked = FRAGMENT_NONE, .kind = EXIT_LINK, .conditional = conditional};
 	return x;
 }
 
 static void the_likeliest_comes_first(void **state)
 {
 	struct leads leads;
-	struct one_chain o;
+	struct one_fragment o;
 	struct lead lead;
 
 	(void)state;
@@ -60,7 +60,7 @@ static void the_likeliest_comes_first(void **state)
 static void what_is_less_likely_is_left_out(void **state)
 {
 	struct leads leads;
-	struct one_chain o;
+	struct one_fragment o;
 	struct lead lead;
 
 	(void)state;
@@ -79,7 +79,7 @@ static void what_is_less_likely_is_left_out(void **state)
 static void what_is_there_already_is_no_lead(void **state)
 {
 	struct leads leads;
-	struct one_chain o;
+	struct one_fragment o;
 
 	(void)state;
 	begin(&o);
@@ -94,13 +94,13 @@ static void what_is_there_already_is_no_lead(void **state)
 static void back_from_a_call_and_through_a_slot(void **state)
 {
 	struct leads leads;
-	struct one_chain o;
+	struct one_fragment o;
 	struct lead lead, other;
 
 	(void)state;
 	begin(&o);
-	o.chain.returns_to = PC + 40;
-	o.chain.slot = 0x404018;
+	o.fragment.returns_to = PC + 40;
+	o.fragment.slot = 0x404018;
 	leads_begin(&leads, 0);
 	leads_add(&leads, &o.cache, 0, LEADS_CERTAIN);
 	assert_true(leads_take(&leads, &lead) && leads_take(&leads, &other));
@@ -110,11 +110,11 @@ static void back_from_a_call_and_through_a_slot(void **state)
 	assert_false(leads_take(&leads, &lead));
 }
 
-/* Each step, and each conditional on the way to a chain's end, makes what comes then less likely. */
+/* Each step, and each conditional on the way to a fragment's end, makes what comes then less likely. */
 static void likelihood_falls_along_the_way(void **state)
 {
 	uint32_t before = LEADS_CERTAIN, likelihood = LEADS_CERTAIN;
-	struct one_chain o;
+	struct one_fragment o;
 	struct lead lead;
 
 	(void)state;
@@ -148,7 +148,7 @@ static void likelihood_falls_along_the_way(void **state)
 static void what_there_is_no_room_for_is_dropped(void **state)
 {
 	static struct leads leads;
-	static struct one_chain o;
+	static struct one_fragment o;
 	struct lead lead;
 	int n = 0;
 

@@ -13,7 +13,7 @@ enum {
 
 static uint32_t next_random(uint32_t *state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
 
-/* Mostly what chains have: a few bytes on, a few bytes of the application's on; sometimes far, or back. */
+/* Mostly what fragments have: a few bytes on, a few bytes of the application's on; sometimes far, or back. */
 static size_t random_list(uint32_t *state, struct place places[PLACES])
 {
 	size_t n = next_random(state) % PLACES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/chain_template.h"
+#include "collector/engine/fragment_template.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ extern const char __ehdr_start[];
 /* Where the parts of a template are. */
 struct parts {
 	struct template_head head;
-	const struct template_chain *chains;
+	const struct template_fragment *fragments;
 	const struct template_range *ranges;
 	const struct segment *segments;
 	const struct template_exit *exits;
@@ -36,8 +36,8 @@ struct adding {
 	const struct parts *parts;
 	uint64_t base; /* of its addresses */
 	uint32_t offset; /* of its code */
-	bool taken[TEMPLATE_CHAINS];
-	uint32_t chains[TEMPLATE_CHAINS]; /* the numbers of those that are taken */
+	bool taken[TEMPLATE_FRAGMENTS];
+	uint32_t fragments[TEMPLATE_FRAGMENTS]; /* the numbers of those that are taken */
 };
 
 bool template_is_whole(struct slice bytes)
@@ -58,7 +58,7 @@ static bool find_parts(struct slice s, struct parts *p)
 	if (!template_is_whole(s) || (uintptr_t)s.at % 8)
 		return false;
 	memcpy(&p->head, slice_take(&s, sizeof p->head).at, sizeof p->head);
-	p->chains = (const void *)slice_take(&s, p->head.chains * sizeof *p->chains).at;
+	p->fragments = (const void *)slice_take(&s, p->head.fragments * sizeof *p->fragments).at;
 	p->ranges = (const void *)slice_take(&s, p->head.ranges * sizeof *p->ranges).at;
 	p->segments = (const void *)slice_take(&s, p->head.segments * sizeof *p->segments).at;
 	p->exits = (const void *)slice_take(&s, p->head.exits * sizeof *p->exits).at;
@@ -70,7 +70,7 @@ static bool find_parts(struct slice s, struct parts *p)
 	p->code = slice_take(&s, p->head.code).at;
 	p->source = s.at;
 	p->source_len = s.len;
-	return !s.bad && p->head.chains && p->head.chains <= TEMPLATE_CHAINS;
+	return !s.bad && p->head.fragments && p->head.fragments <= TEMPLATE_FRAGMENTS;
 }
 
 static bool all_below(const uint16_t *numbers, size_t n, uint16_t limit)
@@ -92,8 +92,8 @@ static bool segments_make_sense(const struct parts *p)
 	return p->head.segments <= SEGMENTS_MOST;
 }
 
-/* Its int3s ascend, in its code; and so do chains. */
-static bool exits_make_sense(const struct parts *p, const struct template_chain *t, const struct template_exit *exits)
+/* Its int3s ascend, in its code; and so do fragments. */
+static bool exits_make_sense(const struct parts *p, const struct template_fragment *t, const struct template_exit *exits)
 {
 	uint32_t after = t->start;
 
@@ -102,16 +102,16 @@ static bool exits_make_sense(const struct parts *p, const struct template_chain 
 		bool links = x->kind == EXIT_LINK && x->site;
 
 		if (x->trap < after || x->trap >= t->end || (links && (x->site < t->start || x->site + 4u > t->end || x->site % 8 > 4)) ||
-		    (x->linked != TEMPLATE_NONE && (!links || x->linked >= p->head.chains || x->target != p->chains[x->linked].pc)))
+		    (x->linked != TEMPLATE_NONE && (!links || x->linked >= p->head.fragments || x->target != p->fragments[x->linked].pc)))
 			return false;
 		after = x->trap + 1u;
 	}
 	return true;
 }
 
-static bool is_in(const struct template_chain *t, uint16_t at) { return at >= t->start && at < t->end; }
+static bool is_in(const struct template_fragment *t, uint16_t at) { return at >= t->start && at < t->end; }
 
-static bool chain_makes_sense(const struct parts *p, const struct template_chain *t, uint32_t after)
+static bool fragment_makes_sense(const struct parts *p, const struct template_fragment *t, uint32_t after)
 {
 	return t->start >= after && t->end > t->start && t->end <= p->head.code && !(t->start % CODE_ALIGN) && is_in(t, t->body) && (!t->has_fresh || is_in(t, t->fresh)) &&
 	       (!t->has_indirect || is_in(t, t->indirect)) && t->segments && t->segments <= TEMPLATE_SEGMENTS;
@@ -125,10 +125,10 @@ static bool makes_sense(const struct parts *p)
 	if (!p->head.ranges || !segments_make_sense(p) || !all_below(p->refs, p->head.refs, p->head.segments) ||
 	    !all_below(p->which, p->head.numbers[NUMBER_SEGMENT], p->head.segments))
 		return false;
-	for (size_t i = 0; i < p->head.chains; i++) {
-		const struct template_chain *t = &p->chains[i];
+	for (size_t i = 0; i < p->head.fragments; i++) {
+		const struct template_fragment *t = &p->fragments[i];
 
-		if (!chain_makes_sense(p, t, i ? p->chains[i - 1].end : 0) || exits + t->exits > p->head.exits || !exits_make_sense(p, t, p->exits + exits))
+		if (!fragment_makes_sense(p, t, i ? p->fragments[i - 1].end : 0) || exits + t->exits > p->head.exits || !exits_make_sense(p, t, p->exits + exits))
 			return false;
 		exits += t->exits;
 		places += t->places;
@@ -201,23 +201,23 @@ static bool numbers_fit(const struct parts *p, uint64_t base)
 	return true;
 }
 
-/* A chain whose last branch has a guess is made anew: templates have none. */
-static bool has_guess(const struct adding *a, const struct template_chain *t, const uint16_t *refs)
+/* A fragment whose last branch has a guess is made anew: templates have none. */
+static bool has_guess(const struct adding *a, const struct template_fragment *t, const uint16_t *refs)
 {
 	return a->cache->guesses.count && guesses_find(&a->cache->guesses, a->base + a->parts->segments[refs[t->segments - 1]].from);
 }
 
-/* Which chains there are to be, and which is the one at pc; TEMPLATE_NONE: it cannot be. */
+/* Which fragments there are to be, and which is the one at pc; TEMPLATE_NONE: it cannot be. */
 static uint8_t choose(struct adding *a, uint64_t pc)
 {
 	const struct parts *p = a->parts;
 	const uint16_t *refs = p->refs;
 	uint8_t wanted = TEMPLATE_NONE;
 
-	for (uint8_t i = 0; i < p->head.chains; refs += p->chains[i++].segments) {
-		uint64_t at = a->base + p->chains[i].pc;
+	for (uint8_t i = 0; i < p->head.fragments; refs += p->fragments[i++].segments) {
+		uint64_t at = a->base + p->fragments[i].pc;
 
-		a->taken[i] = code_cache_find(a->cache, at) == CHAIN_NONE && !has_guess(a, &p->chains[i], refs);
+		a->taken[i] = code_cache_find(a->cache, at) == FRAGMENT_NONE && !has_guess(a, &p->fragments[i], refs);
 		if (at == pc && a->taken[i])
 			wanted = i;
 	}
@@ -248,10 +248,10 @@ static void add_to_each(const struct parts *p, enum number_kind kind, uint8_t *c
 	}
 }
 
-/* Whether the exit's jump leads to a chain that is put in, too. */
+/* Whether the exit's jump leads to a fragment that is put in, too. */
 static bool is_linked(const struct adding *a, const struct template_exit *t) { return t->linked != TEMPLATE_NONE && a->taken[t->linked]; }
 
-/* Where a jump leads to a chain that is not put in, it leads to its own int3. */
+/* Where a jump leads to a fragment that is not put in, it leads to its own int3. */
 static void unlink_exits(const struct adding *a, uint8_t *code)
 {
 	const struct parts *p = a->parts;
@@ -292,7 +292,7 @@ static struct segment segment_here(const struct adding *a, uint16_t i)
 	return s;
 }
 
-/* Those of the chains that are taken. False where one cannot be: those before it then do no harm. */
+/* Those of the fragments that are taken. False where one cannot be: those before it then do no harm. */
 static bool add_segments(const struct adding *a, uint32_t *numbers)
 {
 	const struct parts *p = a->parts;
@@ -300,8 +300,8 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 
 	for (size_t i = 0; i < p->head.segments; i++)
 		numbers[i] = SEGMENT_NONE;
-	for (size_t i = 0; i < p->head.chains; refs += p->chains[i++].segments)
-		for (size_t k = 0; a->taken[i] && k < p->chains[i].segments; k++) {
+	for (size_t i = 0; i < p->head.fragments; refs += p->fragments[i++].segments)
+		for (size_t k = 0; a->taken[i] && k < p->fragments[i].segments; k++) {
 			struct segment s = segment_here(a, refs[k]);
 
 			if (numbers[refs[k]] != SEGMENT_NONE)
@@ -314,11 +314,11 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 }
 
 /* Its exits are to be exit_first and those that follow. */
-static void append_chain(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *places, uint32_t segment, uint32_t exit_first)
+static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *places, uint32_t segment, uint32_t exit_first)
 {
-	const struct template_chain *t = &a->parts->chains[i];
+	const struct template_fragment *t = &a->parts->fragments[i];
 	struct code_cache *c = a->cache;
-	const struct chain chain = {.pc = a->base + t->pc,
+	const struct fragment fragment = {.pc = a->base + t->pc,
 				    .start = a->offset + t->start,
 				    .end = a->offset + t->end,
 				    .body = a->offset + t->body,
@@ -343,21 +343,21 @@ static void append_chain(struct adding *a, uint8_t i, const uint16_t *refs, cons
 		(void)code_cache_add_span(c, s.pc, s.end);
 	}
 	(void)code_cache_add_places(c, places, t->places);
-	a->chains[i] = code_cache_append(c, &chain);
+	a->fragments[i] = code_cache_append(c, &fragment);
 }
 
-static void append_chains(struct adding *a, const uint32_t *segments)
+static void append_fragments(struct adding *a, const uint32_t *segments)
 {
 	const struct parts *p = a->parts;
 	const uint8_t *places = p->places;
 	const uint16_t *refs = p->refs;
 	uint32_t exit_first = a->cache->exit_count;
 
-	for (uint8_t i = 0; i < p->head.chains; i++) {
-		const struct template_chain *t = &p->chains[i];
+	for (uint8_t i = 0; i < p->head.fragments; i++) {
+		const struct template_fragment *t = &p->fragments[i];
 
 		if (a->taken[i]) {
-			append_chain(a, i, refs, places, segments[refs[0]], exit_first);
+			append_fragment(a, i, refs, places, segments[refs[0]], exit_first);
 			exit_first += t->exits;
 		}
 		places += t->places;
@@ -371,7 +371,7 @@ static void add_exit(struct adding *a, const struct template_exit *t)
 				     .kind = t->kind, .goes_on = t->goes_on, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
 
 	if (is_linked(a, t))
-		(void)code_cache_add_linked_exit(a->cache, &x, a->chains[t->linked]);
+		(void)code_cache_add_linked_exit(a->cache, &x, a->fragments[t->linked]);
 	else
 		(void)code_cache_add_exit(a->cache, &x);
 }
@@ -381,16 +381,16 @@ static void add_exits(struct adding *a)
 	const struct parts *p = a->parts;
 	const struct template_exit *exits = p->exits;
 
-	for (size_t i = 0; i < p->head.chains; exits += p->chains[i++].exits)
-		for (size_t k = 0; a->taken[i] && k < p->chains[i].exits; k++)
+	for (size_t i = 0; i < p->head.fragments; exits += p->fragments[i++].exits)
+		for (size_t k = 0; a->taken[i] && k < p->fragments[i].exits; k++)
 			add_exit(a, &exits[k]);
 }
 
 static bool meets_demand(const struct adding *a, uint8_t i, uint64_t pc)
 {
-	const struct chain as = {.checked = a->parts->chains[i].checked, .debt = a->parts->chains[i].debt};
+	const struct fragment as = {.checked = a->parts->fragments[i].checked, .debt = a->parts->fragments[i].debt};
 
-	return chain_meets(&as, code_cache_demand(a->cache, pc));
+	return fragment_meets(&as, code_cache_demand(a->cache, pc));
 }
 
 uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, uint64_t offset, struct slice bytes, enum template_fault *fault)
@@ -401,28 +401,28 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	uint8_t *code, wanted;
 
 	*fault = TEMPLATE_REFUSED;
-	if (!find_parts(bytes, &p) || !makes_sense(&p) || !chain_kind_is(c->kind, p.head.kind))
-		return CHAIN_NONE;
+	if (!find_parts(bytes, &p) || !makes_sense(&p) || !fragment_kind_is(c->kind, p.head.kind))
+		return FRAGMENT_NONE;
 	a = (struct adding){.cache = c, .parts = &p, .base = pc - (offset - p.head.origin)};
 	if ((p.head.pc ? p.head.pc != a.base : template_is_low(a.base)) || !numbers_fit(&p, a.base))
-		return CHAIN_NONE;
+		return FRAGMENT_NONE;
 	wanted = choose(&a, pc);
 	if (wanted == TEMPLATE_NONE)
 		*fault = TEMPLATE_UNFIT;
 	else if (!meets_demand(&a, wanted, pc))
 		*fault = TEMPLATE_UNCHECKED;
 	if (*fault != TEMPLATE_REFUSED || !same_source(&p, source, a.base))
-		return CHAIN_NONE;
+		return FRAGMENT_NONE;
 	if (!code_cache_room(c, p.head.code, CODE_ALIGN_LOOP, &code, &a.offset) ||
-	    !code_cache_reserve(c, p.head.chains, p.head.exits, p.head.refs, p.head.places) || !add_segments(&a, segments))
-		return CHAIN_NONE;
+	    !code_cache_reserve(c, p.head.fragments, p.head.exits, p.head.refs, p.head.places) || !add_segments(&a, segments))
+		return FRAGMENT_NONE;
 	put_code(&a, code, segments);
-	append_chains(&a, segments);
+	append_fragments(&a, segments);
 	add_exits(&a);
-	for (size_t i = 0; i < p.head.chains; i++)
+	for (size_t i = 0; i < p.head.fragments; i++)
 		if (a.taken[i])
-			code_cache_let_in(c, a.chains[i]);
-	return a.chains[wanted];
+			code_cache_let_in(c, a.fragments[i]);
+	return a.fragments[wanted];
 }
 
 /* ---- For whom ---- */

@@ -1,54 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-/* A cycle of direct jumps, and nothing else that branches, which is a chain by itself. Who comes into it leaves only at a stop or a fault: so
+/* A cycle of direct jumps, and nothing else that branches, which is a fragment by itself. Who comes into it leaves only at a stop or a fault: so
  * it need not write a record each round. Before the first round it writes one, of its beginning; r11 has no bits then, and counts rounds. At
  * a stop the tracer says how often that record comes again (branch_log_rounds()).
  *
- * Natively such a cycle may take a third of a clock cycle a round, as long as nothing but the jump is in it. So the chain holds some rounds,
+ * Natively such a cycle may take a third of a clock cycle a round, as long as nothing but the jump is in it. So the fragment holds some rounds,
  * without jumps between them, and looks whether to stop behind the last. */
 #include "collector/engine/translation.h"
 
-void chain_begin_rounds(struct translation *t)
+void fragment_begin_rounds(struct translation *t)
 {
 	struct emitter *e = &t->out;
 	const struct step *s = &t->steps[0];
 
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	chain_place(t, s, PLACE_BETWEEN, 0);
-	t->loop_trap = chain_emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint_record);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
+	t->loop_trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint_record);
 	t->loop_target = t->pc;
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	emit_constant(e, X86_R11, 0);
-	t->chain.rounds = (uint16_t)e->len;
+	t->fragment.rounds = (uint16_t)e->len;
 }
 
-/* Stops when that is asked for, else goes on with the first round of the chain. */
+/* Stops when that is asked for, else goes on with the first round of the fragment. */
 static void emit_stop_test(struct translation *t)
 {
 	struct emitter *e = &t->out;
 	size_t site;
 
 	t->at_pc = t->pc;
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	chain_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_place(t, NULL, PLACE_BETWEEN, 0);
 	EMIT_CONTEXT(e, X86_RCX, CTX_STOP, 0, 0x8b); /* mov ecx, [stop] */
 	EMIT(e, 0xe3, 5);			     /* jrcxz over the jump */
 	site = emit_jump(e);
 	emit_load(e, X86_RCX, CTX_RCX);
-	chain_place(t, NULL, 0, 0);
-	emit_patch(e, emit_jump(e), e->base + t->chain.rounds);
+	fragment_place(t, NULL, 0, 0);
+	emit_patch(e, emit_jump(e), e->base + t->fragment.rounds);
 	emit_patch(e, site, e->base + e->len);
-	chain_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_place(t, NULL, PLACE_BETWEEN, 0);
 	emit_load(e, X86_RCX, CTX_RCX);
 	t->rounds_trap = (uint32_t)e->len;
 	emit_trap(e);
 }
 
-void chain_emit_round(struct translation *t, const struct step *s, bool last)
+void fragment_emit_round(struct translation *t, const struct step *s, bool last)
 {
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
 	EMIT(&t->out, 0x4d, 0x8d, 0x5b, 0x01); /* lea r11, [r11+1] */
 	if (last)
 		emit_stop_test(t);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The code of a chain's instructions, and the places in it at which the application's state is known. */
+/* The code of a fragment's instructions, and the places in it at which the application's state is known. */
 #include "collector/engine/translation.h"
 
 /* ---- Places ---- */
 
-void chain_place(struct translation *t, const struct step *s, unsigned state, unsigned reg)
+void fragment_place(struct translation *t, const struct step *s, unsigned state, unsigned reg)
 {
 	uint64_t pc = s ? s->pc : t->at_pc;
 	struct place p = {.at = (uint16_t)(t->out.len), .state = (uint8_t)state, .reg = (uint8_t)reg, .pc = (int32_t)(int64_t)(pc - t->pc)};
@@ -17,7 +17,7 @@ void chain_place(struct translation *t, const struct step *s, unsigned state, un
 	if (t->place_count && t->places[t->place_count - 1].at == p.at) {
 		const struct place *last = &t->places[t->place_count - 1];
 
-		/* A jump that the chain follows has no code: execution stops before it, not behind. */
+		/* A jump that the fragment follows has no code: execution stops before it, not behind. */
 		if (last->state == p.state && last->reg == p.reg)
 			return;
 		t->place_count--;
@@ -28,9 +28,9 @@ void chain_place(struct translation *t, const struct step *s, unsigned state, un
 		t->out.overflow = true;
 }
 
-void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
+void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
 {
-	const struct chain_demand demand = {(uint8_t)(t->chain.debt + t->conditionals), target <= t->branch_pc || t->chain.passes};
+	const struct fragment_demand demand = {(uint8_t)(t->fragment.debt + t->conditionals), target <= t->branch_pc || t->fragment.passes};
 
 	if (t->cold_count < COLD_MAX)
 		t->cold[t->cold_count++] = (struct cold){.site = site, .target = target, .kind = kind, .demand = demand,
@@ -41,22 +41,22 @@ void chain_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t
 
 /* ---- The stolen register ---- */
 
-/* state: beside that of r11, as in chain_place(). */
+/* state: beside that of r11, as in fragment_place(). */
 static void bring_r11(struct translation *t, const struct step *s, unsigned state)
 {
 	if (t->r11_in)
 		return;
-	chain_place(t, s, state, 0);
+	fragment_place(t, s, state, 0);
 	emit_store(&t->out, X86_R11, CTX_BITS);
 	emit_load(&t->out, X86_R11, CTX_R11);
 	t->r11_in = true;
 }
 
-void chain_bring_bits(struct translation *t, const struct step *s)
+void fragment_bring_bits(struct translation *t, const struct step *s)
 {
 	if (!t->r11_in)
 		return;
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	emit_store(&t->out, X86_R11, CTX_R11);
 	emit_load(&t->out, X86_R11, CTX_BITS);
 	t->r11_in = false;
@@ -100,7 +100,7 @@ static bool needs_sib(const struct x86_insn *in) { return in->map == X86_MAP_OTH
 /* Whether its [rip+disp32] can be [disp32]: programs at fixed addresses lie below 2 GB, and what is there needs no register. */
 static bool is_absolute(const struct step *s)
 {
-	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX && !chain_extends(s, EXTENDS_INDEX) && !needs_sib(&s->insn);
+	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX && !fragment_extends(s, EXTENDS_INDEX) && !needs_sib(&s->insn);
 }
 
 /* A memory operand [disp32]: a SIB byte with neither base nor index (Intel SDM volume 2, table 2-3). */
@@ -122,7 +122,7 @@ static void emit_absolute(struct translation *t, const struct step *s)
 /* An LEA that gives a constant. */
 static bool is_address(const struct step *s) { return is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8); }
 
-bool chain_needs_base(const struct step *s) { return s->insn.traits & X86_RIP_RELATIVE && !is_address(s) && !is_absolute(s); }
+bool fragment_needs_base(const struct step *s) { return s->insn.traits & X86_RIP_RELATIVE && !is_address(s) && !is_absolute(s); }
 
 static void emit_rip_relative(struct translation *t, const struct step *s)
 {
@@ -139,7 +139,7 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 		return;
 	}
 	if (t->loop.lent) {
-		chain_emit_lent(t, s);
+		fragment_emit_lent(t, s);
 		return;
 	}
 	for (size_t i = 0; i < sizeof lent; i++)
@@ -151,12 +151,12 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 		base = reg;
 	emit_store(&t->out, base, CTX_SPILL);
 	emit_constant(&t->out, base, target_of(s));
-	chain_place(t, s, PLACE_SPILLED, base);
+	fragment_place(t, s, PLACE_SPILLED, base);
 	emit_rebased(t, s, base);
 	if (into_itself)
 		return;
 	t->at_pc = behind(s);
-	chain_place(t, NULL, PLACE_SPILLED, base);
+	fragment_place(t, NULL, PLACE_SPILLED, base);
 	emit_load(&t->out, base, CTX_SPILL);
 }
 
@@ -167,18 +167,18 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
 	emit_store(e, X86_RDX, CTX_RDX);
-	chain_place(t, s, PLACE_BETWEEN, 0);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
 	EMIT(e, 0x48, 0x8d, 0x15); /* lea rdx, [rip+back] */
 	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RDX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->cpuid);
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	EMIT(e, 0x0f, 0xa2); /* what prefixes it has mean nothing */
 	t->at_pc = behind(s);
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
 }
 
 static bool is_pause(const struct x86_insn *in)
@@ -191,25 +191,25 @@ static void emit_pause(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
 	emit_bytes(e, s->bytes, s->insn.len);
 	t->at_pc = behind(s);
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
 	emit_u32(e, emit_move_len(e) + 5);
-	chain_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_place(t, NULL, PLACE_BETWEEN, 0);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->pause);
-	chain_place(t, NULL, 0, 0);
-	chain_add_cold(t, emit_jump(e), behind(s), EXIT_STOP);
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
+	fragment_add_cold(t, emit_jump(e), behind(s), EXIT_STOP);
+	fragment_place(t, NULL, 0, 0);
 }
 
-bool chain_needs_glue(const struct step *s) { return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87; }
+bool fragment_needs_glue(const struct step *s) { return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87; }
 
-void chain_emit_plain(struct translation *t, const struct step *s)
+void fragment_emit_plain(struct translation *t, const struct step *s)
 {
 	int first;
 
@@ -224,13 +224,13 @@ void chain_emit_plain(struct translation *t, const struct step *s)
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s, 0);
 	first = t->place_count;
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	if (s->insn.traits & X86_RIP_RELATIVE)
 		emit_rip_relative(t, s);
 	else
 		emit_bytes(&t->out, s->bytes, s->insn.len);
 	if (s->saves_x87)
-		chain_emit_x87_save(t, s, first);
+		fragment_emit_x87_save(t, s, first);
 }
 
 /* ---- Branches ---- */
@@ -268,17 +268,17 @@ static void count_tick(struct translation *t)
 static void emit_conditional(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
-	bool back = chain_closes_loop(t, s);
+	bool back = fragment_closes_loop(t, s);
 	size_t site = 0;
 
-	chain_bring_bits(t, s);
+	fragment_bring_bits(t, s);
 	if (t->cache->kind.ticks && !t->shifted) {
-		chain_place(t, s, 0, 0);
+		fragment_place(t, s, 0, 0);
 		count_tick(t);
 	}
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	if (back) {
-		chain_emit_branch_back(t, s);
+		fragment_emit_branch_back(t, s);
 	} else if (s->insn.class == BT_INSN_JCC) {
 		emit_align_link(e, 2);
 		site = emit_jcc(e, s->insn.opcode & 15);
@@ -287,7 +287,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 		if (s->insn.traits & X86_ADDRESS32)
 			emit_u8(e, 0x67);
 		EMIT(e, s->insn.opcode, 2);
-		chain_place(t, s, PLACE_BETWEEN, 0); /* LOOP has counted */
+		fragment_place(t, s, PLACE_BETWEEN, 0); /* LOOP has counted */
 		EMIT(e, 0xeb, 5);
 		site = emit_jump(e);
 	}
@@ -295,19 +295,19 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	t->transfers = 0;
 	t->conditionals++;
 	if (!back) {
-		chain_add_cold(t, site, target_of(s), EXIT_LINK);
+		fragment_add_cold(t, site, target_of(s), EXIT_LINK);
 		t->cold[t->cold_count - 1].conditional = true;
 		t->cold[t->cold_count - 1].fresh |= !t->cache->kind.ticks; /* its bit comes in there */
 	}
 	t->shifted = false;
 	if (!t->cache->kind.ticks) {
-		chain_place(t, s, PLACE_BETWEEN, 0);
+		fragment_place(t, s, PLACE_BETWEEN, 0);
 		emit_bit_not_taken(e);
 	}
 	t->at_pc = behind(s);
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
 	if (back)
-		chain_end_loop(t);
+		fragment_end_loop(t);
 }
 
 /* rcx becomes what CTX_NEXT will be behind the next record. */
@@ -331,10 +331,10 @@ static void emit_record_begin(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	chain_place(t, s, PLACE_RCX, 0);
+	fragment_place(t, s, PLACE_RCX, 0);
 	if (t->cache->kind.ticks)
 		return;
 	emit_load_next(e);
@@ -349,11 +349,11 @@ static void emit_record_end(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	if (t->cache->kind.ticks) {
-		chain_count_transfer(t, s);
+		fragment_count_transfer(t, s);
 		emit_store(e, X86_R11, CTX_BITS);
 		EMIT(e, 0x49, 0x89, 0xcb); /* mov r11, rcx */
-		chain_place(t, s, PLACE_BETWEEN | PLACE_NOTED, 0);
-		chain_note_origin(t);
+		fragment_place(t, s, PLACE_BETWEEN | PLACE_NOTED, 0);
+		fragment_note_origin(t);
 		return;
 	}
 	emit_note_r11(e, 8);
@@ -368,7 +368,7 @@ static void emit_full(struct translation *t, const struct step *s)
 	if (t->cache->kind.ticks)
 		return;
 	emit_short(e, t->full_site, e->len);
-	chain_place(t, s, PLACE_RCX, 0);
+	fragment_place(t, s, PLACE_RCX, 0);
 	t->full_trap = e->len;
 	emit_trap(e);
 }
@@ -389,7 +389,7 @@ static void emit_return(struct translation *t, const struct step *s)
 		emit_u8(e, 0x59); /* pop rcx */
 	else
 		EMIT(e, 0x41, 0x5b); /* pop r11 */
-	chain_place(t, s, PLACE_BETWEEN | (t->cache->kind.ticks ? 0 : PLACE_NOTED), 0);
+	fragment_place(t, s, PLACE_BETWEEN | (t->cache->kind.ticks ? 0 : PLACE_NOTED), 0);
 	if (more) {
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+more] */
 		emit_u32(e, more);
@@ -409,7 +409,7 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 
 	if (relative && !absolute) {
 		emit_constant(e, reg, target_of(s));
-		chain_place(t, s, PLACE_RCX | (reg == X86_R11 ? PLACE_NOTED : 0), 0);
+		fragment_place(t, s, PLACE_RCX | (reg == X86_R11 ? PLACE_NOTED : 0), 0);
 	}
 	/* Of the prefixes those that matter, once: more would make it longer than an instruction can be. */
 	if (in->traits & X86_SEGMENT)
@@ -437,10 +437,10 @@ static void emit_target(struct translation *t, const struct step *s, unsigned re
 		emit_load(e, X86_RCX, CTX_RCX);
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s, PLACE_RCX);
-	chain_place(t, s, PLACE_RCX, 0);
+	fragment_place(t, s, PLACE_RCX, 0);
 	emit_load_target(t, s, reg);
 	if (t->r11_in && reg != X86_R11) {
-		chain_place(t, s, PLACE_RCX, 0);
+		fragment_place(t, s, PLACE_RCX, 0);
 		emit_load(e, X86_R11, CTX_BITS);
 	}
 	t->r11_in = false;
@@ -454,10 +454,10 @@ static void emit_indirect(struct translation *t, const struct step *s)
 
 	emit_record_begin(t, s);
 	emit_target(t, s, ticks ? X86_RCX : X86_R11, true);
-	chain_place(t, s, PLACE_RCX | (ticks ? 0 : PLACE_NOTED), 0);
+	fragment_place(t, s, PLACE_RCX | (ticks ? 0 : PLACE_NOTED), 0);
 	if (s->insn.class == BT_INSN_ICALL)
 		literal = emit_return_address(t, behind(s));
-	chain_place(t, s, PLACE_BETWEEN | (ticks ? 0 : PLACE_NOTED), 0);
+	fragment_place(t, s, PLACE_BETWEEN | (ticks ? 0 : PLACE_NOTED), 0);
 	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
 		emit_load_next(e);
 	emit_record_end(t, s);
@@ -478,14 +478,14 @@ static void emit_call(struct translation *t, const struct step *s)
 {
 	size_t literal;
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
 	literal = emit_return_address(t, behind(s));
-	chain_place(t, s, PLACE_BETWEEN, 0);
-	chain_count_transfer(t, s);
-	chain_emit_loop_record(t, s);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_count_transfer(t, s);
+	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
-	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
+	fragment_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 	emit_literal(t, behind(s), literal);
 }
 
@@ -496,17 +496,17 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t guess
 	size_t literal = 0;
 
 	emit_load(e, X86_RCX, CTX_RCX);
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	if (s->insn.class == BT_INSN_ICALL) {
 		literal = emit_return_address(t, behind(s));
 	} else if (s->insn.class == BT_INSN_RET) {
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+8+more] */
 		emit_u32(e, 8 + popped_more(s));
 	}
-	chain_place(t, s, PLACE_BETWEEN, 0);
-	chain_count_transfer(t, s);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_count_transfer(t, s);
 	emit_align_link(e, 1);
-	chain_add_cold(t, emit_jump(e), guess, EXIT_LINK);
+	fragment_add_cold(t, emit_jump(e), guess, EXIT_LINK);
 	emit_literal(t, behind(s), literal);
 }
 
@@ -530,8 +530,8 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	int transfers = t->transfers;
 	size_t over = 0;
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	if (lends)
 		emit_store(e, X86_R10, CTX_R10);
@@ -539,7 +539,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 		EMIT(e, 0x48, 0x8b, 0x0c, 0x24); /* mov rcx, [rsp] */
 	else
 		emit_target(t, s, X86_RCX, false);
-	chain_place(t, s, PLACE_RCX, lends ? X86_R10 : 0);
+	fragment_place(t, s, PLACE_RCX, lends ? X86_R10 : 0);
 	emit_difference(e, guess - t->cache->fast_loop);
 	if (lends)
 		emit_load(e, X86_R10, CTX_R10);
@@ -553,32 +553,32 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	emit_hit(t, s, guess);
 	if (t->cache->fast_loop) {
 		emit_short(e, over, e->len);
-		chain_place(t, s, PLACE_RCX, 0);
+		fragment_place(t, s, PLACE_RCX, 0);
 		t->miss_site = emit_jump(e);
 	}
 	t->transfers = transfers; /* those before a miss */
 }
 
-uint32_t chain_emit_miss(struct translation *t)
+uint32_t fragment_emit_miss(struct translation *t)
 {
 	const struct step *s = &t->steps[t->count - 1];
 	uint32_t trap = 0;
 
 	emit_patch(&t->out, t->miss_site, t->out.base + t->out.len);
 	if (t->cache->kind.ticks) {
-		chain_place(t, s, PLACE_RCX, 0);
+		fragment_place(t, s, PLACE_RCX, 0);
 		emit_load(&t->out, X86_RCX, CTX_RCX);
 	} else {
-		trap = chain_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->checkpoint_record);
+		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->checkpoint_record);
 	}
 	emit_plain_indirect(t, s);
-	chain_place(t, s, PLACE_BETWEEN, 0);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
 	return trap;
 }
 
 static void emit_any_indirect(struct translation *t, const struct step *s)
 {
-	uint64_t guess = chain_guess(t, s);
+	uint64_t guess = fragment_guess(t, s);
 
 	if (guess)
 		emit_guess(t, s, guess);
@@ -586,16 +586,16 @@ static void emit_any_indirect(struct translation *t, const struct step *s)
 		emit_plain_indirect(t, s);
 }
 
-void chain_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
+void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 {
 	t->at_pc = pc;
-	chain_bring_bits(t, NULL);
-	chain_place(t, NULL, 0, 0);
+	fragment_bring_bits(t, NULL);
+	fragment_place(t, NULL, 0, 0);
 	emit_align_link(&t->out, 1);
-	chain_add_cold(t, emit_jump(&t->out), pc, kind);
+	fragment_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 
-/* rcx becomes 0 where r11 is the chain's address, else it goes on to the search. Gives where that begins. */
+/* rcx becomes 0 where r11 is the fragment's address, else it goes on to the search. Gives where that begins. */
 static size_t emit_address_test(struct translation *t)
 {
 	struct emitter *e = &t->out;
@@ -623,7 +623,7 @@ static size_t emit_address_test(struct translation *t)
 	return entry;
 }
 
-size_t chain_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks)
+size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks)
 {
 	struct emitter *e = &t->out;
 	size_t entry = emit_address_test(t);
@@ -635,7 +635,7 @@ size_t chain_emit_indirect_entry(struct translation *t, bool before_fresh, bool 
 	else
 		emit_bits_empty(e);
 	if (looks)
-		chain_emit_stop_test(t, t->entry_sites);
+		fragment_emit_stop_test(t, t->entry_sites);
 	emit_load(e, X86_RCX, CTX_RCX);
 	return entry;
 }
@@ -645,42 +645,42 @@ static void emit_system_call(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+outside] */
 	emit_u32(e, emit_move_len(e) + 5);
-	chain_place(t, s, PLACE_BETWEEN, 0);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->call);
-	chain_place(t, s, 0, 0);
-	chain_add_cold(t, emit_jump(e), s->pc, EXIT_OUTSIDE);
+	fragment_place(t, s, 0, 0);
+	fragment_add_cold(t, emit_jump(e), s->pc, EXIT_OUTSIDE);
 	t->r11_in = true; /* now; the kernel leaves the flags in it */
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	emit_bytes(e, s->bytes, s->insn.len);
 	t->at_pc = behind(s);
-	chain_place(t, NULL, PLACE_CALLED, 0);
+	fragment_place(t, NULL, PLACE_CALLED, 0);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+back] */
 	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->called);
-	chain_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_place(t, NULL, PLACE_BETWEEN, 0);
 	emit_constant(e, X86_RCX, behind(s)); /* not where the kernel saw the call */
 	emit_store(e, X86_R11, CTX_R11);
 	emit_load(e, X86_R11, CTX_BITS);
 	t->r11_in = false;
-	chain_count_transfer(t, NULL);
-	chain_emit_end(t, behind(s), EXIT_LINK);
+	fragment_count_transfer(t, NULL);
+	fragment_emit_end(t, behind(s), EXIT_LINK);
 }
 
 static void emit_last_jump(struct translation *t, const struct step *s)
 {
-	chain_bring_bits(t, s);
-	chain_place(t, s, 0, 0);
-	chain_count_transfer(t, s);
-	chain_emit_loop_record(t, s);
+	fragment_bring_bits(t, s);
+	fragment_place(t, s, 0, 0);
+	fragment_count_transfer(t, s);
+	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
-	chain_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
+	fragment_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 }
 
 /* Whether nothing is to come between the instruction and the conditional behind it: the processor makes one operation of many such pairs. */
@@ -698,41 +698,41 @@ static void emit_before_pair(struct translation *t, int i)
 	const struct step *s = &t->steps[i];
 	unsigned state = i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0;
 
-	chain_place(t, s, state, 0);
+	fragment_place(t, s, state, 0);
 	if (t->cache->kind.ticks) {
 		count_tick(t);
-		chain_place(t, s, state, 0);
+		fragment_place(t, s, state, 0);
 	}
-	if (!(s->insn.traits & X86_RIP_RELATIVE) && !chain_closes_loop(t, s + 1)) /* else it gets longer; no link */
+	if (!(s->insn.traits & X86_RIP_RELATIVE) && !fragment_closes_loop(t, s + 1)) /* else it gets longer; no link */
 		emit_align_link(&t->out, s->insn.len + 2u);
 }
 
-void chain_emit_step(struct translation *t, int i)
+void fragment_emit_step(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
 	static void (*const rows[BT_INSN_CLASSES])(struct translation *, const struct step *) = {
-		[BT_INSN_PLAIN] = chain_emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
+		[BT_INSN_PLAIN] = fragment_emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
 		[BT_INSN_LOOP] = emit_conditional, [BT_INSN_CALL] = emit_call, [BT_INSN_RET] = emit_any_indirect,
 		[BT_INSN_IJMP] = emit_any_indirect, [BT_INSN_ICALL] = emit_any_indirect, [BT_INSN_SYSCALL] = emit_system_call,
 	};
 
 	t->branch_pc = s->pc;
 	if (i == t->check_at)
-		chain_emit_checkpoint(t, s);
+		fragment_emit_checkpoint(t, s);
 	if (i == 0 && t->mutable)
-		chain_emit_comparison(t);
+		fragment_emit_comparison(t);
 	if (is_paired(t, i))
 		emit_before_pair(t, i);
 	if (t->round && s->insn.class == BT_INSN_JMP && target_of(s) == t->pc) {
-		chain_emit_round(t, s, i + 1 == t->count);
+		fragment_emit_round(t, s, i + 1 == t->count);
 		return;
 	}
 	if (s->insn.class == BT_INSN_JMP) {
 		if (t->cache->kind.ticks)
-			chain_bring_bits(t, s);
-		chain_place(t, s, 0, 0);
+			fragment_bring_bits(t, s);
+		fragment_place(t, s, 0, 0);
 		if (s->inlined_jump)
-			chain_count_transfer(t, s);
+			fragment_count_transfer(t, s);
 		else
 			emit_last_jump(t, s);
 		return;
@@ -740,5 +740,5 @@ void chain_emit_step(struct translation *t, int i)
 	if (rows[s->insn.class])
 		rows[s->insn.class](t, s);
 	if (i == t->check_at)
-		chain_end_checkpoint(t, s);
+		fragment_end_checkpoint(t, s);
 }

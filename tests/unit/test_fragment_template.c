@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates of chains: what is put into a cache is, byte for byte, what the translator would have made there, of one chain or of several
+/* Templates of fragments: what is put into a cache is, byte for byte, what the translator would have made there, of one fragment or of several
  * together. The application is this program's own code, as if it lay elsewhere. */
 #include "tests/unit/unit.h"
 
@@ -11,8 +11,8 @@
 #include "tests/unit/program.h"
 
 enum {
-	CHAINS = 1500,
-	DAMAGED = 40, /* chains of which every byte is damaged once */
+	FRAGMENTS = 1500,
+	DAMAGED = 40, /* fragments of which every byte is damaged once */
 };
 
 #define HERE 0x5555550de000u
@@ -39,7 +39,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static const struct chain_kind history, ticks = {.ticks = true}, apart = {.apart = true};
+static const struct fragment_kind history, ticks = {.ticks = true}, apart = {.apart = true};
 
 static struct slice own_text(void)
 {
@@ -66,7 +66,7 @@ static void want(struct wanted *w, size_t *count, const struct program *p, uint6
 {
 	uint64_t offset = addr - p->at;
 
-	if (*count == CHAINS || offset >= p->len)
+	if (*count == FRAGMENTS || offset >= p->len)
 		return;
 	for (size_t i = 0; i < *count; i++)
 		if (w[i].offset == offset)
@@ -75,7 +75,7 @@ static void want(struct wanted *w, size_t *count, const struct program *p, uint6
 }
 
 /* Places that lead to one another, from some functions on. */
-static size_t collect(struct wanted *w, struct program *p, struct chain_kind kind)
+static size_t collect(struct wanted *w, struct program *p, struct fragment_kind kind)
 {
 	const void *const first[] = {(const void *)translator_translate, (const void *)template_make, (const void *)code_cache_add, (const void *)segment_add,
 				     (const void *)x86_decode};
@@ -87,22 +87,22 @@ static size_t collect(struct wanted *w, struct program *p, struct chain_kind kin
 	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
 		want(w, &count, p, p->at + (uint64_t)((const uint8_t *)first[i] - own_text().at), i % 2);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t chain = translator_translate(c, &source, p->at + w[i].offset, w[i].indirect);
+		uint32_t fragment = translator_translate(c, &source, p->at + w[i].offset, w[i].indirect);
 
 		assert_int_equal(c->clears, 0);
-		if (chain == CHAIN_NONE)
+		if (fragment == FRAGMENT_NONE)
 			continue;
-		for (uint32_t k = c->chains[chain].exit_first; k < c->exit_count; k++)
+		for (uint32_t k = c->fragments[fragment].exit_first; k < c->exit_count; k++)
 			want(w, &count, p, c->exits[k].target, k % 3 == 0);
-		if (c->chains[chain].returns_to)
-			want(w, &count, p, c->chains[chain].returns_to, true);
+		if (c->fragments[fragment].returns_to)
+			want(w, &count, p, c->fragments[fragment].returns_to, true);
 	}
 	code_cache_put(c);
 	return count;
 }
 
 /* A cache that has something else before. */
-static struct code_cache *used_cache(struct chain_kind kind)
+static struct code_cache *used_cache(struct fragment_kind kind)
 {
 	struct code_cache *c = code_cache_new(&processor, kind.apart);
 	uint8_t *bytes;
@@ -127,7 +127,7 @@ static void begin_line(struct code_cache *c)
 	assert_true(code_cache_room(c, 1, CODE_ALIGN_LOOP, &bytes, &offset));
 }
 
-static void assert_same_chain(const struct chain *a, const struct chain *b)
+static void assert_same_fragment(const struct fragment *a, const struct fragment *b)
 {
 	assert_int_equal(a->pc, b->pc);
 	assert_int_equal(a->body, b->body);
@@ -159,24 +159,24 @@ static void assert_same_exit(const struct cache_exit *a, const struct cache_exit
 	assert_int_equal(a->fresh, b->fresh);
 }
 
-/* What leads to the chain: no more and no less than the exits say, in any order. */
-static void assert_incoming(const struct code_cache *c, uint32_t chain)
+/* What leads to the fragment: no more and no less than the exits say, in any order. */
+static void assert_incoming(const struct code_cache *c, uint32_t fragment)
 {
 	uint32_t listed = 0, linked = 0;
 
-	for (uint32_t i = c->chains[chain].incoming; i != EXIT_NONE; i = c->exits[i].next, listed++)
-		assert_int_equal(c->exits[i].linked, chain);
+	for (uint32_t i = c->fragments[fragment].incoming; i != EXIT_NONE; i = c->exits[i].next, listed++)
+		assert_int_equal(c->exits[i].linked, fragment);
 	for (uint32_t i = 0; i < c->exit_count; i++)
-		linked += c->exits[i].linked == chain;
+		linked += c->exits[i].linked == fragment;
 	assert_int_equal(listed, linked);
 }
 
 static void assert_same_cache(const struct code_cache *a, const struct code_cache *b)
 {
-	assert_int_equal(a->chain_count, b->chain_count);
-	for (uint32_t i = 0; i < a->chain_count; i++)
-		assert_same_chain(&a->chains[i], &b->chains[i]);
-	for (uint32_t i = 0; i < a->chain_count; i++)
+	assert_int_equal(a->fragment_count, b->fragment_count);
+	for (uint32_t i = 0; i < a->fragment_count; i++)
+		assert_same_fragment(&a->fragments[i], &b->fragments[i]);
+	for (uint32_t i = 0; i < a->fragment_count; i++)
 		assert_incoming(a, i);
 	assert_int_equal(a->waiting.count, b->waiting.count);
 	assert_int_equal(a->code_len, b->code_len);
@@ -184,9 +184,9 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	assert_int_equal(a->exit_count, b->exit_count);
 	for (uint32_t i = 0; i < a->exit_count; i++)
 		assert_same_exit(&a->exits[i], &b->exits[i]);
-	for (uint32_t i = 0; i < a->chain_count; i++)
-		assert_memory_equal(code_cache_places(a, &a->chains[i]), code_cache_places(b, &b->chains[i]),
-				    a->chains[i].places_len);
+	for (uint32_t i = 0; i < a->fragment_count; i++)
+		assert_memory_equal(code_cache_places(a, &a->fragments[i]), code_cache_places(b, &b->fragments[i]),
+				    a->fragments[i].places_len);
 	assert_int_equal(a->span_count, b->span_count);
 	assert_memory_equal(a->spans, b->spans, a->span_count * sizeof *a->spans);
 	assert_int_equal(segment_count(a->segments), segment_count(b->segments));
@@ -200,8 +200,8 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	assert_memory_equal(a->tables.pairs, b->tables.pairs, (1u << a->tables.bits) * sizeof *a->tables.pairs);
 }
 
-/* One template of one chain. */
-static bool make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct chain_demand demand, uint64_t offset, struct buf *out)
+/* One template of one fragment. */
+static bool make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct fragment_demand demand, uint64_t offset, struct buf *out)
 {
 	struct template_wish wish = {.pc = pc, .indirect = indirect, .demand = demand};
 
@@ -211,8 +211,8 @@ static bool make(struct template_maker *m, const struct code_source *source, uin
 }
 
 /* Templates are made of the program at one place, and put into a cache of it at another. Each lies where the one before it lay. Says which
- * chains had one. */
-static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other, struct chain_kind kind)
+ * fragments had one. */
+static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other, struct fragment_kind kind)
 {
 	struct template_maker *maker = template_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
@@ -227,7 +227,7 @@ static size_t compare(struct wanted *w, size_t count, struct program *one, struc
 		buf_reset(&bytes);
 		w[i].fit = make(maker, &source, one->at + w[i].offset, w[i].indirect, code_cache_demand(by_template, pc), w[i].offset, &bytes);
 		if (w[i].fit)
-			assert_int_not_equal(template_add(by_template, &elsewhere, pc, w[i].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+			assert_int_not_equal(template_add(by_template, &elsewhere, pc, w[i].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 		else
 			translator_translate(by_template, &elsewhere, pc, w[i].indirect);
 		if (w[i].fit)
@@ -243,8 +243,8 @@ static size_t compare(struct wanted *w, size_t count, struct program *one, struc
 	return made;
 }
 
-/* The same of `size` chains together; any of them is what the template is added for. */
-static void compare_together(const struct wanted *w, size_t count, struct program *one, struct program *other, size_t size, struct chain_kind kind)
+/* The same of `size` fragments together; any of them is what the template is added for. */
+static void compare_together(const struct wanted *w, size_t count, struct program *one, struct program *other, size_t size, struct fragment_kind kind)
 {
 	struct template_maker *maker = template_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
@@ -264,9 +264,9 @@ static void compare_together(const struct wanted *w, size_t count, struct progra
 
 		buf_reset(&bytes);
 		done = template_make(maker, &source, wishes + i, n, w[i].offset, &bytes);
-		assert_true(done && done <= n && (done == n || done == TEMPLATE_CHAINS || bytes.len > TEMPLATE_BYTES / 2));
+		assert_true(done && done <= n && (done == n || done == TEMPLATE_FRAGMENTS || bytes.len > TEMPLATE_BYTES / 2));
 		which = i + (i * 7 + 3) % done;
-		assert_int_not_equal(template_add(by_template, &elsewhere, other->at + w[which].offset, w[which].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+		assert_int_not_equal(template_add(by_template, &elsewhere, other->at + w[which].offset, w[which].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 		begin_line(by_translator);
 		for (size_t k = i; k < i + done; k++)
 			translator_translate(by_translator, &elsewhere, other->at + w[k].offset, w[k].indirect);
@@ -282,11 +282,11 @@ static void compare_together(const struct wanted *w, size_t count, struct progra
 	code_cache_put(by_translator);
 }
 
-static void compare_at(uint64_t from, uint64_t to, struct chain_kind kind)
+static void compare_at(uint64_t from, uint64_t to, struct fragment_kind kind)
 {
-	static const size_t sizes[] = {1, 2, 7, TEMPLATE_CHAINS, 4 * TEMPLATE_CHAINS};
+	static const size_t sizes[] = {1, 2, 7, TEMPLATE_FRAGMENTS, 4 * TEMPLATE_FRAGMENTS};
 	struct program one = program_at(from), other = program_at(to);
-	struct wanted *w = calloc(CHAINS, sizeof *w);
+	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &one, kind), fit = 0;
 
 	assert_true(count > 300);
@@ -303,7 +303,7 @@ static void compare_at(uint64_t from, uint64_t to, struct chain_kind kind)
 
 static void a_template_makes_what_the_translator_makes(void **state)
 {
-	const struct chain_kind kinds[] = {history, ticks, apart, {.ticks = true, .apart = true}};
+	const struct fragment_kind kinds[] = {history, ticks, apart, {.ticks = true, .apart = true}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -317,12 +317,12 @@ static void assert_refused(struct code_cache *c, const struct code_source *sourc
 {
 	enum template_fault fault;
 
-	assert_int_equal(template_add(c, source, pc, OFFSET, bytes, &fault), CHAIN_NONE);
+	assert_int_equal(template_add(c, source, pc, OFFSET, bytes, &fault), FRAGMENT_NONE);
 	assert_int_equal(fault, TEMPLATE_REFUSED);
-	assert_int_equal(c->chain_count, 0);
+	assert_int_equal(c->fragment_count, 0);
 }
 
-/* Each byte of what the chain at pc was made of, and of its template, is another one once. */
+/* Each byte of what the fragment at pc was made of, and of its template, is another one once. */
 static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 {
 	struct code_cache *c = used_cache(history), *again = used_cache(history), *others[] = {used_cache(ticks), used_cache(apart)};
@@ -344,7 +344,7 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 		assert_refused(others[i], &source, pc, slice_of(bytes->data, bytes->len));
 		code_cache_put(others[i]);
 	}
-	assert_int_not_equal(template_add(again, &source, pc, OFFSET, slice_of(bytes->data, bytes->len), &fault), CHAIN_NONE);
+	assert_int_not_equal(template_add(again, &source, pc, OFFSET, slice_of(bytes->data, bytes->len), &fault), FRAGMENT_NONE);
 	code_cache_put(c);
 	code_cache_put(again);
 }
@@ -352,7 +352,7 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 static void what_is_damaged_or_was_made_of_something_else_is_refused(void **state)
 {
 	struct program p = program_at(HERE), low = program_at(LOW);
-	struct wanted *w = calloc(CHAINS, sizeof *w);
+	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &p, history);
 	struct template_maker *maker = template_maker_new(&processor, history), *low_maker = template_maker_new(&processor, history);
 	struct code_source source = program_source(&p), low_source = program_source(&low);
@@ -362,11 +362,11 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	for (size_t i = 0; i < DAMAGED && i < count; i++) {
 		struct buf bytes = {0}, low_bytes = {0};
 
-		if (make(maker, &source, HERE + w[i].offset, w[i].indirect, (struct chain_demand){0}, OFFSET, &bytes)) {
+		if (make(maker, &source, HERE + w[i].offset, w[i].indirect, (struct fragment_demand){0}, OFFSET, &bytes)) {
 			damage(&p, HERE + w[i].offset, &bytes);
 			assert_refused(c, &low_source, LOW + w[i].offset, slice_of(bytes.data, bytes.len)); /* addresses are shorter there */
 		}
-		if (make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, (struct chain_demand){0}, OFFSET, &low_bytes))
+		if (make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, (struct fragment_demand){0}, OFFSET, &low_bytes))
 			assert_refused(c, &source, HERE + w[i].offset, slice_of(low_bytes.data, low_bytes.len));
 		buf_release(&bytes);
 		buf_release(&low_bytes);
@@ -380,49 +380,49 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 }
 
 /* What is there already stays, and what leads from the others leads there. */
-static void chains_that_are_there_stay(void **state)
+static void fragments_that_are_there_stay(void **state)
 {
 	struct program p = program_at(HERE);
-	struct wanted *w = calloc(CHAINS, sizeof *w);
+	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &p, history), there = 0, n = 0;
 	struct template_maker *maker = template_maker_new(&processor, history);
 	struct code_source source = program_source(&p);
-	struct template_wish wishes[TEMPLATE_CHAINS];
+	struct template_wish wishes[TEMPLATE_FRAGMENTS];
 	struct buf bytes = {0};
 	enum template_fault fault;
 
 	(void)state;
-	assert_true(count > TEMPLATE_CHAINS);
-	for (size_t i = 0; i < TEMPLATE_CHAINS; i++)
+	assert_true(count > TEMPLATE_FRAGMENTS);
+	for (size_t i = 0; i < TEMPLATE_FRAGMENTS; i++)
 		wishes[i] = (struct template_wish){.pc = HERE + w[i].offset, .indirect = w[i].indirect};
-	n = template_make(maker, &source, wishes, TEMPLATE_CHAINS, w[0].offset, &bytes);
+	n = template_make(maker, &source, wishes, TEMPLATE_FRAGMENTS, w[0].offset, &bytes);
 	for (size_t first = 0; first < n; first++) {
 		struct code_cache *c = used_cache(history);
 		uint32_t made = translator_translate(c, &source, wishes[first].pc, wishes[first].indirect);
 		size_t wanted = (first + 1) % n;
 
-		if (made == CHAIN_NONE || !wishes[first].kept || !wishes[wanted].kept) {
+		if (made == FRAGMENT_NONE || !wishes[first].kept || !wishes[wanted].kept) {
 			code_cache_put(c);
 			continue;
 		}
-		assert_int_equal(template_add(c, &source, wishes[first].pc, w[first].offset, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+		assert_int_equal(template_add(c, &source, wishes[first].pc, w[first].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 		assert_int_equal(fault, TEMPLATE_UNFIT);
-		if (template_add(c, &source, wishes[wanted].pc, w[wanted].offset, slice_of(bytes.data, bytes.len), &fault) == CHAIN_NONE) {
+		if (template_add(c, &source, wishes[wanted].pc, w[wanted].offset, slice_of(bytes.data, bytes.len), &fault) == FRAGMENT_NONE) {
 			assert_int_equal(fault, TEMPLATE_UNCHECKED);
-			assert_int_equal(c->chain_count, 1);
+			assert_int_equal(c->fragment_count, 1);
 		}
 		assert_int_equal(code_cache_find(c, wishes[first].pc), made);
-		for (uint32_t i = 0; i < c->chain_count; i++)
+		for (uint32_t i = 0; i < c->fragment_count; i++)
 			assert_incoming(c, i);
 		for (uint32_t i = 0; i < c->exit_count; i++) {
 			const struct cache_exit *x = &c->exits[i];
-			uint32_t to = x->linked == CHAIN_NONE ? x->trap : x->fresh && c->chains[x->linked].fresh ? c->chains[x->linked].fresh : c->chains[x->linked].body, d;
+			uint32_t to = x->linked == FRAGMENT_NONE ? x->trap : x->fresh && c->fragments[x->linked].fresh ? c->fragments[x->linked].fresh : c->fragments[x->linked].body, d;
 
 			if (!x->site)
 				continue;
 			memcpy(&d, c->code + x->site, sizeof d);
 			assert_int_equal(x->site + 4 + d, to);
-			assert_true(x->linked == CHAIN_NONE || c->chains[x->linked].pc == x->target);
+			assert_true(x->linked == FRAGMENT_NONE || c->fragments[x->linked].pc == x->target);
 			there += x->linked == made;
 		}
 		code_cache_put(c);
@@ -434,7 +434,7 @@ static void chains_that_are_there_stay(void **state)
 	free(p.bytes);
 }
 
-/* Nothing but nops, up to a return: a chain each so many bytes on. Segments are cut where spans end; each chain has its place in some template. */
+/* Nothing but nops, up to a return: a fragment each so many bytes on. Segments are cut where spans end; each fragment has its place in some template. */
 static void long_lines_have_templates(void **state)
 {
 	struct program p = {.len = 300 * 1024, .at = HERE};
@@ -449,7 +449,7 @@ static void long_lines_have_templates(void **state)
 	p.bytes = malloc(p.len);
 	memset(p.bytes, 0x90, p.len);
 	p.bytes[p.len - 65] = 0xc3;
-	assert_int_not_equal(translator_translate(c, &source, p.at, true), CHAIN_NONE);
+	assert_int_not_equal(translator_translate(c, &source, p.at, true), FRAGMENT_NONE);
 	assert_int_equal(c->clears, 0);
 	assert_int_equal(segment_at(c->segments, p.at, segment_generation(c->segments))->end, p.at + SPAN_LEN_MAX);
 	for (size_t i = 0; i < n; i++)
@@ -460,7 +460,7 @@ static void long_lines_have_templates(void **state)
 		buf_reset(&bytes);
 		done = template_make(maker, &source, wishes + i, n - i, wishes[i].pc - p.at, &bytes);
 		assert_true(done && bytes.len <= TEMPLATE_BYTES);
-		assert_int_not_equal(template_add(c, &source, wishes[i].pc, wishes[i].pc - p.at, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
+		assert_int_not_equal(template_add(c, &source, wishes[i].pc, wishes[i].pc - p.at, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 		for (size_t k = i; k < i + done; k++)
 			kept += wishes[k].kept;
 	}
@@ -490,9 +490,9 @@ static void a_template_is_without_what_cannot_be_kept(void **state)
 	assert_int_equal(template_make(maker, &source, wishes, 4, p.len - 2, &bytes), 4);
 	assert_false(wishes[0].kept || wishes[2].kept);
 	assert_true(wishes[1].kept && wishes[3].kept);
-	assert_int_not_equal(template_add(c, &source, wishes[3].pc, 0x140, slice_of(bytes.data, bytes.len), &fault), CHAIN_NONE);
-	assert_int_equal(c->chain_count, 2);
-	assert_int_not_equal(code_cache_find(c, wishes[1].pc), CHAIN_NONE);
+	assert_int_not_equal(template_add(c, &source, wishes[3].pc, 0x140, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+	assert_int_equal(c->fragment_count, 2);
+	assert_int_not_equal(code_cache_find(c, wishes[1].pc), FRAGMENT_NONE);
 	buf_release(&bytes);
 	template_maker_free(maker);
 	code_cache_put(c);
@@ -500,33 +500,33 @@ static void a_template_is_without_what_cannot_be_kept(void **state)
 }
 
 /* Others may be running in the cache. */
-static void nobody_comes_to_a_chain_before_it_is_let_in(void **state)
+static void nobody_comes_to_a_fragment_before_it_is_let_in(void **state)
 {
 	struct program p = program_at(HERE);
-	struct wanted *w = calloc(CHAINS, sizeof *w);
+	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &p, history);
 	struct code_source source = program_source(&p);
 	struct code_cache *c = used_cache(history);
-	struct chain chain = {.checked = true};
+	struct fragment fragment = {.checked = true};
 	uint32_t waits = 0, number;
 	uint8_t *bytes;
 
 	(void)state;
 	for (size_t i = 0; i < count && i < 20; i++)
 		translator_translate(c, &source, p.at + w[i].offset, w[i].indirect);
-	while (c->exits[waits].kind != EXIT_LINK || c->exits[waits].linked != CHAIN_NONE)
+	while (c->exits[waits].kind != EXIT_LINK || c->exits[waits].linked != FRAGMENT_NONE)
 		waits++;
-	chain.pc = c->exits[waits].target;
-	assert_true(code_cache_room(c, 32, CODE_ALIGN, &bytes, &chain.start));
+	fragment.pc = c->exits[waits].target;
+	assert_true(code_cache_room(c, 32, CODE_ALIGN, &bytes, &fragment.start));
 	memset(bytes, 0xcc, 32);
-	chain.body = chain.indirect = chain.start;
-	chain.fresh = chain.start + 8;
-	chain.end = chain.start + 32;
-	chain.exit_first = c->exit_count;
+	fragment.body = fragment.indirect = fragment.start;
+	fragment.fresh = fragment.start + 8;
+	fragment.end = fragment.start + 32;
+	fragment.exit_first = c->exit_count;
 	assert_true(code_cache_reserve(c, 1, 0, 0, 0));
-	number = code_cache_append(c, &chain);
-	assert_int_equal(c->exits[waits].linked, CHAIN_NONE);
-	assert_int_equal(c->chains[number].incoming, EXIT_NONE);
+	number = code_cache_append(c, &fragment);
+	assert_int_equal(c->exits[waits].linked, FRAGMENT_NONE);
+	assert_int_equal(c->fragments[number].incoming, EXIT_NONE);
 	code_cache_let_in(c, number);
 	assert_int_equal(c->exits[waits].linked, number);
 	assert_incoming(c, number);
@@ -551,10 +551,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_template_makes_what_the_translator_makes),
 		cmocka_unit_test(what_is_damaged_or_was_made_of_something_else_is_refused),
-		cmocka_unit_test(chains_that_are_there_stay),
+		cmocka_unit_test(fragments_that_are_there_stay),
 		cmocka_unit_test(long_lines_have_templates),
 		cmocka_unit_test(a_template_is_without_what_cannot_be_kept),
-		cmocka_unit_test(nobody_comes_to_a_chain_before_it_is_let_in),
+		cmocka_unit_test(nobody_comes_to_a_fragment_before_it_is_let_in),
 		cmocka_unit_test(the_stamp_knows_the_processor),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a chain: which instructions it has, where its checkpoint stands, which segments it covers. */
+/* Reading a fragment: which instructions it has, where its checkpoint stands, which segments it covers. */
 #include "collector/engine/translation.h"
 
 enum {
@@ -8,7 +8,7 @@ enum {
 	LOOK_AHEAD = 64,	 /* instructions, in search of a cycle */
 };
 
-bool chain_extends(const struct step *s, unsigned which)
+bool fragment_extends(const struct step *s, unsigned which)
 {
 	if (s->insn.map != X86_MAP_OTHER)
 		return s->insn.rex & which;
@@ -74,17 +74,17 @@ static bool leads_astray(const struct step *s)
 static bool fetch(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
-	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && chain_extends(s, EXTENDS_BASE)) || leads_astray(s))
+	if (!decode(t, pc, s) || is_empty(s) || (s->insn.traits & X86_RIP_RELATIVE && fragment_extends(s, EXTENDS_BASE)) || leads_astray(s))
 		return false;
-	s->saves_x87 = chain_saves_x87(s);
-	if (s->saves_x87 && !chain_reaches_x87(s))
+	s->saves_x87 = fragment_saves_x87(s);
+	if (s->saves_x87 && !fragment_reaches_x87(s))
 		return false;
 	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
 }
 
 static bool is_x87(const struct step *s) { return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf8) == 0xd8; }
 
-static bool in_chain(const struct translation *t, uint64_t pc)
+static bool in_fragment(const struct translation *t, uint64_t pc)
 {
 	for (int i = 0; i < t->count; i++)
 		if (t->steps[i].pc == pc)
@@ -99,12 +99,12 @@ static bool near_start(const struct translation *t, uint64_t pc)
 	return d > INT32_MIN / 2 && d < INT32_MAX / 2;
 }
 
-/* A jump is followed inline unless it leads to what is there already, or back (a loop: its head is a chain of its own). */
+/* A jump is followed inline unless it leads to what is there already, or back (a loop: its head is a fragment of its own). */
 static bool follow_jump(const struct translation *t, const struct step *s)
 {
 	uint64_t target = target_of(s);
 
-	return target > s->pc && !t->mutable && !in_chain(t, target) && near_start(t, target) && code_cache_find(t->cache, target) == CHAIN_NONE;
+	return target > s->pc && !t->mutable && !in_fragment(t, target) && near_start(t, target) && code_cache_find(t->cache, target) == FRAGMENT_NONE;
 }
 
 /* Whether it writes memory that no operand names: (V)MASKMOVDQU and MASKMOVQ at rdi, CLZERO at rax. */
@@ -157,7 +157,7 @@ static void read_steps(struct translation *t)
 	int conditionals = 0, jumps = 0;
 
 	t->mutable = is_mutable(t, pc);
-	while (t->count < (t->mutable ? MUTABLE_INSNS : CHAIN_INSNS)) {
+	while (t->count < (t->mutable ? MUTABLE_INSNS : FRAGMENT_INSNS)) {
 		struct step *s = &t->steps[t->count];
 
 		t->next = pc;
@@ -178,11 +178,11 @@ static void read_steps(struct translation *t)
 			t->mutable = true;
 		}
 		t->count++;
-		t->chain.x87 |= is_x87(s);
+		t->fragment.x87 |= is_x87(s);
 		pc = behind(s);
 		t->next = pc;
 		if (is_conditional(s)) {
-			if (++conditionals == CHAIN_CONDITIONALS || in_chain(t, pc))
+			if (++conditionals == FRAGMENT_CONDITIONALS || in_fragment(t, pc))
 				return;
 			jumps = 0;
 		} else if (s->insn.class == BT_INSN_JMP) {
@@ -212,17 +212,17 @@ static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 	if (!near_start(t, pc) || is_mutable(t, pc) || !fetch(t, pc, s) || is_mutable(t, behind(s) - 1))
 		return false;
 	s->inlined_jump = s->insn.class == BT_INSN_JMP;
-	return s->inlined_jump || (s->insn.class == BT_INSN_PLAIN && !chain_needs_glue(s));
+	return s->inlined_jump || (s->insn.class == BT_INSN_PLAIN && !fragment_needs_glue(s));
 }
 
-/* How many instructions execution passes from the chain's beginning until a jump leads back to it, where nothing but direct jumps lies between.
+/* How many instructions execution passes from the fragment's beginning until a jump leads back to it, where nothing but direct jumps lies between.
  * 0: there are others, or too many. */
 static int steps_of_cycle(struct translation *t)
 {
 	uint64_t pc = t->pc;
 	struct step s;
 
-	for (int n = 1; n <= CHAIN_INSNS && fetch_of_cycle(t, pc, &s); n++) {
+	for (int n = 1; n <= FRAGMENT_INSNS && fetch_of_cycle(t, pc, &s); n++) {
 		pc = s.inlined_jump ? target_of(&s) : behind(&s);
 		if (pc == t->pc)
 			return s.inlined_jump ? n : 0;
@@ -230,7 +230,7 @@ static int steps_of_cycle(struct translation *t)
 	return 0;
 }
 
-/* Where the chain is such a cycle, its steps become some rounds of it. */
+/* Where the fragment is such a cycle, its steps become some rounds of it. */
 static void read_rounds(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
@@ -246,7 +246,7 @@ static void read_rounds(struct translation *t)
 		(void)fetch_of_cycle(t, pc, &t->steps[i]);
 		pc = t->steps[i].inlined_jump ? target_of(&t->steps[i]) : behind(&t->steps[i]);
 	}
-	rounds = CHAIN_INSNS / n < ROUNDS_MOST ? CHAIN_INSNS / n : ROUNDS_MOST;
+	rounds = FRAGMENT_INSNS / n < ROUNDS_MOST ? FRAGMENT_INSNS / n : ROUNDS_MOST;
 	for (int i = n; i < n * rounds; i++)
 		t->steps[i] = t->steps[i - n];
 	t->round = n;
@@ -254,16 +254,16 @@ static void read_rounds(struct translation *t)
 	t->steps[t->count - 1].inlined_jump = false;
 }
 
-void chain_read(struct translation *t)
+void fragment_read(struct translation *t)
 {
 	read_steps(t);
 	if (t->count)
 		read_rounds(t);
-	if (t->count == CHAIN_INSNS || (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
+	if (t->count == FRAGMENT_INSNS || (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
 		t->steps[t->count - 1].inlined_jump = false;
 }
 
-uint64_t chain_guess(const struct translation *t, const struct step *s)
+uint64_t fragment_guess(const struct translation *t, const struct step *s)
 {
 	return is_indirect(s) ? guesses_find(&t->cache->guesses, s->pc) : 0;
 }
@@ -280,7 +280,7 @@ static struct segment segment_from(const struct translation *t, uint64_t start, 
 	if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
 		seg.to = target_of(s);
 	else if (seg.kind != BT_BRANCH_SYSCALL)
-		seg.to = chain_guess(t, s);
+		seg.to = fragment_guess(t, s);
 	return seg;
 }
 
@@ -336,10 +336,10 @@ static bool frees_flags(const struct step *s)
 	bool divides = s->insn.opcode == 0xf6 || s->insn.opcode == 0xf7;
 
 	return s->insn.class == BT_INSN_PLAIN && s->insn.map == X86_MAP_1 && s->insn.flags_written == X86_ARITHMETIC && !s->insn.flags_read &&
-	       !compares_strings(s) && !is_x87(s) /* FCOMI raises an x87 exception that is pending */ && !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || chain_probe_opcode(s));
+	       !compares_strings(s) && !is_x87(s) /* FCOMI raises an x87 exception that is pending */ && !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || fragment_probe_opcode(s));
 }
 
-int chain_probe_opcode(const struct step *s)
+int fragment_probe_opcode(const struct step *s)
 {
 	uint8_t op = s->insn.opcode, reg = s->insn.modrm_at ? s->bytes[s->insn.modrm_at] >> 3 & 7 : 0;
 
@@ -361,14 +361,14 @@ static bool leads_nowhere(const struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
-	return t->ends_outside || t->round || (is_indirect(last) && !chain_guess(t, last));
+	return t->ends_outside || t->round || (is_indirect(last) && !fragment_guess(t, last));
 }
 
-/* With how many conditionals since the last checkpoint a chain that is to have none may be entered: as many as those that wait for it have
+/* With how many conditionals since the last checkpoint a fragment that is to have none may be entered: as many as those that wait for it have
  * made, or some more, that others need not have one of their own. It has n itself. */
 static int debt_for(const struct translation *t, int wanted, int n)
 {
-	int least = t->cache->kind.ticks ? TICKS_CHAIN_DEBT : CHAIN_DEBT, debt = wanted < least ? least : wanted;
+	int least = t->cache->kind.ticks ? TICKS_FRAGMENT_DEBT : FRAGMENT_DEBT, debt = wanted < least ? least : wanted;
 
 	if (t->cache->kind.ticks)
 		debt = (debt + TICKS_DEBT_STEP - 1) / TICKS_DEBT_STEP * TICKS_DEBT_STEP;
@@ -379,15 +379,15 @@ static int debt_for(const struct translation *t, int wanted, int n)
  * leads forward.) */
 static bool needs_checkpoint(struct translation *t)
 {
-	struct chain_demand d = t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
+	struct fragment_demand d = t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
 	int n = conditionals(t), most = code_cache_most_debt(t->cache);
 
 	if (n && (d.back || t->mutable || d.debt + n > most))
 		return true;
-	t->chain.passes = d.back;
-	t->chain.debt = (uint8_t)debt_for(t, d.debt, n);
+	t->fragment.passes = d.back;
+	t->fragment.debt = (uint8_t)debt_for(t, d.debt, n);
 	if (!n && (t->mutable || leads_nowhere(t))) /* what may change is never superseded while it stays */
-		t->chain.debt = (uint8_t)most;
+		t->fragment.debt = (uint8_t)most;
 	return false;
 }
 
@@ -395,7 +395,7 @@ static bool needs_checkpoint(struct translation *t)
 static bool place_where_flags_are_free(struct translation *t)
 {
 	for (int i = 0; !t->mutable && i < t->count && !is_conditional(&t->steps[i]); i++)
-		if (frees_flags(&t->steps[i]) && (!has_memory_operand(&t->steps[i]) || chain_probe_opcode(&t->steps[i]))) {
+		if (frees_flags(&t->steps[i]) && (!has_memory_operand(&t->steps[i]) || fragment_probe_opcode(&t->steps[i]))) {
 			t->check_at = i;
 			t->check_flags = true;
 			t->check_probe = has_memory_operand(&t->steps[i]);
@@ -404,23 +404,23 @@ static bool place_where_flags_are_free(struct translation *t)
 	return false;
 }
 
-void chain_place_checkpoint(struct translation *t, bool indirect)
+void fragment_place_checkpoint(struct translation *t, bool indirect)
 {
 	bool needed = needs_checkpoint(t);
 
 	t->loops = closes_silent_cycle(t);
 	t->check_at = -1;
 	/* Where only ticks are counted, who comes by an indirect branch is to look: here, where that costs least, or in the entry. */
-	t->chain.head = needed;
-	t->chain.checked = ((needed || (indirect && t->cache->kind.ticks)) && place_where_flags_are_free(t)) || needed;
-	if (!t->chain.checked)
+	t->fragment.head = needed;
+	t->fragment.checked = ((needed || (indirect && t->cache->kind.ticks)) && place_where_flags_are_free(t)) || needed;
+	if (!t->fragment.checked)
 		return;
 	if (t->check_at < 0)
 		t->check_at = 0;
-	t->chain.debt = 0;
-	t->chain.passes = false;
+	t->fragment.debt = 0;
+	t->fragment.passes = false;
 }
-/* From the last instruction of a chain that its size limit ended to the branch behind it: segments are the same whatever chains
+/* From the last instruction of a fragment that its size limit ended to the branch behind it: segments are the same whatever fragments
  * they were found in. Without one, *s is the last instruction before what is not for the cache, or of what a span can be. */
 static void read_on(struct translation *t, uint64_t start, struct step *s)
 {
@@ -453,7 +453,7 @@ static bool fetch_fixed(struct translation *t, uint64_t pc, struct step *s)
 	return on_fixed_page(t, pc) && on_fixed_page(t, pc + BT_INSN_MAX) && on_fixed_page(t, pc) && fetch(t, pc, s);
 }
 
-bool chain_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess)
+bool fragment_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess)
 {
 	struct step s;
 
@@ -470,13 +470,13 @@ bool chain_may_guess(struct translation *t, uint64_t from, uint64_t to, struct g
 			to = behind(&s);
 		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
 			to = target_of(&s);
-		else if (!(to = chain_guess(t, &s)))
+		else if (!(to = fragment_guess(t, &s)))
 			return true;
 	}
 	return false;
 }
 
-/* Enters it, and its code as the chain's. Its number, SEGMENT_NONE without memory. */
+/* Enters it, and its code as the fragment's. Its number, SEGMENT_NONE without memory. */
 static uint32_t add_segment(struct translation *t, const struct segment *seg)
 {
 	/* Where no history is kept nobody asks for segments. */
@@ -485,7 +485,7 @@ static uint32_t add_segment(struct translation *t, const struct segment *seg)
 	return n <= INT32_MAX && code_cache_add_span(t->cache, seg->pc, seg->end) ? n : SEGMENT_NONE;
 }
 
-bool chain_add_segments(struct translation *t)
+bool fragment_add_segments(struct translation *t)
 {
 	uint64_t start = t->pc;
 	uint32_t number = SEGMENT_NONE;
@@ -508,7 +508,7 @@ bool chain_add_segments(struct translation *t)
 			number = t->last_segment;
 		start = seg.kind == BT_BRANCH_JMP ? seg.to : seg.end;
 	}
-	t->chain.segment = number;
+	t->fragment.segment = number;
 	for (int i = 0; i < t->seen_count; i++)
 		if (add_segment(t, &t->seen[i]) == SEGMENT_NONE)
 			return false;

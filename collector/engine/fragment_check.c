@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a chain does beside the application's instructions: checkpoints, records, and the comparison with its source. */
+/* What a fragment does beside the application's instructions: checkpoints, records, and the comparison with its source. */
 #include "collector/engine/translation.h"
 
 /* Reads the operand of the instruction that is to free the flags, so that it cannot fault when they are lost. */
@@ -8,8 +8,8 @@ static void emit_probe(struct translation *t, const struct step *s)
 	struct step probe = *s;
 	int first = t->place_count;
 
-	probe.insn.opcode = probe.bytes[probe.insn.opcode_at] = (uint8_t)chain_probe_opcode(s);
-	chain_emit_plain(t, &probe);
+	probe.insn.opcode = probe.bytes[probe.insn.opcode_at] = (uint8_t)fragment_probe_opcode(s);
+	fragment_emit_plain(t, &probe);
 	for (int i = first; i < t->place_count; i++) /* behind the probe nothing of the instruction itself has run, but the flags are lost */
 		if (t->places[i].pc != (int32_t)(int64_t)(s->pc - t->pc)) {
 			t->places[i].pc = (int32_t)(int64_t)(s->pc - t->pc);
@@ -32,7 +32,7 @@ static void emit_test_by_pext(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	emit_store(e, X86_RCX, CTX_RCX);
-	chain_place(t, s, PLACE_BETWEEN, 0);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
 	EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2, 0xf5); /* pext rcx, r11, [mask] */
 	emit_complement(t, BITS_FULL >> BITS_CAPACITY);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
@@ -56,11 +56,11 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_store(e, X86_RCX, CTX_RCX);
-	chain_place(t, s, PLACE_BETWEEN, 0);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
 	/* movzx ecx, word [bits+6] (byte [bits+3]) */
 	EMIT_CONTEXT(e, X86_RCX, CTX_BITS + (t->cache->kind.ticks ? 3 : 6), 0, 0x0f, t->cache->kind.ticks ? 0xb6 : 0xb7);
 	if (t->cache->kind.ticks)
-		chain_emit_conditionals(e);
+		fragment_emit_conditionals(e);
 	emit_complement(t, 0xffff);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
@@ -82,24 +82,24 @@ static void emit_test_by_flags(struct translation *t, const struct step *s)
 		EMIT_CONTEXT(e, X86_R11, CTX_MASK, 0, 0x4c, 0x85); /* test [mask], r11 */
 	else
 		EMIT_CONTEXT(e, X86_R11, CTX_LIMIT, 0, 0x4c, 0x3b); /* cmp r11, [limit] */
-	chain_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
+	fragment_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
 	t->check_site = emit_jcc(e, ticks ? 5 : 2); /* jne, jb */
 	t->check_back = e->len;
 }
 
-void chain_emit_checkpoint(struct translation *t, const struct step *s)
+void fragment_emit_checkpoint(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
-	chain_bring_bits(t, s);
+	fragment_bring_bits(t, s);
 	if (t->check_flags) {
 		if (t->check_probe)
 			emit_probe(t, s);
-		chain_place(t, s, t->check_probe ? PLACE_BETWEEN : 0, 0);
+		fragment_place(t, s, t->check_probe ? PLACE_BETWEEN : 0, 0);
 		emit_test_by_flags(t, s);
 		return;
 	}
-	chain_place(t, s, 0, 0);
+	fragment_place(t, s, 0, 0);
 	if (t->cache->fast_pext)
 		emit_test_by_pext(t, s);
 	else
@@ -120,7 +120,7 @@ static void emit_record(struct translation *t, uint32_t segment, enum branch_log
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + glue);
 }
 
-uint32_t chain_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
 {
 	emit_record(t, segment, kind, glue);
 	EMIT(&t->out, 0xcc, 0x0f, 0x1f, 0x40, 0x00); /* int3; nop */
@@ -135,7 +135,7 @@ static void lose_flags(struct translation *t, const struct step *s, size_t from)
 			t->places[k].state |= PLACE_BETWEEN | (t->check_probe ? PLACE_PROBED : 0);
 }
 
-void chain_end_checkpoint(struct translation *t, const struct step *s)
+void fragment_end_checkpoint(struct translation *t, const struct step *s)
 {
 	t->check_behind = t->out.len;
 	if (t->check_flags)
@@ -148,23 +148,23 @@ static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
 {
 	size_t begin = t->out.len;
 
-	chain_emit_plain(t, s);
+	fragment_emit_plain(t, s);
 	lose_flags(t, s, begin);
 	t->at_pc = behind(s);
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
 	emit_u8(&t->out, 0xcc);
 	return (uint32_t)t->out.len - 1;
 }
 
-/* Behind the chain: the way to the glue, the stop, and the way back. */
-void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
+/* Behind the fragment: the way to the glue, the stop, and the way back. */
+void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 {
 	const struct step *s = &t->steps[t->check_at];
 	struct emitter *e = &t->out;
 	size_t stop;
 
 	emit_patch(e, t->check_site, e->base + e->len);
-	chain_leave_loop(t);
+	fragment_leave_loop(t);
 	if (t->cache->kind.ticks && t->check_flags) { /* nothing to write: the tracer counts */
 		*trap = emit_stop_behind(t, s);
 	} else if (t->cache->kind.ticks) {
@@ -173,44 +173,44 @@ void chain_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 		emit_u8(e, 0xcc);
 	} else if (t->check_flags) {
 		emit_store(e, X86_RCX, CTX_RCX);
-		emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
-		chain_place(t, s, PLACE_BETWEEN, 0);
+		emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+		fragment_place(t, s, PLACE_BETWEEN, 0);
 		stop = emit_jump(e);
-		chain_place(t, s, PLACE_BETWEEN, 0);
-		chain_return_to_loop(t);
+		fragment_place(t, s, PLACE_BETWEEN, 0);
+		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 		emit_patch(e, stop, e->base + e->len);
 		*trap = emit_stop_behind(t, s);
-		chain_place(t, NULL, PLACE_BETWEEN, 0);
-		chain_return_to_loop(t);
+		fragment_place(t, NULL, PLACE_BETWEEN, 0);
+		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_behind);
 	} else { /* the application's rcx is in the context already */
-		*trap = chain_emit_record(t, t->chain.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
-		chain_return_to_loop(t);
+		*trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 	}
 }
 /* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
-void chain_emit_loop_record(struct translation *t, const struct step *s)
+void fragment_emit_loop_record(struct translation *t, const struct step *s)
 {
 	if (!t->loops)
 		return;
 	if (t->cache->kind.ticks) {
-		chain_emit_loop_test(t, s);
+		fragment_emit_loop_test(t, s);
 		return;
 	}
 	emit_store(&t->out, X86_RCX, CTX_RCX);
-	chain_place(t, s, PLACE_BETWEEN, 0);
-	t->loop_trap = chain_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
+	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
 	t->loop_target = target_of(s);
 }
 
-void chain_emit_mark(struct translation *t)
+void fragment_emit_mark(struct translation *t)
 {
 	struct emitter *e = &t->out;
 
-	chain_place(t, &t->steps[0], 0, 0);
-	EMIT_CONTEXT(e, 0, MARKS_AT + t->cache->chain_count, 1, 0xc6); /* mov byte [...], */
+	fragment_place(t, &t->steps[0], 0, 0);
+	EMIT_CONTEXT(e, 0, MARKS_AT + t->cache->fragment_count, 1, 0xc6); /* mov byte [...], */
 	emit_u8(e, code_cache_mark(t->cache));
 }
 
@@ -226,8 +226,8 @@ static void emit_piece(struct emitter *e, uint32_t at, size_t n)
 	emit_u32(e, at);
 }
 
-/* Compares the chain's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
-void chain_emit_comparison(struct translation *t)
+/* Compares the fragment's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
+void fragment_emit_comparison(struct translation *t)
 {
 	struct emitter *e = &t->out;
 	const struct step *first = &t->steps[0];
@@ -238,11 +238,11 @@ void chain_emit_comparison(struct translation *t)
 		memcpy(bytes + len, t->steps[i].bytes, t->steps[i].insn.len);
 		len += t->steps[i].insn.len;
 	}
-	chain_place(t, first, 0, 0);
+	fragment_place(t, first, 0, 0);
 	emit_store(e, X86_RAX, CTX_RAX);
 	emit_store(e, X86_RCX, CTX_RCX);
 	emit_store(e, X86_RDX, CTX_RDX);
-	chain_place(t, first, PLACE_RCX, X86_RDX); /* what it reads may be gone: then the instructions themselves find that */
+	fragment_place(t, first, PLACE_RCX, X86_RDX); /* what it reads may be gone: then the instructions themselves find that */
 	emit_constant(e, X86_RAX, t->pc);
 	for (size_t at = 0, n; at < len; at += n) {
 		uint64_t value = 0;
@@ -260,7 +260,7 @@ void chain_emit_comparison(struct translation *t)
 	emit_load(e, X86_RAX, CTX_RAX);
 	emit_load(e, X86_RCX, CTX_RCX);
 	emit_load(e, X86_RDX, CTX_RDX);
-	chain_add_cold(t, emit_jump(e), t->pc, EXIT_CHANGED);
+	fragment_add_cold(t, emit_jump(e), t->pc, EXIT_CHANGED);
 	emit_load(e, X86_RAX, CTX_RAX);
 	emit_load(e, X86_RCX, CTX_RCX);
 	emit_load(e, X86_RDX, CTX_RDX);

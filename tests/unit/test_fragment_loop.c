@@ -25,15 +25,15 @@ static uint32_t context_operand(const struct x86_insn *x, const uint8_t *bytes, 
 	return absolute < CTX_SIZE ? absolute : CTX_SIZE;
 }
 
-/* Of the chain: the conditional that leads back into it, and where to. */
-static bool find_loop(const struct code_cache *c, const struct chain *ch, uint32_t *begin, uint32_t *end)
+/* Of the fragment: the conditional that leads back into it, and where to. */
+static bool find_loop(const struct code_cache *c, const struct fragment *frag, uint32_t *begin, uint32_t *end)
 {
 	struct x86_insn x;
 
-	for (uint32_t at = ch->body; at < ch->end && !x86_decode(c->code + at, BT_INSN_MAX, &x); at += x.len) {
+	for (uint32_t at = frag->body; at < frag->end && !x86_decode(c->code + at, BT_INSN_MAX, &x); at += x.len) {
 		*begin = (uint32_t)(at + x.len + x.displacement);
 		*end = at;
-		if (x.class == BT_INSN_JCC && *begin >= ch->start && *begin < at)
+		if (x.class == BT_INSN_JCC && *begin >= frag->start && *begin < at)
 			return true;
 		if (x.class == BT_INSN_JMP) /* over what comes in at the branch back */
 			at += (uint32_t)x.displacement;
@@ -42,14 +42,14 @@ static bool find_loop(const struct code_cache *c, const struct chain *ch, uint32
 }
 
 /* Wherever the lent register has just got the address, a place says so, or that the task is to be stepped on. */
-static void look_at_places(const struct code_cache *c, const struct chain *ch, uint64_t base)
+static void look_at_places(const struct code_cache *c, const struct fragment *frag, uint64_t base)
 {
 	struct x86_insn x;
 	uint64_t constant;
 	int n = 0;
 
-	for (uint32_t at = ch->body; at < ch->end && !x86_decode(c->code + at, BT_INSN_MAX, &x); at += x.len) {
-		const struct chain *found;
+	for (uint32_t at = frag->body; at < frag->end && !x86_decode(c->code + at, BT_INSN_MAX, &x); at += x.len) {
+		const struct fragment *found;
 		const struct place *p;
 		struct place room;
 
@@ -73,7 +73,7 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 	struct program program = {page, sizeof page, AT};
 	struct code_source source = program_source(&program);
 	struct code_cache *c = code_cache_new(&processor, apart);
-	uint32_t chain, begin = 0, end = 0;
+	uint32_t fragment, begin = 0, end = 0;
 	struct x86_insn x;
 	int n = 0;
 
@@ -82,11 +82,11 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 	c->kind.apart = apart;
 	memset(page, 0xc3, sizeof page);
 	memcpy(page, code, len);
-	chain = translator_translate(c, &source, AT, false);
-	if (chain != CHAIN_NONE && !c->chains[chain].checked && code_cache_supersede(c, AT)) /* its branch back waits for a checkpoint */
-		chain = translator_translate(c, &source, AT, false);
-	assert_true(chain != CHAIN_NONE);
-	assert_true(find_loop(c, &c->chains[chain], &begin, &end));
+	fragment = translator_translate(c, &source, AT, false);
+	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, AT)) /* its branch back waits for a checkpoint */
+		fragment = translator_translate(c, &source, AT, false);
+	assert_true(fragment != FRAGMENT_NONE);
+	assert_true(find_loop(c, &c->fragments[fragment], &begin, &end));
 	for (uint32_t at = begin; at < end; at += x.len) {
 		uint32_t operand;
 
@@ -94,7 +94,7 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 		operand = context_operand(&x, c->code + at, region_address(CODE_AT + at));
 		n += operand != CTX_SIZE && operand != CTX_LIMIT && operand != CTX_MASK;
 	}
-	look_at_places(c, &c->chains[chain], operand_at);
+	look_at_places(c, &c->fragments[fragment], operand_at);
 	code_cache_put(c);
 	return n;
 }

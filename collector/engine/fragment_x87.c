@@ -59,9 +59,9 @@ static int64_t displacement(const struct step *s)
 	return in->disp_size == 1 ? (int8_t)s->bytes[in->disp_at] : wide;
 }
 
-bool chain_saves_x87(const struct step *s) { return saving_insn(s); }
+bool fragment_saves_x87(const struct step *s) { return saving_insn(s); }
 
-bool chain_reaches_x87(const struct step *s)
+bool fragment_reaches_x87(const struct step *s)
 {
 	return !(s->insn.traits & X86_ADDRESS32) && displacement(s) <= INT32_MAX - XSTATE_BV_AT;
 }
@@ -96,7 +96,7 @@ static void emit_made(struct translation *t, const struct step *s, struct step *
 
 	assert(!rc);
 	made->pc = behind(s) - made->insn.len;
-	chain_emit_plain(t, made);
+	fragment_emit_plain(t, made);
 }
 
 static void emit_clear(struct translation *t, const struct step *s, const struct saving_insn *x)
@@ -155,15 +155,15 @@ static void emit_clear_if_saved(struct translation *t, const struct step *s, con
 	emit_load(e, X86_RCX, CTX_RCX);
 }
 
-void chain_emit_x87_save(struct translation *t, const struct step *s, int first_place)
+void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_place)
 {
 	const struct saving_insn *x = saving_insn(s);
 
-	chain_place(t, s, PLACE_BETWEEN, 0);
+	fragment_place(t, s, PLACE_BETWEEN, 0);
 	(x->masked ? emit_clear_if_saved : emit_clear)(t, s, x);
 	for (int i = first_place; i < t->place_count; i++) /* what is behind the instruction has not been reached before the end of this */
 		if (t->places[i].pc != (int32_t)(int64_t)(s->pc - t->pc))
 			t->places[i].state |= PLACE_BETWEEN;
 	t->at_pc = behind(s);
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
 }

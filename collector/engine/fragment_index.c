@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/chain_index.h"
+#include "collector/engine/fragment_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +9,19 @@ enum {
 	FIRST_CAP = 256,
 };
 
-void chain_index_init(struct chain_index *x)
+void fragment_index_init(struct fragment_index *x)
 {
-	*x = (struct chain_index){.free_link = INDEX_END};
+	*x = (struct fragment_index){.free_link = INDEX_END};
 }
 
-void chain_index_release(struct chain_index *x)
+void fragment_index_release(struct fragment_index *x)
 {
 	free(x->pages);
 	free(x->links);
-	chain_index_init(x);
+	fragment_index_init(x);
 }
 
-void chain_index_clear(struct chain_index *x)
+void fragment_index_clear(struct fragment_index *x)
 {
 	if (x->page_cap)
 		memset(x->pages, 0, x->page_cap * sizeof *x->pages);
@@ -29,13 +29,13 @@ void chain_index_clear(struct chain_index *x)
 	x->free_link = INDEX_END;
 }
 
-bool chain_index_copy(struct chain_index *to, const struct chain_index *from)
+bool fragment_index_copy(struct fragment_index *to, const struct fragment_index *from)
 {
 	*to = *from;
 	to->pages = malloc((from->page_cap ? from->page_cap : 1) * sizeof *to->pages);
 	to->links = malloc((from->link_cap ? from->link_cap : 1) * sizeof *to->links);
 	if (!to->pages || !to->links) {
-		chain_index_release(to);
+		fragment_index_release(to);
 		return false;
 	}
 	if (from->page_cap)
@@ -45,7 +45,7 @@ bool chain_index_copy(struct chain_index *to, const struct chain_index *from)
 	return true;
 }
 
-static struct indexed_page *page_of(const struct chain_index *x, uint64_t number)
+static struct indexed_page *page_of(const struct fragment_index *x, uint64_t number)
 {
 	size_t i = (size_t)(number * 0x9E3779B97F4A7C15u >> 32) & (x->page_cap - 1);
 
@@ -55,7 +55,7 @@ static struct indexed_page *page_of(const struct chain_index *x, uint64_t number
 }
 
 /* Room for one more page. Those with nothing on them go. */
-static bool grow_pages(struct chain_index *x)
+static bool grow_pages(struct fragment_index *x)
 {
 	struct indexed_page *old = x->pages;
 	size_t old_cap = x->page_cap, cap = FIRST_CAP, live = 0;
@@ -80,10 +80,10 @@ static bool grow_pages(struct chain_index *x)
 	return true;
 }
 
-static uint32_t new_link(struct chain_index *x)
+static uint32_t new_link(struct fragment_index *x)
 {
 	size_t cap = x->link_cap ? x->link_cap * 2 : FIRST_CAP;
-	struct chain_link *links;
+	struct fragment_link *links;
 	uint32_t l = x->free_link;
 
 	if (l != INDEX_END) {
@@ -100,7 +100,7 @@ static uint32_t new_link(struct chain_index *x)
 	return (uint32_t)x->link_count++;
 }
 
-static bool add_to_page(struct chain_index *x, uint64_t number, uint32_t chain)
+static bool add_to_page(struct fragment_index *x, uint64_t number, uint32_t fragment)
 {
 	struct indexed_page *p;
 	uint32_t l;
@@ -112,33 +112,33 @@ static bool add_to_page(struct chain_index *x, uint64_t number, uint32_t chain)
 		*p = (struct indexed_page){.number = number, .first = INDEX_END, .used = true};
 		x->page_count++;
 	}
-	if (p->first != INDEX_END && x->links[p->first].chain == chain)
+	if (p->first != INDEX_END && x->links[p->first].fragment == fragment)
 		return true;
 	l = new_link(x);
 	if (l == INDEX_END)
 		return false;
-	x->links[l] = (struct chain_link){chain, p->first};
+	x->links[l] = (struct fragment_link){fragment, p->first};
 	p->first = l;
 	return true;
 }
 
-bool chain_index_add(struct chain_index *x, uint64_t start, uint64_t end, uint32_t chain)
+bool fragment_index_add(struct fragment_index *x, uint64_t start, uint64_t end, uint32_t fragment)
 {
 	for (uint64_t number = start >> PAGE_BITS; number <= (end - 1) >> PAGE_BITS; number++)
-		if (!add_to_page(x, number, chain))
+		if (!add_to_page(x, number, fragment))
 			return false;
 	return true;
 }
 
-static void walk_page(struct chain_index *x, struct indexed_page *p, bool (*keep)(void *arg, uint32_t chain), void *arg)
+static void walk_page(struct fragment_index *x, struct indexed_page *p, bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
 	uint32_t *at = &p->first;
 
 	while (*at != INDEX_END) {
-		struct chain_link *l = &x->links[*at];
+		struct fragment_link *l = &x->links[*at];
 		uint32_t gone = *at;
 
-		if (keep(arg, l->chain)) {
+		if (keep(arg, l->fragment)) {
 			at = &l->next;
 			continue;
 		}
@@ -148,7 +148,7 @@ static void walk_page(struct chain_index *x, struct indexed_page *p, bool (*keep
 	}
 }
 
-void chain_index_walk(struct chain_index *x, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t chain), void *arg)
+void fragment_index_walk(struct fragment_index *x, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
 	uint64_t first = start >> PAGE_BITS, last = (end - 1) >> PAGE_BITS;
 

@@ -3,8 +3,8 @@
  * while it goes round, and the application's value is in CTX_SPILL.
  *
  * Without that each such operand lends a register for itself: store, and load again. Then each round waits for a load of what the round before
- * has stored: some five cycles, in a loop that may natively take one. The branch back stays in the chain, so it is no exit: the chain's
- * checkpoint is in the loop, and who takes chains away has all tasks out of the cache. */
+ * has stored: some five cycles, in a loop that may natively take one. The branch back stays in the fragment, so it is no exit: the fragment's
+ * checkpoint is in the loop, and who takes fragments away has all tasks out of the cache. */
 #include "collector/engine/translation.h"
 
 enum { AGAIN_ALIGN = 32 };
@@ -24,12 +24,12 @@ static int find_branch_back(const struct translation *t)
 {
 	int i = 0;
 
-	while (i < t->count && t->steps[i].insn.class == BT_INSN_PLAIN && !chain_needs_glue(&t->steps[i]))
+	while (i < t->count && t->steps[i].insn.class == BT_INSN_PLAIN && !fragment_needs_glue(&t->steps[i]))
 		i++;
 	return i < t->count && t->steps[i].insn.class == BT_INSN_JCC && target_of(&t->steps[i]) == t->pc ? i : -1;
 }
 
-void chain_plan_loop(struct translation *t)
+void fragment_plan_loop(struct translation *t)
 {
 	int last = find_branch_back(t);
 	unsigned used = 0;
@@ -41,7 +41,7 @@ void chain_plan_loop(struct translation *t)
 		const struct step *s = &t->steps[i];
 
 		used |= s->insn.regs;
-		if (!chain_needs_base(s))
+		if (!fragment_needs_base(s))
 			continue;
 		if (!any)
 			t->loop.base = target_of(s);
@@ -62,17 +62,17 @@ static void lend(struct translation *t)
 	emit_store(&t->out, t->loop.reg, CTX_SPILL);
 	emit_constant(&t->out, t->loop.reg, t->loop.base);
 	t->loop.lent = true;
-	chain_place(t, &t->steps[0], 0, 0);
+	fragment_place(t, &t->steps[0], 0, 0);
 }
 
-void chain_begin_loop(struct translation *t)
+void fragment_begin_loop(struct translation *t)
 {
 	struct emitter *e = &t->out;
 	size_t over;
 
 	if (!t->loop.last)
 		return;
-	chain_place(t, &t->steps[0], 0, 0);
+	fragment_place(t, &t->steps[0], 0, 0);
 	lend(t);
 	t->loop.again = e->len;
 	if (t->cache->kind.ticks)
@@ -82,27 +82,27 @@ void chain_begin_loop(struct translation *t)
 	while ((e->base + e->len) % AGAIN_ALIGN && !e->overflow)
 		emit_u8(e, 0xcc);
 	t->loop.again = e->len;
-	chain_place(t, &t->steps[0], PLACE_BETWEEN, 0);
+	fragment_place(t, &t->steps[0], PLACE_BETWEEN, 0);
 	emit_bit_taken(e, t->cache->rorx);
 	emit_short(e, over, e->len);
-	chain_place(t, &t->steps[0], 0, 0);
+	fragment_place(t, &t->steps[0], 0, 0);
 }
 
-bool chain_closes_loop(const struct translation *t, const struct step *s) { return t->loop.lent && s == &t->steps[t->loop.last]; }
+bool fragment_closes_loop(const struct translation *t, const struct step *s) { return t->loop.lent && s == &t->steps[t->loop.last]; }
 
-void chain_emit_branch_back(struct translation *t, const struct step *s)
+void fragment_emit_branch_back(struct translation *t, const struct step *s)
 {
 	emit_patch(&t->out, emit_jcc(&t->out, s->insn.opcode & 15), t->out.base + t->loop.again);
 }
 
-void chain_end_loop(struct translation *t)
+void fragment_end_loop(struct translation *t)
 {
 	emit_load(&t->out, t->loop.reg, CTX_SPILL);
 	t->loop.lent = false;
-	chain_place(t, NULL, 0, 0);
+	fragment_place(t, NULL, 0, 0);
 }
 
-void chain_emit_lent(struct translation *t, const struct step *s)
+void fragment_emit_lent(struct translation *t, const struct step *s)
 {
 	const struct x86_insn *in = &s->insn;
 
@@ -112,14 +112,14 @@ void chain_emit_lent(struct translation *t, const struct step *s)
 	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
 }
 
-void chain_leave_loop(struct translation *t)
+void fragment_leave_loop(struct translation *t)
 {
 	if (t->loop.last)
 		emit_load(&t->out, t->loop.reg, CTX_SPILL);
 }
 
 /* The value is stored again: what is between may have lent another register. */
-void chain_return_to_loop(struct translation *t)
+void fragment_return_to_loop(struct translation *t)
 {
 	if (!t->loop.last)
 		return;
