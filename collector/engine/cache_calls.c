@@ -78,7 +78,7 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 		grant &= ~(uint64_t)CALLS_WAIT;
 	if (stepper_hides_signals(task) || task->unit->tasks > 1)
 		grant &= ~(uint64_t)CALLS_MASKS;
-	if (stepper_blocks_faults(task)) /* one of the glue's (calls_fault()) would change what SIGSEGV does */
+	if (stepper_blocks_faults(task)) /* one of the routines' (calls_fault()) would change what SIGSEGV does */
 		grant &= ~(uint64_t)(CALLS_MASKS | CALLS_COPIES);
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
 		grant &= ~(uint64_t)CALLS_WRITE;
@@ -173,7 +173,7 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 	return n;
 }
 
-/* What it has just written to descriptor 2, should it have: the glue has not come to that. A part may be made whole at a stop, and is heard with the
+/* What it has just written to descriptor 2, should it have: a routine has not come to that. A part may be made whole at a stop, and is heard with the
  * whole then. */
 static void hear(struct task *task, const struct engine_space *es, const struct stretch *s, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A sample of where indirect branches lead where no history is kept. For a while table 1 stays empty, so that each branch without a guess
- * is searched for, and the search notes it (glue.c). */
+ * is searched for, and the search notes it (routines.c). */
 #include <stdlib.h>
 
 #include "collector/engine/engine_private.h"
@@ -10,7 +10,7 @@ struct noted_arrival {
 	uint64_t from; /* a place in the code */
 	uint64_t to;
 };
-_Static_assert(sizeof(struct noted_arrival) == RECORD_BYTES, "glue.c");
+_Static_assert(sizeof(struct noted_arrival) == RECORD_BYTES, "routines.c");
 
 enum { NOTED_MOST = SAMPLE_BYTES / RECORD_BYTES };
 

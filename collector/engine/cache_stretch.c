@@ -215,7 +215,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	const struct fragment *fragment;
 	struct place room;
 	const struct place *p = code_cache_place(c, at, &fragment, &room);
-	bool searching = !fragment && at < c->checkpoint, entering = !p && (fragment || at >= GLUE_SIZE);
+	bool searching = !fragment && at < c->checkpoint, entering = !p && (fragment || at >= ROUTINES_SIZE);
 
 	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
 	    !branch_log_is_indirect(&made) || made.to >= USER_END)
@@ -238,7 +238,7 @@ static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, 
 {
 	uint64_t bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
 
-	if (away) /* behind a system call r11 is the application's already; one of the glue's own changes it */
+	if (away) /* behind a system call r11 is the application's already; one of the routines' own changes it */
 		return bits_as(c, s->ctx.bits);
 	if (arriving || (p && p->state & PLACE_NOTED)) /* r11 says where an indirect branch leads */
 		return c->kind.ticks ? s->ctx.bits : 1;
@@ -257,7 +257,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	struct place room, back_room;
 	const struct place *p = code_cache_place(c, at, &fragment, &room), *back;
 	uint64_t leads;
-	bool entry = !p && (fragment || at >= GLUE_SIZE), searching = !p && !fragment && at < c->checkpoint, arriving = searching || entry;
+	bool entry = !p && (fragment || at >= ROUTINES_SIZE), searching = !p && !fragment && at < c->checkpoint, arriving = searching || entry;
 	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_call, noting = !p && !fragment && at >= c->called && at < c->cpuid;
 	bool asking = !p && !fragment && at >= c->asking && at < c->asked;
 
@@ -353,7 +353,7 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 
 	if (!x || x->dead || !x->goes_on || ((const struct engine_task *)task->backend)->room != RECORDS_BYTES || !read_context(task, es, s))
 		return false;
-	/* The glue has written the last record, and would have gone on behind the trap, had there been more room (glue.c, emit_checkpoint()). */
+	/* The routines has written the last record, and would have gone on behind the trap, had there been more room (routines.c, emit_checkpoint()). */
 	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
 	       s->ctx.call_next == -(uint64_t)CALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
 }

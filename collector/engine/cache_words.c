@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program writes to its descriptor 2 in the cache: the glue copies it behind the call, where the kernel has just read it, and the tracer takes
+/* What the program writes to its descriptor 2 in the cache: a routine copies it behind the call, where the kernel has just read it, and the tracer takes
  * it at the next stop (last_words.h). */
 #include "collector/engine/engine_private.h"
 #include "collector/last_words.h"

@@ -21,7 +21,7 @@ enum calls_need {
 	CALLS_ANY = 1 << 8,	   /* with CALLS_DESCRIPTORS: where calls may wait, the descriptor may be any */
 	CALLS_GIVES = 1 << 9,	   /* it gives a descriptor whose calls may wait */
 	CALLS_OPENS = 1 << 10,	   /* it gives a descriptor of which nothing is known; only what is opened for reading alone: the other is looked at at once */
-	CALLS_MAPS = 1 << 11,	   /* it changes mappings: only such as hold no code before and after it, and are not the engine's (glue_calls.c) */
+	CALLS_MAPS = 1 << 11,	   /* it changes mappings: only such as hold no code before and after it, and are not the engine's (routine_calls.c) */
 	CALLS_ACTION = 1 << 12,	   /* it sets what a signal does: only of signals that the engine and the stepper do not use themselves */
 	CALLS_FIRST = 1 << 13,	   /* only of calls_operations */
 	CALLS_ASKS = 1 << 14,	   /* likewise; its third argument has to be 0: it sets nothing */

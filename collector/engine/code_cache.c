@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "collector/engine/cache_region.h"
-#include "collector/engine/glue.h"
+#include "collector/engine/routines.h"
 #include "collector/engine/layout.h"
 #include "collector/processor.h"
 #include "lib/large_array.h"
@@ -54,7 +54,7 @@ static void forget_all(struct code_cache *c)
 	address_lists_clear(&c->found);
 	address_lists_clear(&c->waiting);
 	c->fragment_count = c->places_len = c->span_count = c->exit_count = c->patch_count = 0;
-	c->code_len = GLUE_SIZE;
+	c->code_len = ROUTINES_SIZE;
 	fragment_index_clear(&c->index);
 	c->indexed = 0;
 	c->dead = 0;
@@ -94,10 +94,10 @@ struct code_cache *code_cache_new(const struct processor *processor, bool apart)
 	c->fast_loop = processor->fast_loop;
 	fragment_index_init(&c->index);
 	c->segments = segment_table_new();
-	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) || !cache_region_reserve(c, GLUE_SIZE))
+	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) || !cache_region_reserve(c, ROUTINES_SIZE))
 		goto fail;
 	forget_all(c);
-	glue_emit(c, processor);
+	routines_emit(c, processor);
 	if (!tables_init(&c->tables, region_address(CODE_AT + c->miss), region_address(CODE_AT + c->miss_trap)))
 		goto fail;
 	set_mask(c);
@@ -382,7 +382,7 @@ uint32_t code_cache_add(struct code_cache *c, const struct fragment *fragment)
 	return number;
 }
 
-void code_cache_add_glue(struct code_cache *c, size_t n) { end_piece(c, c->code_len + n, CODE_ALIGN); }
+void code_cache_add_routine(struct code_cache *c, size_t n) { end_piece(c, c->code_len + n, CODE_ALIGN); }
 
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap)
 {

@@ -134,26 +134,26 @@ struct code_cache {
 	size_t synced;	   /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
 	uint32_t patch_count, patch_cap;
-	uint32_t own_call; /* offset of the glue with which system calls of ours are made (tracee_call()) */
-	uint32_t miss; /* offset of the glue that a free entry of table 1 leads to, and an indirect entry that is another's */
+	uint32_t own_call; /* offset of the routine with which system calls of ours are made (tracee_call()) */
+	uint32_t miss; /* offset of the routine that a free entry of table 1 leads to, and an indirect entry that is another's */
 	uint32_t miss_kept; /* from there on flags are in the context */
-	uint32_t mask_site; /* of the mask of table 2's hash in the glue */
+	uint32_t mask_site; /* of the mask of table 2's hash in a routine */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
-	uint32_t checkpoint, checkpoint_record; /* of the glue that writes a checkpoint's record */
-	uint32_t pause; /* of the glue behind PAUSE */
+	uint32_t checkpoint, checkpoint_record; /* of the routine that writes a checkpoint's record */
+	uint32_t pause; /* of the routine behind PAUSE */
 	struct fragment_kind kind;
 	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */
-	uint32_t call, called; /* of the glue that decides whether a system call is made in the cache, and that notes it */
+	uint32_t call, called; /* of the routine that decides whether a system call is made in the cache, and that notes it */
 	uint32_t asking, asked; /* in the former: between them rsi is a register of ours, and the application's in the context, as are the bits */
 	uint32_t telling, told; /* in the latter: between them rsi is a register of ours, and the application's in the context */
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and rdi are ours; faults before copy_end go on there */
 	uint32_t masking, masked, call_stops; /* in the former: a fault from masking up to masked goes on at call_stops, the way to a stop */
-	uint32_t cpuid; /* of the glue that answers CPUID, or leaves that to the processor */
-	uint32_t name; /* of the glue's page: what the region is called */
+	uint32_t cpuid; /* of the routine that answers CPUID, or leaves that to the processor */
+	uint32_t name; /* of the routines' page: what the region is called */
 	uint32_t clears; /* how often everything has been forgotten */
 };
 
-/* An empty cache with its glue, for such a processor, of the kind that keeps history. NULL without memory. The tracee's region is prepared by code_cache_map(). */
+/* An empty cache with its routines, for such a processor, of the kind that keeps history. NULL without memory. The tracee's region is prepared by code_cache_map(). */
 struct code_cache *code_cache_new(const struct processor *processor, bool apart);
 /* A copy with one user. Where the code is private, it is for a fork's child: the kernel has copied the region. NULL without memory. */
 struct code_cache *code_cache_copy(const struct code_cache *c);
@@ -211,7 +211,7 @@ uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment
 void code_cache_let_in(struct code_cache *c, uint32_t fragment);
 
 /* Takes over n bytes of code written to the room given that belong to no fragment. */
-void code_cache_add_glue(struct code_cache *c, size_t n);
+void code_cache_add_routine(struct code_cache *c, size_t n);
 bool code_cache_add_places(struct code_cache *c, const uint8_t *list, uint32_t len);
 /* Of less than 64 KB, below the addresses of the kernel. */
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
@@ -232,7 +232,7 @@ void code_cache_publish(struct code_cache *c, uint32_t fragment);
 /* The list of a fragment's places, fragment->places_len bytes; valid until one is added. */
 const uint8_t *code_cache_places(const struct code_cache *c, const struct fragment *fragment);
 
-/* The place in force at an offset of the code area, which is written to *room, with *fragment; NULL when there is none (glue, entries). */
+/* The place in force at an offset of the code area, which is written to *room, with *fragment; NULL when there is none (routines, entries). */
 const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct place *room);
 
 /* Of a cache with one user that nobody is in: the branch has this guess from now on, none where its `to` is 0. Fragments that end in it are
@@ -259,7 +259,7 @@ void code_cache_drop_fragment(struct code_cache *c, uint32_t fragment);
 /* Whether it has so much forgotten code, or so little room, that it had better begin anew, while it can still be asked what of it has run. */
 bool code_cache_is_stale(const struct code_cache *c);
 
-/* Forgets everything: the cache is as new (the glue stays). Segments stay. Where others use it, or are in it, it is only full from now
+/* Forgets everything: the cache is as new (the routines stays). Segments stay. Where others use it, or are in it, it is only full from now
  * on. */
 void code_cache_clear(struct code_cache *c);
 

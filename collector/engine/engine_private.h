@@ -419,7 +419,7 @@ void calls_signalled(const struct task *task, siginfo_t *info);
  * -BT_E_GONE. */
 int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
 
-/* Whether a fault in the code is the glue's, at memory that a call names: then *raw, which is to be the task's, is where the glue goes on. */
+/* Whether a fault in the code is the routines', at memory that a call names: then *raw, which is to be the task's, is where the routines goes on. */
 bool calls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
 
 /* cache_words.c: takes what the task, which has stopped, has written to descriptor 2 meanwhile. */

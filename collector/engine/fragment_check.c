@@ -108,8 +108,8 @@ void fragment_emit_checkpoint(struct translation *t, const struct step *s)
 	t->check_back = e->len;
 }
 
-/* Writes a record through the glue, which comes back to the STOP_BYTES that are to come now if the task is to stop, else behind them. */
-static void emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+/* Writes a record through a routine, which comes back to the STOP_BYTES that are to come now if the task is to stop, else behind them. */
+static void emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t routine)
 {
 	struct emitter *e = &t->out;
 
@@ -117,12 +117,12 @@ static void emit_record(struct translation *t, uint32_t segment, enum branch_log
 	emit_u32(e, emit_move_len(e) + 10 + 5);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_constant(e, X86_RCX, (uint64_t)kind << 32 | segment);
-	emit_patch(e, emit_jump(e), region_address(CODE_AT) + glue);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + routine);
 }
 
-uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue)
+uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t routine)
 {
-	emit_record(t, segment, kind, glue);
+	emit_record(t, segment, kind, routine);
 	EMIT(&t->out, 0xcc, 0x0f, 0x1f, 0x40, 0x00); /* int3; nop */
 	return (uint32_t)t->out.len - STOP_BYTES;
 }
@@ -156,7 +156,7 @@ static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
 	return (uint32_t)t->out.len - 1;
 }
 
-/* Behind the fragment: the way to the glue, the stop, and the way back. */
+/* Behind the fragment: the way to the routine, the stop, and the way back. */
 void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 {
 	const struct step *s = &t->steps[t->check_at];

@@ -162,7 +162,7 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 
 static bool is_cpuid(const struct x86_insn *in) { return in->map == X86_MAP_0F && in->opcode == 0xa2; }
 
-/* CPUID: the glue may know what it gives. */
+/* CPUID: the routines may know what it gives. */
 static void emit_cpuid(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -186,7 +186,7 @@ static bool is_pause(const struct x86_insn *in)
 	return in->map == X86_MAP_1 && in->opcode == 0x90 && in->prefix_f2_f3 == 0xf3 && !(in->rex & 1);
 }
 
-/* PAUSE: the glue counts it while others wait for the turn, and decides whether the task stops behind it. */
+/* PAUSE: a routine counts it while others wait for the turn, and decides whether the task stops behind it. */
 static void emit_pause(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -207,7 +207,7 @@ static void emit_pause(struct translation *t, const struct step *s)
 	fragment_place(t, NULL, 0, 0);
 }
 
-bool fragment_needs_glue(const struct step *s) { return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87; }
+bool fragment_needs_routine(const struct step *s) { return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87; }
 
 void fragment_emit_plain(struct translation *t, const struct step *s)
 {
@@ -640,7 +640,7 @@ size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bo
 	return entry;
 }
 
-/* A system call. The glue decides where it is made: outside, or here. */
+/* A system call. The routines decides where it is made: outside, or here. */
 static void emit_system_call(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;

@@ -19,12 +19,12 @@ static bool reaches(uint64_t from, uint64_t to)
 	return d >= INT32_MIN && d <= INT32_MAX;
 }
 
-/* The step that leads back to the first one, where nothing but plain instructions, made without the glue, is between: -1, there is none. */
+/* The step that leads back to the first one, where nothing but plain instructions, made without the routines, is between: -1, there is none. */
 static int find_branch_back(const struct translation *t)
 {
 	int i = 0;
 
-	while (i < t->count && t->steps[i].insn.class == BT_INSN_PLAIN && !fragment_needs_glue(&t->steps[i]))
+	while (i < t->count && t->steps[i].insn.class == BT_INSN_PLAIN && !fragment_needs_routine(&t->steps[i]))
 		i++;
 	return i < t->count && t->steps[i].insn.class == BT_INSN_JCC && target_of(&t->steps[i]) == t->pc ? i : -1;
 }

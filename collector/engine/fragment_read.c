@@ -205,14 +205,14 @@ static int conditionals(const struct translation *t)
 	return n;
 }
 
-/* The instruction at pc may be part of a cycle of direct jumps. In the glue nobody knows that r11 counts rounds. */
+/* The instruction at pc may be part of a cycle of direct jumps. In the routines nobody knows that r11 counts rounds. */
 static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 {
 	*s = (struct step){0};
 	if (!near_start(t, pc) || is_mutable(t, pc) || !fetch(t, pc, s) || is_mutable(t, behind(s) - 1))
 		return false;
 	s->inlined_jump = s->insn.class == BT_INSN_JMP;
-	return s->inlined_jump || (s->insn.class == BT_INSN_PLAIN && !fragment_needs_glue(s));
+	return s->inlined_jump || (s->insn.class == BT_INSN_PLAIN && !fragment_needs_routine(s));
 }
 
 /* How many instructions execution passes from the fragment's beginning until a jump leads back to it, where nothing but direct jumps lies between.

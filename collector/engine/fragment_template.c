@@ -272,7 +272,7 @@ static void put_code(const struct adding *a, uint8_t *code, const uint32_t *segm
 
 	memcpy(code, p->code, p->head.code);
 	put_addresses(a, code);
-	add_to_each(p, NUMBER_GLUE, code, -a->offset);
+	add_to_each(p, NUMBER_ROUTINE, code, -a->offset);
 	add_to_each(p, NUMBER_CODE, code, a->offset);
 	for (size_t i = 0; i < p->head.numbers[NUMBER_SEGMENT]; i++)
 		memcpy(code + p->numbers[NUMBER_SEGMENT][i], &segments[p->which[i]], sizeof segments[0]);
@@ -431,7 +431,7 @@ uint64_t template_stamp(const struct processor *processor)
 {
 	struct code_cache *c = code_cache_new(processor, false);
 	struct {
-		uint64_t glue, dev, ino, size, seconds, nanoseconds, fast_pext, rorx, fast_loop;
+		uint64_t routine, dev, ino, size, seconds, nanoseconds, fast_pext, rorx, fast_loop;
 		uint8_t build_id[BT_BUILD_ID_MAX];
 	} who;
 	struct stat exe;
@@ -441,7 +441,7 @@ uint64_t template_stamp(const struct processor *processor)
 	who.rorx = processor->rorx;
 	who.fast_loop = processor->fast_loop;
 	if (c)
-		who.glue = content_hash(c->code, c->name).first; /* not what CPUID gives, which stands behind that */
+		who.routine = content_hash(c->code, c->name).first; /* not what CPUID gives, which stands behind that */
 	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;

@@ -37,7 +37,7 @@ enum {
 	CTX_R10 = 0xc0,	  /* the application's while an indirect branch's target is compared with its guess */
 	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
 	CTX_TABLE = 0xd0, /* where the table of descriptors begins: it is one of the address space, in the first data area */
-	CTX_CPUID = 0xd8, /* nonzero: what the glue knows of the processor's CPUID may be given for it */
+	CTX_CPUID = 0xd8, /* nonzero: what the routines knows of the processor's CPUID may be given for it */
 	CTX_SAMPLE = 0xe0, /* where the next arrival is noted that is searched for: a negative offset from the records' end; 0: none is (cache_sample.c) */
 	CTX_HEAP = 0xe8, /* where the program's heap ended when it was last looked at; 0: not known */
 	CTX_CODE_BYTES = 0xf0, /* how much there is of: */
@@ -116,12 +116,12 @@ enum {
 	 * depend on what was translated before it. All of them so far apart would cost large programs room in the processor's caches. */
 	CODE_ALIGN = 32,
 	CODE_ALIGN_LOOP = 64, /* of heads of loops */
-	GLUE_SIZE = 0x2000, /* the common parts, at CODE_AT */
+	ROUTINES_SIZE = 0x2000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 
 	/* Where tasks run side by side: data areas for all but the first, behind the region: each with its own window, and the tables and
-	 * the glue, which reads itself, of the first. */
-	AREA_SIZE = DATA_SIZE + GLUE_SIZE,
+	 * the routines, which reads itself, of the first. */
+	AREA_SIZE = DATA_SIZE + ROUTINES_SIZE,
 	AREAS = (WORLD_RESERVED_SIZE - REGION_SIZE) / AREA_SIZE + 1, /* with the first */
 };
 
@@ -170,7 +170,7 @@ static inline uint64_t area_address(uint32_t area) { return region_address(area 
 /* Where its window begins for the tracer (window.h). */
 static inline uint64_t area_window(uint32_t area) { return (uint64_t)area * AREA_SIZE; }
 
-/* The low bits of this are where a search for pc begins in table 2: as the glue computes it. */
+/* The low bits of this are where a search for pc begins in table 2: as the routines computes it. */
 static inline uint32_t table2_hash(uint64_t pc) { return ((uint32_t)pc * TABLE2_MULTIPLIER >> TABLE2_SHIFT) / 16; }
 
 #endif

@@ -31,7 +31,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/emit.h \
 	collector/engine/engine.c collector/engine/engine_private.h \
 	collector/engine/engine_space.c \
-	collector/engine/glue.c collector/engine/glue.h collector/engine/glue_calls.c collector/engine/glue_private.h \
+	collector/engine/routines.c collector/engine/routines.h collector/engine/routine_calls.c collector/engine/routines_private.h \
 	collector/engine/guesses.c collector/engine/guesses.h \
 	collector/engine/hint_list.c \
 	collector/engine/hints.c collector/engine/hints.h collector/engine/hints_private.h \

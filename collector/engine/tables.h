@@ -25,7 +25,7 @@ struct table_change {
 struct tables {
 	uint8_t *shared;	  /* the tracer's mapping from SHARED_AT on; NULL: it has none */
 	bool all;		  /* nothing in the tracee is as it should be: everything is sent */
-	uint64_t miss, miss_trap; /* addresses of the glue: what a free entry of table 1 leads to; the trap */
+	uint64_t miss, miss_trap; /* addresses of the routines: what a free entry of table 1 leads to; the trap */
 	struct table_pair *pairs; /* table 2: what is shared, or a mirror of it */
 	uint32_t bits, count;	  /* 2^bits pairs, so many of them not free */
 	struct table_change *changes;
@@ -38,7 +38,7 @@ bool tables_init(struct tables *t, uint64_t miss, uint64_t miss_trap);
 bool tables_copy(struct tables *to, const struct tables *from);
 void tables_release(struct tables *t);
 
-/* What the glue's search masks a hash with: changes when table 2 grows. */
+/* What the routines' search masks a hash with: changes when table 2 grows. */
 uint32_t tables_mask(const struct tables *t);
 
 /* They lie in new memory of the tracee's from now on; shared: zero-filled, as above, or NULL. What has to be sent is with the next sync. */

@@ -20,7 +20,7 @@ enum {
 enum number_kind {
 	NUMBER_ADDRESS,	 /* 64 bits: of the application */
 	NUMBER_NEGATIVE, /* 64 bits: the same, complemented or negated: it falls as the address rises */
-	NUMBER_GLUE,	 /* 32 bits: from here to the common parts */
+	NUMBER_ROUTINE,	 /* 32 bits: from here to the common parts */
 	NUMBER_CODE,	 /* 32 bits: an address in the code area */
 	NUMBER_SEGMENT,	 /* 32 bits: of a segment; a list beside this one says which */
 	NUMBER_KINDS,

@@ -122,7 +122,7 @@ static bool move_code(struct code_cache *c)
 	if (!code_cache_room(c, MOVE_CODE, CODE_ALIGN_LOOP, &bytes, &offset))
 		return false;
 	memset(bytes, 0, MOVE_CODE);
-	code_cache_add_glue(c, MOVE_CODE);
+	code_cache_add_routine(c, MOVE_CODE);
 	return true;
 }
 
@@ -252,7 +252,7 @@ static bool name_number(const struct made *a, const struct made *b, uint32_t i, 
 	n->at = (uint16_t)i;
 	switch (template_get32(b->code + i) - template_get32(a->code + i)) {
 	case (uint32_t)-MOVE_CODE:
-		n->kind = NUMBER_GLUE;
+		n->kind = NUMBER_ROUTINE;
 		return true;
 	case MOVE_CODE:
 		n->kind = NUMBER_CODE;
@@ -468,7 +468,7 @@ static void put_code(struct draft *d, const struct template_maker *m, uint16_t s
 		}
 		if (n->kind == NUMBER_SEGMENT)
 			buf_put(&d->which, &refs[n->segment], sizeof refs[0]);
-		v32 = n->kind == NUMBER_SEGMENT ? 0 : template_get32(code) + (n->kind == NUMBER_GLUE ? moved : -moved);
+		v32 = n->kind == NUMBER_SEGMENT ? 0 : template_get32(code) + (n->kind == NUMBER_ROUTINE ? moved : -moved);
 		memcpy(code, &v32, sizeof v32);
 	}
 }

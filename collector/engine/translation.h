@@ -151,8 +151,8 @@ void fragment_bring_bits(struct translation *t, const struct step *s);
  * task is to stop; fragment_emit_entry_stop() is to come behind the fragment. Gives its offset in what is emitted. */
 size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
 
-/* Whether the code of an instruction that is no branch goes through the glue, or asks what it left. */
-bool fragment_needs_glue(const struct step *s);
+/* Whether the code of an instruction that is no branch goes through a routine, or asks what it left. */
+bool fragment_needs_routine(const struct step *s);
 
 /* Whether it has an operand beside its code for which a register is lent. */
 bool fragment_needs_base(const struct step *s);
@@ -238,12 +238,12 @@ void fragment_emit_checkpoint(struct translation *t, const struct step *s);
 /* The instruction s behind it has just been emitted. */
 void fragment_end_checkpoint(struct translation *t, const struct step *s);
 
-/* Behind the fragment: the way to the glue, the stop (its int3's place in *trap), and the way back. */
+/* Behind the fragment: the way to the routine, the stop (its int3's place in *trap), and the way back. */
 void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap);
 
-/* Writes a record through the glue; the application's rcx is in the context. Goes on behind an int3, whose place is returned, or stops at
+/* Writes a record through a routine; the application's rcx is in the context. Goes on behind an int3, whose place is returned, or stops at
  * it: there the tracer may let it go on, too. */
-uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t glue);
+uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t routine);
 
 /* The last branch, which closes a cycle: its record, when it has been executed but for the jump. */
 void fragment_emit_loop_record(struct translation *t, const struct step *s);

@@ -229,7 +229,7 @@ bool translator_add_entry(struct code_cache *c, uint32_t fragment)
 	if (t->out.overflow)
 		goto out;
 	c->fragments[fragment].indirect = start + (uint32_t)entry;
-	code_cache_add_glue(c, t->out.len);
+	code_cache_add_routine(c, t->out.len);
 	code_cache_publish(c, fragment);
 	done = true;
 out:

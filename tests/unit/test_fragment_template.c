@@ -26,7 +26,7 @@ struct wanted {
 	bool fit; /* for a template */
 };
 
-static const struct processor processor = {.fast_pext = true, .lzcnt = true, .fast_loop = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the glue must have room */
+static const struct processor processor = {.fast_pext = true, .lzcnt = true, .fast_loop = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the routines must have room */
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -112,7 +112,7 @@ static struct code_cache *used_cache(struct fragment_kind kind)
 	c->kind = kind;
 	assert_true(code_cache_room(c, 77, CODE_ALIGN, &bytes, &offset));
 	memset(bytes, 0, 77);
-	code_cache_add_glue(c, 77);
+	code_cache_add_routine(c, 77);
 	for (uint64_t i = 1; i < 12; i++)
 		segment_add(c->segments, &(struct segment){.pc = i, .from = i, .end = i + 1, .kind = BT_BRANCH_RET});
 	return c;

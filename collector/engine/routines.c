@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/glue.h"
+#include "collector/engine/routines.h"
 
-#include "collector/engine/glue_private.h"
+#include "collector/engine/routines_private.h"
 
 enum {
 	CPUID_BYTES = 2,
@@ -186,7 +186,7 @@ static void emit_pause(struct code_cache *c, struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
-/* Where the glue says where its table of leaves begins and ends. */
+/* Where the routines says where its table of leaves begins and ends. */
 struct cpuid_sites {
 	size_t begin, end;
 };
@@ -199,7 +199,7 @@ static void emit_with_row(struct emitter *e, uint8_t opcode, unsigned reg, size_
 }
 
 /* Before CPUID: the application's rdx is in the context, CTX_BACK leads to the instruction. Where what it gives is in the table, which is
- * written to the glue's end, it is passed over; else all is as it was. */
+ * written to the routines' end, it is passed over; else all is as it was. */
 static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sites *table)
 {
 	enum { MOV = 0x8b, AND = 0x23, CMP = 0x3b };
@@ -258,19 +258,19 @@ static void emit_leaves(struct emitter *e, const struct processor *p, const stru
 	memcpy(e->bytes + table->end, &end, sizeof end);
 }
 
-void glue_emit(struct code_cache *c, const struct processor *processor)
+void routines_emit(struct code_cache *c, const struct processor *processor)
 {
 	struct cpuid_sites table;
 
-	struct emitter e = {.bytes = c->code, .room = GLUE_SIZE, .base = region_address(CODE_AT)};
+	struct emitter e = {.bytes = c->code, .room = ROUTINES_SIZE, .base = region_address(CODE_AT)};
 
-	memset(c->code, 0xcc, GLUE_SIZE);
+	memset(c->code, 0xcc, ROUTINES_SIZE);
 	emit_u8(&e, 0xcc); /* offset 0 means none */
 	emit_search(c, &e);
 	emit_checkpoint(c, &e);
 	emit_pause(c, &e);
-	glue_emit_call(c, &e);
-	glue_emit_called(c, &e);
+	routine_emit_call(c, &e);
+	routine_emit_called(c, &e);
 	emit_cpuid(c, &e, &table);
 	c->own_call = (uint32_t)e.len;
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */

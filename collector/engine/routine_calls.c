@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The glue of system calls: whether one is made in the cache, by what the tracer has granted, its arguments and the tables in the window; and what is
+/* The routines of system calls: whether one is made in the cache, by what the tracer has granted, its arguments and the tables in the window; and what is
  * noted of it. */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "collector/engine/calls.h"
-#include "collector/engine/glue_private.h"
+#include "collector/engine/routines_private.h"
 
 enum {
 	PAGE_BITS = 12,
@@ -25,7 +25,7 @@ struct call_ways {
 	uint64_t ask; /* whether its descriptor is open */
 };
 
-/* Where in the glue they are. */
+/* Where in a routine they are. */
 struct class_tables {
 	uint32_t of_calls, classes;
 };
@@ -613,7 +613,7 @@ static void emit_note(struct emitter *e)
 
 /* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the
  * context and the application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
-void glue_emit_call(struct code_cache *c, struct emitter *e)
+void routine_emit_call(struct code_cache *c, struct emitter *e)
 {
 	struct call_ways to = {.yes = {.count = 0}};
 	struct class_tables tables = emit_classes(e);
@@ -695,7 +695,7 @@ void glue_emit_call(struct code_cache *c, struct emitter *e)
 
 /* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is, or what it has told. Keeps all but rcx,
  * and goes to CTX_BACK. */
-void glue_emit_called(struct code_cache *c, struct emitter *e)
+void routine_emit_called(struct code_cache *c, struct emitter *e)
 {
 	size_t nothing, some, failed, copied, told, other, said;
 

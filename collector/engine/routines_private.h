@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the source files of the glue share, and nobody else. */
-#ifndef BT_GLUE_PRIVATE_H
-#define BT_GLUE_PRIVATE_H
+/* What the source files of the routines share, and nobody else. */
+#ifndef BT_ROUTINES_PRIVATE_H
+#define BT_ROUTINES_PRIVATE_H
 
 #include <assert.h>
 
@@ -85,10 +85,10 @@ static inline void emit_back_to_call(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
-/* ---- glue_calls.c ---- */
+/* ---- routine_calls.c ---- */
 
 /* Before a system call, and behind it: notes in c where they are. */
-void glue_emit_call(struct code_cache *c, struct emitter *e);
-void glue_emit_called(struct code_cache *c, struct emitter *e);
+void routine_emit_call(struct code_cache *c, struct emitter *e);
+void routine_emit_called(struct code_cache *c, struct emitter *e);
 
 #endif
