@@ -125,7 +125,7 @@ static struct block *new_block(struct branch_log *log)
 	b->tick = log->tick;
 	b->entries = log->entries;
 	b->used = 0;
-	log->blocks[log->next++ % log->places] = b;
+	log->blocks[log->next++ % log->state_map] = b;
 	return b;
 }
 
@@ -160,8 +160,8 @@ struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, 
 	log->block_slots = BLOCK_MIN;
 	while (log->block_slots < BLOCK_MAX && log->block_slots < limit / 16)
 		log->block_slots *= 2;
-	log->max_blocks = log->places = limit / log->block_slots + 2;
-	log->blocks = calloc(log->places, sizeof *log->blocks);
+	log->max_blocks = log->state_map = limit / log->block_slots + 2;
+	log->blocks = calloc(log->state_map, sizeof *log->blocks);
 	log->counted = calloc(1, sizeof *log->counted);
 	first = malloc(sizeof *first + log->block_slots * sizeof *first->slots);
 	if (first)

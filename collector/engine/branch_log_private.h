@@ -62,7 +62,7 @@ struct branch_log {
 	record_copy_fn *copy;
 	size_t limit;
 	size_t block_slots, max_blocks;
-	size_t places;		/* of blocks: max_blocks, but where that was lowered */
+	size_t state_map;		/* of blocks: max_blocks, but where that was lowered */
 	struct block **blocks;	/* by number modulo places */
 	uint64_t oldest, next;	/* numbers of blocks; there is always one */
 	struct block *spare;	/* not in use, kept */
@@ -77,7 +77,7 @@ struct branch_log {
 	size_t table_count;
 };
 
-static inline struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->places]; }
+static inline struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->state_map]; }
 
 static inline unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* In front of a slot. */
-struct place {
+struct state_entry {
 	uint64_t block;
 	size_t slot;
 };
@@ -157,7 +157,7 @@ static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
 		deliver_gap(d, u, u->reason);
 }
 
-static void go_to(struct settle *d, const struct place *p)
+static void go_to(struct settle *d, const struct state_entry *p)
 {
 	struct log_context context = branch_log_context(d->log, p->block, p->slot);
 	const struct block *b = block_at(d->log, p->block);
@@ -181,7 +181,7 @@ static uint64_t branches_of(const struct settle *d, const struct unit *u)
 }
 
 /* Delivers what stands behind a place, or gives up when that were more than `most` branches: *from is then in front of the rest. */
-static bool settle_from(struct settle *d, struct place *from, uint64_t most)
+static bool settle_from(struct settle *d, struct state_entry *from, uint64_t most)
 {
 	uint64_t start;
 	struct unit u;
@@ -194,13 +194,13 @@ static bool settle_from(struct settle *d, struct place *from, uint64_t most)
 			return false;
 		most -= branches;
 		settle_unit(d, &u, start);
-		*from = (struct place){d->reader.block, d->reader.slot};
+		*from = (struct state_entry){d->reader.block, d->reader.slot};
 	}
 	return true;
 }
 
 /* The slot before a place behind `limit`, at which one can start to read. False when there is none. */
-static bool step_back(const struct branch_log *log, const struct place *limit, struct place *p)
+static bool step_back(const struct branch_log *log, const struct state_entry *limit, struct state_entry *p)
 {
 	const struct branch_log_record *slot;
 
@@ -217,10 +217,10 @@ static bool step_back(const struct branch_log *log, const struct place *limit, s
 
 /* Moves *from towards the log's end, to where `wanted` branches are left, found from the end back; some more where that is in front of a
  * conditional, from which on transfers are known. False when it stays where it is. */
-static bool skip_to_newest(struct settle *d, struct place *from, uint64_t wanted)
+static bool skip_to_newest(struct settle *d, struct state_entry *from, uint64_t wanted)
 {
 	const struct branch_log *log = d->log;
-	struct place p = {log->next - 1, block_at(log, log->next - 1)->used};
+	struct state_entry p = {log->next - 1, block_at(log, log->next - 1)->used};
 	uint64_t found = 0, steps = d->reader.walk.steps;
 	struct unit u;
 
@@ -251,7 +251,7 @@ static bool has_too_many(const struct branch_log *log)
 static void settle_all(struct settle *d, const struct ring_state *now)
 {
 	const struct branch_log *log = d->log;
-	struct place start = {log->oldest, 0}, at = start;
+	struct state_entry start = {log->oldest, 0}, at = start;
 
 	d->adrift = log->lost;
 	if (has_too_many(log) || !settle_from(d, &at, most_in_vain(log))) {

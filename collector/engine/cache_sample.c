@@ -55,8 +55,8 @@ static void add(struct engine_space *es, const struct noted_arrival *noted, size
 
 	for (size_t i = 0; i < n && s->count < s->room; i++) {
 		const struct fragment *fragment;
-		struct place room;
-		const struct place *p = code_cache_place(es->cache, (uint32_t)noted[i].from, &fragment, &room);
+		struct state_entry room;
+		const struct state_entry *p = code_cache_state_at(es->cache, (uint32_t)noted[i].from, &fragment, &room);
 
 		if (p)
 			s->list[s->count++] = (struct indirect_visit){fragment->pc + (uint64_t)(int64_t)p->pc, noted[i].to};

@@ -57,43 +57,43 @@ static void take_kept(const struct code_cache *c, struct stretch *s, const struc
 }
 
 /* The application's state at a stop in the middle of the code. False: in the middle of a sequence. */
-static bool state_at_place(struct task *task, const struct engine_space *es, struct stretch *s)
+static bool state_at_entry(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	const struct code_cache *c = es->cache;
 	const struct fragment *fragment;
-	const struct place *p;
-	struct place room;
+	const struct state_entry *p;
+	struct state_entry room;
 	struct branch_log_record noted;
 	struct bt_regs *r = &s->regs;
 
 	if (!in_code(r->rip))
 		return false;
-	p = code_cache_place(c, (uint32_t)(r->rip - region_address(CODE_AT)), &fragment, &room);
-	if (!p || (p->state & PLACE_BETWEEN && !(s->fault && p->state & PLACE_PROBED)))
+	p = code_cache_state_at(c, (uint32_t)(r->rip - region_address(CODE_AT)), &fragment, &room);
+	if (!p || (p->state & STATE_BETWEEN && !(s->fault && p->state & STATE_PROBED)))
 		return false;
-	if (p->state & PLACE_NOTED && !read_record(task, es, s->ctx.next, &noted))
+	if (p->state & STATE_NOTED && !read_record(task, es, s->ctx.next, &noted))
 		return false;
 	s->rounds = 0;
-	if (p->state & PLACE_NOTED) {
+	if (p->state & STATE_NOTED) {
 		s->bits = noted.bits;
 		r->r11 = s->ctx.r11;
 	} else {
-		take_kept(c, s, fragment, p->state & PLACE_R11 ? s->ctx.bits : r->r11);
-		r->r11 = p->state & PLACE_R11 ? r->r11 : s->ctx.r11;
+		take_kept(c, s, fragment, p->state & STATE_R11 ? s->ctx.bits : r->r11);
+		r->r11 = p->state & STATE_R11 ? r->r11 : s->ctx.r11;
 	}
 	r->rip = fragment->pc + (uint64_t)(int64_t)p->pc;
-	if (p->state & PLACE_SHIFTED)
+	if (p->state & STATE_SHIFTED)
 		s->bits--;
-	if (p->state & PLACE_CALLED)
+	if (p->state & STATE_CALLED)
 		r->rcx = r->rip;
-	s->called = p->state & PLACE_CALLED;
-	if (p->state & PLACE_SPILLED)
+	s->called = p->state & STATE_CALLED;
+	if (p->state & STATE_SPILLED)
 		*operand_register(r, p->reg) = s->ctx.spill;
-	if (p->state & PLACE_RCX)
+	if (p->state & STATE_RCX)
 		r->rcx = s->ctx.rcx;
-	if (p->state & PLACE_RCX && p->reg == X86_R10)
+	if (p->state & STATE_RCX && p->reg == X86_R10)
 		r->r10 = s->ctx.r10;
-	s->compares = p->state & PLACE_RCX && p->reg == X86_RDX;
+	s->compares = p->state & STATE_RCX && p->reg == X86_RDX;
 	if (s->compares) {
 		r->rax = s->ctx.rax;
 		r->rdx = s->ctx.rdx;
@@ -128,9 +128,9 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
 	const struct cache_exit *x;
 	const struct fragment *fragment;
-	struct place room;
+	struct state_entry room;
 
-	(void)code_cache_place(c, trap, &fragment, &room);
+	(void)code_cache_state_at(c, trap, &fragment, &room);
 	take_kept(c, s, fragment, s->regs.r11);
 	if (trap == c->miss_trap) {
 		state_at_miss(task, es, s);
@@ -187,7 +187,7 @@ static bool state_before_bit(struct task *task, const struct engine_space *es, s
 		if (stands_at(es->cache, rip, &ways[i], 0)) {
 			s->regs.r11 = r11 << 1 | brings[i];
 			s->regs.rip += ways[i].len;
-			if (state_at_place(task, es, s))
+			if (state_at_entry(task, es, s))
 				return true;
 		}
 	s->regs.rip = rip;
@@ -196,13 +196,13 @@ static bool state_before_bit(struct task *task, const struct engine_space *es, s
 }
 
 /* Whether it is about to go to where r11 says, from p. */
-static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struct place *p)
+static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struct state_entry *p)
 {
 	uint8_t bytes[DISPATCH_BYTES];
 	struct emitter e = {.bytes = bytes, .room = sizeof bytes};
 
 	emit_dispatch(&e);
-	return p->state & PLACE_NOTED && (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
+	return p->state & STATE_NOTED && (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
 }
 
 /* Of a task that died between an indirect branch's record and the code that it leads to: before its jump, in the search, or in an indirect
@@ -213,8 +213,8 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
 	struct branch_log_record made;
 	const struct fragment *fragment;
-	struct place room;
-	const struct place *p = code_cache_place(c, at, &fragment, &room);
+	struct state_entry room;
+	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room);
 	bool searching = !fragment && at < c->checkpoint, entering = !p && (fragment || at >= ROUTINES_SIZE);
 
 	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
@@ -234,15 +234,15 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 }
 
 /* Of a task that died at p, or (NULL) elsewhere in the code: of a fragment, where that is not NULL, or the common parts. */
-static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct place *p, bool arriving, bool away)
+static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct state_entry *p, bool arriving, bool away)
 {
-	uint64_t bits = bits_as(c, p && p->state & PLACE_R11 ? s->ctx.bits : s->regs.r11);
+	uint64_t bits = bits_as(c, p && p->state & STATE_R11 ? s->ctx.bits : s->regs.r11);
 
 	if (away) /* behind a system call r11 is the application's already; one of the routines' own changes it */
 		return bits_as(c, s->ctx.bits);
-	if (arriving || (p && p->state & PLACE_NOTED)) /* r11 says where an indirect branch leads */
+	if (arriving || (p && p->state & STATE_NOTED)) /* r11 says where an indirect branch leads */
 		return c->kind.ticks ? s->ctx.bits : 1;
-	if (p && p->state & PLACE_SHIFTED) /* it counts a conditional that is still to come */
+	if (p && p->state & STATE_SHIFTED) /* it counts a conditional that is still to come */
 		return bits - 1;
 	return c->kind.ticks || !branch_log_bits_are_wrong(bits) ? bits : 1; /* behind an indirect entry */
 }
@@ -254,8 +254,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
 	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
 	const struct fragment *fragment, *called;
-	struct place room, back_room;
-	const struct place *p = code_cache_place(c, at, &fragment, &room), *back;
+	struct state_entry room, back_room;
+	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room), *back;
 	uint64_t leads;
 	bool entry = !p && (fragment || at >= ROUTINES_SIZE), searching = !p && !fragment && at < c->checkpoint, arriving = searching || entry;
 	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_call, noting = !p && !fragment && at >= c->called && at < c->cpuid;
@@ -267,7 +267,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	s->rounds = 0;
 	s->bits = fragment && fragment_counts_rounds(fragment, at) ? 1 : guess_bits(c, s, p, arriving, noting || asking);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
-	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & PLACE_R11))
+	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & STATE_R11))
 		s->regs.r11 = s->ctx.r11;
 	if (asking || (noting && at >= c->telling && at < c->told))
 		s->regs.rsi = s->ctx.spill;
@@ -276,7 +276,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rdx = s->ctx.rdx;
 		s->regs.rdi = s->ctx.r10;
 	}
-	if (p && p->state & PLACE_SPILLED)
+	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
 	if (p)
 		s->regs.rip = fragment->pc + (uint64_t)(int64_t)p->pc;
@@ -286,7 +286,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rip = x86_is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
 		s->regs.rip = x->target;
-	else if ((back = code_cache_place(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called, &back_room))) /* at a system call, behind it, or at CPUID */
+	else if ((back = code_cache_state_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called, &back_room))) /* at a system call, behind it, or at CPUID */
 		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
 	else /* nobody knows */
 		s->regs.rip = begin;
@@ -304,7 +304,7 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 {
 	if (!in_code(s->regs.rip) || !read_context(task, es, s))
 		s->lost = true;
-	else if (!state_at_place(task, es, s) && !state_at_trap(task, es, s) && !state_before_trap(task, es, s) &&
+	else if (!state_at_entry(task, es, s) && !state_at_trap(task, es, s) && !state_before_trap(task, es, s) &&
 		 !state_before_bit(task, es, s) && !state_arriving(task, es, s))
 		guess_state(es->cache, s, ((struct engine_task *)task->backend)->begin);
 	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
@@ -444,8 +444,8 @@ static void undo_wild_branch(struct task *task, struct engine_space *es, struct 
 static void undo_noted_branch(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct fragment *fragment;
-	struct place room;
-	const struct place *p = code_cache_place(es->cache, (uint32_t)s->ctx.from, &fragment, &room);
+	struct state_entry room;
+	const struct state_entry *p = code_cache_state_at(es->cache, (uint32_t)s->ctx.from, &fragment, &room);
 
 	if (p)
 		undo_branch(task, s, fragment->pc + (uint64_t)(int64_t)p->pc);
@@ -526,7 +526,7 @@ static bool step_on(pid_t tid)
 }
 
 /* Steps the tracee on to where the application's state is known. */
-static bool step_to_place(struct task *task, const struct engine_space *es, struct stretch *s)
+static bool step_to_entry(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	uint64_t mask, all_but_trap = ~(1ull << (SIGTRAP - 1));
 	siginfo_t info, sent = {0};
@@ -541,7 +541,7 @@ static bool step_to_place(struct task *task, const struct engine_space *es, stru
 		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
 			found = state_at_trap(task, es, s);
 		else if (alive)
-			found = state_at_place(task, es, s);
+			found = state_at_entry(task, es, s);
 	}
 	(void)!tracee_set_mask(task->tid, mask);
 	if (sent.si_signo)
@@ -554,10 +554,10 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 {
 	if (!read_context(task, es, s))
 		return false;
-	if (state_at_place(task, es, s))
+	if (state_at_entry(task, es, s))
 		return true;
 	/* Of a fault nothing comes behind it; and raised once more while it is blocked, it would take the program's handler away. */
-	return !s->fault && step_to_place(task, es, s);
+	return !s->fault && step_to_entry(task, es, s);
 }
 
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)

@@ -53,7 +53,7 @@ static void forget_all(struct code_cache *c)
 {
 	address_lists_clear(&c->found);
 	address_lists_clear(&c->waiting);
-	c->fragment_count = c->places_len = c->span_count = c->exit_count = c->patch_count = 0;
+	c->fragment_count = c->state_map_len = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = ROUTINES_SIZE;
 	fragment_index_clear(&c->index);
 	c->indexed = 0;
@@ -135,12 +135,12 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	ok &= address_lists_copy(&n->found, &c->found);
 	ok &= address_lists_copy(&n->waiting, &c->waiting);
 	ok &= tables_copy(&n->tables, &c->tables);
-	n->places = large_array_copy(c->places, c->places_len, c->places_cap, 1);
+	n->state_map = large_array_copy(c->state_map, c->state_map_len, c->state_map_cap, 1);
 	n->spans = large_array_copy(c->spans, c->span_count, c->span_cap, sizeof *c->spans);
 	n->exits = large_array_copy(c->exits, c->exit_count, c->exit_cap, sizeof *c->exits);
 	ok &= guesses_copy(&n->guesses, &c->guesses);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
-	ok &= !(c->fragment_cap && !n->fragments) && !(c->places_cap && !n->places) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
+	ok &= !(c->fragment_cap && !n->fragments) && !(c->state_map_cap && !n->state_map) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
 	if (!fragment_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_put(n);
 		return NULL;
@@ -178,7 +178,7 @@ void code_cache_put(struct code_cache *c)
 	address_lists_release(&c->found);
 	address_lists_release(&c->waiting);
 	tables_release(&c->tables);
-	large_array_free(c->places, c->places_cap, 1);
+	large_array_free(c->state_map, c->state_map_cap, 1);
 	large_array_free(c->spans, c->span_cap, sizeof *c->spans);
 	large_array_free(c->exits, c->exit_cap, sizeof *c->exits);
 	free(c->patches);
@@ -208,14 +208,14 @@ bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **byt
 	return true;
 }
 
-bool code_cache_add_places(struct code_cache *c, const uint8_t *list, uint32_t len)
+bool code_cache_add_state_map(struct code_cache *c, const uint8_t *list, uint32_t len)
 {
 	if (!len)
 		return true;
-	if (!grow(&c->places, c->places_len + len - 1, &c->places_cap, 1))
+	if (!grow(&c->state_map, c->state_map_len + len - 1, &c->state_map_cap, 1))
 		return false;
-	memcpy(c->places + c->places_len, list, len);
-	c->places_len += len;
+	memcpy(c->state_map + c->state_map_len, list, len);
+	c->state_map_len += len;
 	return true;
 }
 
@@ -343,11 +343,11 @@ bool code_cache_supersede(struct code_cache *c, uint64_t pc)
 	return true;
 }
 
-bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans, size_t places)
+bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans, size_t state_map)
 {
 	return room_for(&c->fragments, c->fragment_count + fragments, &c->fragment_cap, sizeof *c->fragments) &&
 	       room_for(&c->exits, c->exit_count + exits, &c->exit_cap, sizeof *c->exits) &&
-	       room_for(&c->spans, c->span_count + spans, &c->span_cap, sizeof *c->spans) && room_for(&c->places, c->places_len + places, &c->places_cap, 1) &&
+	       room_for(&c->spans, c->span_count + spans, &c->span_cap, sizeof *c->spans) && room_for(&c->state_map, c->state_map_len + state_map, &c->state_map_cap, 1) &&
 	       address_lists_reserve(&c->found, (uint32_t)(c->fragment_count + fragments)) && address_lists_reserve(&c->waiting, (uint32_t)(c->exit_count + exits));
 }
 
@@ -425,14 +425,14 @@ static const struct fragment *fragment_at(const struct code_cache *c, uint32_t o
 	return low < c->fragment_count && offset >= c->fragments[low].start ? &c->fragments[low] : NULL;
 }
 
-const uint8_t *code_cache_places(const struct code_cache *c, const struct fragment *fragment) { return c->places + fragment->places_at; }
+const uint8_t *code_cache_state_map(const struct code_cache *c, const struct fragment *fragment) { return c->state_map + fragment->state_map_at; }
 
-const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct place *room)
+const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct state_entry *room)
 {
 	const struct fragment *frag = fragment_at(c, offset);
 
 	*fragment = frag;
-	return frag && places_find(code_cache_places(c, frag), frag->places_len, offset - frag->start, room) ? room : NULL;
+	return frag && state_map_find(code_cache_state_map(c, frag), frag->state_map_len, offset - frag->start, room) ? room : NULL;
 }
 
 /* ---- Forgetting ---- */

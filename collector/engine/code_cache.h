@@ -20,7 +20,7 @@
 #include "collector/engine/fragment_kind.h"
 #include "collector/engine/guesses.h"
 #include "collector/engine/layout.h"
-#include "collector/engine/places.h"
+#include "collector/engine/state_map.h"
 #include "collector/engine/segment.h"
 #include "collector/engine/tables.h"
 #include "collector/processor.h"
@@ -36,7 +36,7 @@ struct fragment {
 	uint32_t fresh;	   /* way in from a conditional: shifts its bit in (where no history is kept: fragment_ticks.c). 0: the body */
 	uint32_t start, end; /* of everything it has */
 	uint32_t segment;
-	uint32_t places_at, places_len; /* its list in the cache's places */
+	uint32_t state_map_at, state_map_len; /* its state map, among the cache's */
 	uint32_t incoming; /* first exit linked to it, EXIT_NONE */
 	uint32_t span_first, span_count; /* application code it was made of, or was looked at for it */
 	uint32_t exit_first;
@@ -114,9 +114,9 @@ struct code_cache {
 	size_t fragment_cap;
 	struct address_lists found; /* fragments by pc */
 	struct address_lists waiting; /* exits not linked yet, by target */
-	uint8_t *places; /* lists (places.h) */
-	uint32_t places_len;
-	size_t places_cap;
+	uint8_t *state_map; /* lists (state_map.h) */
+	uint32_t state_map_len;
+	size_t state_map_cap;
 	struct fragment_index index;
 	uint32_t indexed; /* fragments before this are in the index: most caches go before anybody asks it */
 	struct span *spans;
@@ -199,20 +199,20 @@ static inline size_t fragment_align(const struct fragment *frag) { return frag->
 /* Room for a fragment of at most n bytes of code, which begins at a multiple of `align` (fragment_align()): *offset, and *bytes to write it to. False when the cache is full. */
 bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes, uint32_t *offset);
 
-/* Takes over a fragment that has been written to the room given (fragment->end - fragment->start bytes), behind those that were written to it before. places,
+/* Takes over a fragment that has been written to the room given (fragment->end - fragment->start bytes), behind those that were written to it before. its state map,
  * exits and spans are those of the fragment and have been appended by the functions below. FRAGMENT_NONE without memory. */
 uint32_t code_cache_add(struct code_cache *c, const struct fragment *fragment);
 
 /* The same of several at once that lead to one another: when there is memory for so many, and so many exits, spans and bytes of places, nothing
  * that is added fails; fragments are appended, then their exits are added; and then each is let in: what waits for it leads there, and it is
  * published. Before that nobody comes to them. */
-bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans, size_t places);
+bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans, size_t state_map);
 uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment);
 void code_cache_let_in(struct code_cache *c, uint32_t fragment);
 
 /* Takes over n bytes of code written to the room given that belong to no fragment. */
 void code_cache_add_routine(struct code_cache *c, size_t n);
-bool code_cache_add_places(struct code_cache *c, const uint8_t *list, uint32_t len);
+bool code_cache_add_state_map(struct code_cache *c, const uint8_t *list, uint32_t len);
 /* Of less than 64 KB, below the addresses of the kernel. */
 bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end);
 /* Links it at once where its target is known. */
@@ -229,11 +229,11 @@ void code_cache_link(struct code_cache *c, uint32_t exit, uint32_t fragment);
 /* Makes the fragment's indirect entry (it has one) known to table 1 and table 2. */
 void code_cache_publish(struct code_cache *c, uint32_t fragment);
 
-/* The list of a fragment's places, fragment->places_len bytes; valid until one is added. */
-const uint8_t *code_cache_places(const struct code_cache *c, const struct fragment *fragment);
+/* The list of a fragment's state map, fragment->state_map_len bytes; valid until one is added. */
+const uint8_t *code_cache_state_map(const struct code_cache *c, const struct fragment *fragment);
 
-/* The place in force at an offset of the code area, which is written to *room, with *fragment; NULL when there is none (routines, entries). */
-const struct place *code_cache_place(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct place *room);
+/* The entry in force at an offset of the code area, which is written to *room, with *fragment; NULL when there is none (routines, entries). */
+const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct state_entry *room);
 
 /* Of a cache with one user that nobody is in: the branch has this guess from now on, none where its `to` is 0. Fragments that end in it are
  * forgotten. False without memory; nothing has changed then. */

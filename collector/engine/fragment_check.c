@@ -6,14 +6,14 @@
 static void emit_probe(struct translation *t, const struct step *s)
 {
 	struct step probe = *s;
-	int first = t->place_count;
+	int first = t->state_count;
 
 	probe.insn.opcode = probe.bytes[probe.insn.opcode_at] = (uint8_t)fragment_probe_opcode(s);
 	fragment_emit_plain(t, &probe);
-	for (int i = first; i < t->place_count; i++) /* behind the probe nothing of the instruction itself has run, but the flags are lost */
-		if (t->places[i].pc != (int32_t)(int64_t)(s->pc - t->pc)) {
-			t->places[i].pc = (int32_t)(int64_t)(s->pc - t->pc);
-			t->places[i].state |= PLACE_BETWEEN;
+	for (int i = first; i < t->state_count; i++) /* behind the probe nothing of the instruction itself has run, but the flags are lost */
+		if (t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc)) {
+			t->state_map[i].pc = (int32_t)(int64_t)(s->pc - t->pc);
+			t->state_map[i].state |= STATE_BETWEEN;
 		}
 }
 
@@ -32,7 +32,7 @@ static void emit_test_by_pext(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2, 0xf5); /* pext rcx, r11, [mask] */
 	emit_complement(t, BITS_FULL >> BITS_CAPACITY);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
@@ -56,7 +56,7 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	/* movzx ecx, word [bits+6] (byte [bits+3]) */
 	EMIT_CONTEXT(e, X86_RCX, CTX_BITS + (t->cache->kind.ticks ? 3 : 6), 0, 0x0f, t->cache->kind.ticks ? 0xb6 : 0xb7);
 	if (t->cache->kind.ticks)
@@ -82,7 +82,7 @@ static void emit_test_by_flags(struct translation *t, const struct step *s)
 		EMIT_CONTEXT(e, X86_R11, CTX_MASK, 0, 0x4c, 0x85); /* test [mask], r11 */
 	else
 		EMIT_CONTEXT(e, X86_R11, CTX_LIMIT, 0, 0x4c, 0x3b); /* cmp r11, [limit] */
-	fragment_place(t, s, PLACE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
+	fragment_map_state(t, s, STATE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
 	t->check_site = emit_jcc(e, ticks ? 5 : 2); /* jne, jb */
 	t->check_back = e->len;
 }
@@ -95,11 +95,11 @@ void fragment_emit_checkpoint(struct translation *t, const struct step *s)
 	if (t->check_flags) {
 		if (t->check_probe)
 			emit_probe(t, s);
-		fragment_place(t, s, t->check_probe ? PLACE_BETWEEN : 0, 0);
+		fragment_map_state(t, s, t->check_probe ? STATE_BETWEEN : 0, 0);
 		emit_test_by_flags(t, s);
 		return;
 	}
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	if (t->cache->fast_pext)
 		emit_test_by_pext(t, s);
 	else
@@ -130,9 +130,9 @@ uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum bran
 /* Until the instruction s, which rewrites all flags, has run, they are lost at the places from offset `from` on. */
 static void lose_flags(struct translation *t, const struct step *s, size_t from)
 {
-	for (int k = 0; k < t->place_count; k++)
-		if (t->places[k].pc == (int32_t)(int64_t)(s->pc - t->pc) && from <= t->places[k].at)
-			t->places[k].state |= PLACE_BETWEEN | (t->check_probe ? PLACE_PROBED : 0);
+	for (int k = 0; k < t->state_count; k++)
+		if (t->state_map[k].pc == (int32_t)(int64_t)(s->pc - t->pc) && from <= t->state_map[k].at)
+			t->state_map[k].state |= STATE_BETWEEN | (t->check_probe ? STATE_PROBED : 0);
 }
 
 void fragment_end_checkpoint(struct translation *t, const struct step *s)
@@ -151,7 +151,7 @@ static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
 	fragment_emit_plain(t, s);
 	lose_flags(t, s, begin);
 	t->at_pc = behind(s);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 	emit_u8(&t->out, 0xcc);
 	return (uint32_t)t->out.len - 1;
 }
@@ -174,14 +174,14 @@ void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 	} else if (t->check_flags) {
 		emit_store(e, X86_RCX, CTX_RCX);
 		emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
-		fragment_place(t, s, PLACE_BETWEEN, 0);
+		fragment_map_state(t, s, STATE_BETWEEN, 0);
 		stop = emit_jump(e);
-		fragment_place(t, s, PLACE_BETWEEN, 0);
+		fragment_map_state(t, s, STATE_BETWEEN, 0);
 		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 		emit_patch(e, stop, e->base + e->len);
 		*trap = emit_stop_behind(t, s);
-		fragment_place(t, NULL, PLACE_BETWEEN, 0);
+		fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_behind);
 	} else { /* the application's rcx is in the context already */
@@ -200,7 +200,7 @@ void fragment_emit_loop_record(struct translation *t, const struct step *s)
 		return;
 	}
 	emit_store(&t->out, X86_RCX, CTX_RCX);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
 	t->loop_target = target_of(s);
 }
@@ -209,7 +209,7 @@ void fragment_emit_mark(struct translation *t)
 {
 	struct emitter *e = &t->out;
 
-	fragment_place(t, &t->steps[0], 0, 0);
+	fragment_map_state(t, &t->steps[0], 0, 0);
 	EMIT_CONTEXT(e, 0, MARKS_AT + t->cache->fragment_count, 1, 0xc6); /* mov byte [...], */
 	emit_u8(e, code_cache_mark(t->cache));
 }
@@ -238,11 +238,11 @@ void fragment_emit_comparison(struct translation *t)
 		memcpy(bytes + len, t->steps[i].bytes, t->steps[i].insn.len);
 		len += t->steps[i].insn.len;
 	}
-	fragment_place(t, first, 0, 0);
+	fragment_map_state(t, first, 0, 0);
 	emit_store(e, X86_RAX, CTX_RAX);
 	emit_store(e, X86_RCX, CTX_RCX);
 	emit_store(e, X86_RDX, CTX_RDX);
-	fragment_place(t, first, PLACE_RCX, X86_RDX); /* what it reads may be gone: then the instructions themselves find that */
+	fragment_map_state(t, first, STATE_RCX, X86_RDX); /* what it reads may be gone: then the instructions themselves find that */
 	emit_constant(e, X86_RAX, t->pc);
 	for (size_t at = 0, n; at < len; at += n) {
 		uint64_t value = 0;

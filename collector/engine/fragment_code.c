@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The code of a fragment's instructions, and the places in it at which the application's state is known. */
+/* The code of a fragment's instructions, and the points in it at which the application's state is known. */
 #include "collector/engine/translation.h"
 
 /* ---- Places ---- */
 
-void fragment_place(struct translation *t, const struct step *s, unsigned state, unsigned reg)
+void fragment_map_state(struct translation *t, const struct step *s, unsigned state, unsigned reg)
 {
 	uint64_t pc = s ? s->pc : t->at_pc;
-	struct place p = {.at = (uint16_t)(t->out.len), .state = (uint8_t)state, .reg = (uint8_t)reg, .pc = (int32_t)(int64_t)(pc - t->pc)};
+	struct state_entry p = {.at = (uint16_t)(t->out.len), .state = (uint8_t)state, .reg = (uint8_t)reg, .pc = (int32_t)(int64_t)(pc - t->pc)};
 
-	p.state |= (t->r11_in ? PLACE_R11 : 0) | (t->shifted ? PLACE_SHIFTED : 0);
+	p.state |= (t->r11_in ? STATE_R11 : 0) | (t->shifted ? STATE_SHIFTED : 0);
 	if (t->loop.lent) {
-		p.state |= PLACE_SPILLED;
+		p.state |= STATE_SPILLED;
 		p.reg = (uint8_t)t->loop.reg;
 	}
-	if (t->place_count && t->places[t->place_count - 1].at == p.at) {
-		const struct place *last = &t->places[t->place_count - 1];
+	if (t->state_count && t->state_map[t->state_count - 1].at == p.at) {
+		const struct state_entry *last = &t->state_map[t->state_count - 1];
 
 		/* A jump that the fragment follows has no code: execution stops before it, not behind. */
 		if (last->state == p.state && last->reg == p.reg)
 			return;
-		t->place_count--;
+		t->state_count--;
 	}
-	if (t->place_count < PLACES_MAX)
-		t->places[t->place_count++] = p;
+	if (t->state_count < STATE_ENTRIES_MAX)
+		t->state_map[t->state_count++] = p;
 	else
 		t->out.overflow = true;
 }
@@ -41,12 +41,12 @@ void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint
 
 /* ---- The stolen register ---- */
 
-/* state: beside that of r11, as in fragment_place(). */
+/* state: beside that of r11, as in fragment_map_state(). */
 static void bring_r11(struct translation *t, const struct step *s, unsigned state)
 {
 	if (t->r11_in)
 		return;
-	fragment_place(t, s, state, 0);
+	fragment_map_state(t, s, state, 0);
 	emit_store(&t->out, X86_R11, CTX_BITS);
 	emit_load(&t->out, X86_R11, CTX_R11);
 	t->r11_in = true;
@@ -56,7 +56,7 @@ void fragment_bring_bits(struct translation *t, const struct step *s)
 {
 	if (!t->r11_in)
 		return;
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_store(&t->out, X86_R11, CTX_R11);
 	emit_load(&t->out, X86_R11, CTX_BITS);
 	t->r11_in = false;
@@ -151,12 +151,12 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 		base = reg;
 	emit_store(&t->out, base, CTX_SPILL);
 	emit_constant(&t->out, base, target_of(s));
-	fragment_place(t, s, PLACE_SPILLED, base);
+	fragment_map_state(t, s, STATE_SPILLED, base);
 	emit_rebased(t, s, base);
 	if (into_itself)
 		return;
 	t->at_pc = behind(s);
-	fragment_place(t, NULL, PLACE_SPILLED, base);
+	fragment_map_state(t, NULL, STATE_SPILLED, base);
 	emit_load(&t->out, base, CTX_SPILL);
 }
 
@@ -168,17 +168,17 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RDX, CTX_RDX);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	EMIT(e, 0x48, 0x8d, 0x15); /* lea rdx, [rip+back] */
 	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RDX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->cpuid);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	EMIT(e, 0x0f, 0xa2); /* what prefixes it has mean nothing */
 	t->at_pc = behind(s);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 }
 
 static bool is_pause(const struct x86_insn *in)
@@ -192,19 +192,19 @@ static void emit_pause(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_bytes(e, s->bytes, s->insn.len);
 	t->at_pc = behind(s);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
 	emit_u32(e, emit_move_len(e) + 5);
-	fragment_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->pause);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 	fragment_add_cold(t, emit_jump(e), behind(s), EXIT_STOP);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 }
 
 bool fragment_needs_routine(const struct step *s) { return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87; }
@@ -223,8 +223,8 @@ void fragment_emit_plain(struct translation *t, const struct step *s)
 	}
 	if (s->insn.regs & X86_BIT(X86_R11))
 		bring_r11(t, s, 0);
-	first = t->place_count;
-	fragment_place(t, s, 0, 0);
+	first = t->state_count;
+	fragment_map_state(t, s, 0, 0);
 	if (s->insn.traits & X86_RIP_RELATIVE)
 		emit_rip_relative(t, s);
 	else
@@ -273,10 +273,10 @@ static void emit_conditional(struct translation *t, const struct step *s)
 
 	fragment_bring_bits(t, s);
 	if (t->cache->kind.ticks && !t->shifted) {
-		fragment_place(t, s, 0, 0);
+		fragment_map_state(t, s, 0, 0);
 		count_tick(t);
 	}
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	if (back) {
 		fragment_emit_branch_back(t, s);
 	} else if (s->insn.class == BT_INSN_JCC) {
@@ -287,7 +287,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 		if (s->insn.traits & X86_ADDRESS32)
 			emit_u8(e, 0x67);
 		EMIT(e, s->insn.opcode, 2);
-		fragment_place(t, s, PLACE_BETWEEN, 0); /* LOOP has counted */
+		fragment_map_state(t, s, STATE_BETWEEN, 0); /* LOOP has counted */
 		EMIT(e, 0xeb, 5);
 		site = emit_jump(e);
 	}
@@ -301,11 +301,11 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	}
 	t->shifted = false;
 	if (!t->cache->kind.ticks) {
-		fragment_place(t, s, PLACE_BETWEEN, 0);
+		fragment_map_state(t, s, STATE_BETWEEN, 0);
 		emit_bit_not_taken(e);
 	}
 	t->at_pc = behind(s);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 	if (back)
 		fragment_end_loop(t);
 }
@@ -332,9 +332,9 @@ static void emit_record_begin(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_place(t, s, PLACE_RCX, 0);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	if (t->cache->kind.ticks)
 		return;
 	emit_load_next(e);
@@ -352,7 +352,7 @@ static void emit_record_end(struct translation *t, const struct step *s)
 		fragment_count_transfer(t, s);
 		emit_store(e, X86_R11, CTX_BITS);
 		EMIT(e, 0x49, 0x89, 0xcb); /* mov r11, rcx */
-		fragment_place(t, s, PLACE_BETWEEN | PLACE_NOTED, 0);
+		fragment_map_state(t, s, STATE_BETWEEN | STATE_NOTED, 0);
 		fragment_note_origin(t);
 		return;
 	}
@@ -368,7 +368,7 @@ static void emit_full(struct translation *t, const struct step *s)
 	if (t->cache->kind.ticks)
 		return;
 	emit_short(e, t->full_site, e->len);
-	fragment_place(t, s, PLACE_RCX, 0);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	t->full_trap = e->len;
 	emit_trap(e);
 }
@@ -389,7 +389,7 @@ static void emit_return(struct translation *t, const struct step *s)
 		emit_u8(e, 0x59); /* pop rcx */
 	else
 		EMIT(e, 0x41, 0x5b); /* pop r11 */
-	fragment_place(t, s, PLACE_BETWEEN | (t->cache->kind.ticks ? 0 : PLACE_NOTED), 0);
+	fragment_map_state(t, s, STATE_BETWEEN | (t->cache->kind.ticks ? 0 : STATE_NOTED), 0);
 	if (more) {
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+more] */
 		emit_u32(e, more);
@@ -409,7 +409,7 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 
 	if (relative && !absolute) {
 		emit_constant(e, reg, target_of(s));
-		fragment_place(t, s, PLACE_RCX | (reg == X86_R11 ? PLACE_NOTED : 0), 0);
+		fragment_map_state(t, s, STATE_RCX | (reg == X86_R11 ? STATE_NOTED : 0), 0);
 	}
 	/* Of the prefixes those that matter, once: more would make it longer than an instruction can be. */
 	if (in->traits & X86_SEGMENT)
@@ -436,11 +436,11 @@ static void emit_target(struct translation *t, const struct step *s, unsigned re
 	if (s->insn.regs & X86_BIT(X86_RCX) && lent)
 		emit_load(e, X86_RCX, CTX_RCX);
 	if (s->insn.regs & X86_BIT(X86_R11))
-		bring_r11(t, s, PLACE_RCX);
-	fragment_place(t, s, PLACE_RCX, 0);
+		bring_r11(t, s, STATE_RCX);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	emit_load_target(t, s, reg);
 	if (t->r11_in && reg != X86_R11) {
-		fragment_place(t, s, PLACE_RCX, 0);
+		fragment_map_state(t, s, STATE_RCX, 0);
 		emit_load(e, X86_R11, CTX_BITS);
 	}
 	t->r11_in = false;
@@ -454,10 +454,10 @@ static void emit_indirect(struct translation *t, const struct step *s)
 
 	emit_record_begin(t, s);
 	emit_target(t, s, ticks ? X86_RCX : X86_R11, true);
-	fragment_place(t, s, PLACE_RCX | (ticks ? 0 : PLACE_NOTED), 0);
+	fragment_map_state(t, s, STATE_RCX | (ticks ? 0 : STATE_NOTED), 0);
 	if (s->insn.class == BT_INSN_ICALL)
 		literal = emit_return_address(t, behind(s));
-	fragment_place(t, s, PLACE_BETWEEN | (ticks ? 0 : PLACE_NOTED), 0);
+	fragment_map_state(t, s, STATE_BETWEEN | (ticks ? 0 : STATE_NOTED), 0);
 	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
 		emit_load_next(e);
 	emit_record_end(t, s);
@@ -479,9 +479,9 @@ static void emit_call(struct translation *t, const struct step *s)
 	size_t literal;
 
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	literal = emit_return_address(t, behind(s));
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	fragment_count_transfer(t, s);
 	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
@@ -496,14 +496,14 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t guess
 	size_t literal = 0;
 
 	emit_load(e, X86_RCX, CTX_RCX);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	if (s->insn.class == BT_INSN_ICALL) {
 		literal = emit_return_address(t, behind(s));
 	} else if (s->insn.class == BT_INSN_RET) {
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+8+more] */
 		emit_u32(e, 8 + popped_more(s));
 	}
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	fragment_count_transfer(t, s);
 	emit_align_link(e, 1);
 	fragment_add_cold(t, emit_jump(e), guess, EXIT_LINK);
@@ -531,7 +531,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	size_t over = 0;
 
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	if (lends)
 		emit_store(e, X86_R10, CTX_R10);
@@ -539,7 +539,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 		EMIT(e, 0x48, 0x8b, 0x0c, 0x24); /* mov rcx, [rsp] */
 	else
 		emit_target(t, s, X86_RCX, false);
-	fragment_place(t, s, PLACE_RCX, lends ? X86_R10 : 0);
+	fragment_map_state(t, s, STATE_RCX, lends ? X86_R10 : 0);
 	emit_difference(e, guess - t->cache->fast_loop);
 	if (lends)
 		emit_load(e, X86_R10, CTX_R10);
@@ -553,7 +553,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	emit_hit(t, s, guess);
 	if (t->cache->fast_loop) {
 		emit_short(e, over, e->len);
-		fragment_place(t, s, PLACE_RCX, 0);
+		fragment_map_state(t, s, STATE_RCX, 0);
 		t->miss_site = emit_jump(e);
 	}
 	t->transfers = transfers; /* those before a miss */
@@ -566,13 +566,13 @@ uint32_t fragment_emit_miss(struct translation *t)
 
 	emit_patch(&t->out, t->miss_site, t->out.base + t->out.len);
 	if (t->cache->kind.ticks) {
-		fragment_place(t, s, PLACE_RCX, 0);
+		fragment_map_state(t, s, STATE_RCX, 0);
 		emit_load(&t->out, X86_RCX, CTX_RCX);
 	} else {
 		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->checkpoint_record);
 	}
 	emit_plain_indirect(t, s);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	return trap;
 }
 
@@ -590,7 +590,7 @@ void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 {
 	t->at_pc = pc;
 	fragment_bring_bits(t, NULL);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 	emit_align_link(&t->out, 1);
 	fragment_add_cold(t, emit_jump(&t->out), pc, kind);
 }
@@ -646,25 +646,25 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+outside] */
 	emit_u32(e, emit_move_len(e) + 5);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->call);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	fragment_add_cold(t, emit_jump(e), s->pc, EXIT_OUTSIDE);
 	t->r11_in = true; /* now; the kernel leaves the flags in it */
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_bytes(e, s->bytes, s->insn.len);
 	t->at_pc = behind(s);
-	fragment_place(t, NULL, PLACE_CALLED, 0);
+	fragment_map_state(t, NULL, STATE_CALLED, 0);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+back] */
 	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->called);
-	fragment_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 	emit_constant(e, X86_RCX, behind(s)); /* not where the kernel saw the call */
 	emit_store(e, X86_R11, CTX_R11);
 	emit_load(e, X86_R11, CTX_BITS);
@@ -676,7 +676,7 @@ static void emit_system_call(struct translation *t, const struct step *s)
 static void emit_last_jump(struct translation *t, const struct step *s)
 {
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	fragment_count_transfer(t, s);
 	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
@@ -696,12 +696,12 @@ static bool is_paired(const struct translation *t, int i)
 static void emit_before_pair(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
-	unsigned state = i == t->check_at && t->check_flags ? PLACE_BETWEEN : 0;
+	unsigned state = i == t->check_at && t->check_flags ? STATE_BETWEEN : 0;
 
-	fragment_place(t, s, state, 0);
+	fragment_map_state(t, s, state, 0);
 	if (t->cache->kind.ticks) {
 		count_tick(t);
-		fragment_place(t, s, state, 0);
+		fragment_map_state(t, s, state, 0);
 	}
 	if (!(s->insn.traits & X86_RIP_RELATIVE) && !fragment_closes_loop(t, s + 1)) /* else it gets longer; no link */
 		emit_align_link(&t->out, s->insn.len + 2u);
@@ -730,7 +730,7 @@ void fragment_emit_step(struct translation *t, int i)
 	if (s->insn.class == BT_INSN_JMP) {
 		if (t->cache->kind.ticks)
 			fragment_bring_bits(t, s);
-		fragment_place(t, s, 0, 0);
+		fragment_map_state(t, s, 0, 0);
 		if (s->inlined_jump)
 			fragment_count_transfer(t, s);
 		else

@@ -62,7 +62,7 @@ static void lend(struct translation *t)
 	emit_store(&t->out, t->loop.reg, CTX_SPILL);
 	emit_constant(&t->out, t->loop.reg, t->loop.base);
 	t->loop.lent = true;
-	fragment_place(t, &t->steps[0], 0, 0);
+	fragment_map_state(t, &t->steps[0], 0, 0);
 }
 
 void fragment_begin_loop(struct translation *t)
@@ -72,7 +72,7 @@ void fragment_begin_loop(struct translation *t)
 
 	if (!t->loop.last)
 		return;
-	fragment_place(t, &t->steps[0], 0, 0);
+	fragment_map_state(t, &t->steps[0], 0, 0);
 	lend(t);
 	t->loop.again = e->len;
 	if (t->cache->kind.ticks)
@@ -82,10 +82,10 @@ void fragment_begin_loop(struct translation *t)
 	while ((e->base + e->len) % AGAIN_ALIGN && !e->overflow)
 		emit_u8(e, 0xcc);
 	t->loop.again = e->len;
-	fragment_place(t, &t->steps[0], PLACE_BETWEEN, 0);
+	fragment_map_state(t, &t->steps[0], STATE_BETWEEN, 0);
 	emit_bit_taken(e, t->cache->rorx);
 	emit_short(e, over, e->len);
-	fragment_place(t, &t->steps[0], 0, 0);
+	fragment_map_state(t, &t->steps[0], 0, 0);
 }
 
 bool fragment_closes_loop(const struct translation *t, const struct step *s) { return t->loop.lent && s == &t->steps[t->loop.last]; }
@@ -99,7 +99,7 @@ void fragment_end_loop(struct translation *t)
 {
 	emit_load(&t->out, t->loop.reg, CTX_SPILL);
 	t->loop.lent = false;
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 }
 
 void fragment_emit_lent(struct translation *t, const struct step *s)

@@ -12,12 +12,12 @@ void fragment_begin_rounds(struct translation *t)
 	struct emitter *e = &t->out;
 	const struct step *s = &t->steps[0];
 
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	t->loop_trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint_record);
 	t->loop_target = t->pc;
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	emit_constant(e, X86_R11, 0);
 	t->fragment.rounds = (uint16_t)e->len;
 }
@@ -29,17 +29,17 @@ static void emit_stop_test(struct translation *t)
 	size_t site;
 
 	t->at_pc = t->pc;
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 	EMIT_CONTEXT(e, X86_RCX, CTX_STOP, 0, 0x8b); /* mov ecx, [stop] */
 	EMIT(e, 0xe3, 5);			     /* jrcxz over the jump */
 	site = emit_jump(e);
 	emit_load(e, X86_RCX, CTX_RCX);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 	emit_patch(e, emit_jump(e), e->base + t->fragment.rounds);
 	emit_patch(e, site, e->base + e->len);
-	fragment_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 	emit_load(e, X86_RCX, CTX_RCX);
 	t->rounds_trap = (uint32_t)e->len;
 	emit_trap(e);
@@ -48,7 +48,7 @@ static void emit_stop_test(struct translation *t)
 void fragment_emit_round(struct translation *t, const struct step *s, bool last)
 {
 	fragment_bring_bits(t, s);
-	fragment_place(t, s, 0, 0);
+	fragment_map_state(t, s, 0, 0);
 	EMIT(&t->out, 0x4d, 0x8d, 0x5b, 0x01); /* lea r11, [r11+1] */
 	if (last)
 		emit_stop_test(t);

@@ -26,7 +26,7 @@ struct parts {
 	const struct segment *segments;
 	const struct template_exit *exits;
 	const uint16_t *refs, *numbers[NUMBER_KINDS], *which; /* which: segments of numbers */
-	const uint8_t *places, *code, *source;
+	const uint8_t *state_map, *code, *source;
 	size_t source_len;
 };
 
@@ -66,7 +66,7 @@ static bool find_parts(struct slice s, struct parts *p)
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		p->numbers[i] = take_shorts(&s, p->head.numbers[i]);
 	p->which = take_shorts(&s, p->head.numbers[NUMBER_SEGMENT]);
-	p->places = slice_take(&s, p->head.places).at;
+	p->state_map = slice_take(&s, p->head.state_map).at;
 	p->code = slice_take(&s, p->head.code).at;
 	p->source = s.at;
 	p->source_len = s.len;
@@ -120,7 +120,7 @@ static bool fragment_makes_sense(const struct parts *p, const struct template_fr
 /* Nothing in it leads out of it, and it is in the order that a cache keeps. */
 static bool makes_sense(const struct parts *p)
 {
-	size_t exits = 0, places = 0, refs = 0;
+	size_t exits = 0, state_map = 0, refs = 0;
 
 	if (!p->head.ranges || !segments_make_sense(p) || !all_below(p->refs, p->head.refs, p->head.segments) ||
 	    !all_below(p->which, p->head.numbers[NUMBER_SEGMENT], p->head.segments))
@@ -131,10 +131,10 @@ static bool makes_sense(const struct parts *p)
 		if (!fragment_makes_sense(p, t, i ? p->fragments[i - 1].end : 0) || exits + t->exits > p->head.exits || !exits_make_sense(p, t, p->exits + exits))
 			return false;
 		exits += t->exits;
-		places += t->places;
+		state_map += t->state_map;
 		refs += t->segments;
 	}
-	return exits == p->head.exits && places == p->head.places && refs == p->head.refs;
+	return exits == p->head.exits && state_map == p->head.state_map && refs == p->head.refs;
 }
 
 static bool same_bytes(const struct code_source *source, uint64_t addr, const uint8_t *bytes, size_t n)
@@ -314,7 +314,7 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 }
 
 /* Its exits are to be exit_first and those that follow. */
-static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *places, uint32_t segment, uint32_t exit_first)
+static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *state_map, uint32_t segment, uint32_t exit_first)
 {
 	const struct template_fragment *t = &a->parts->fragments[i];
 	struct code_cache *c = a->cache;
@@ -325,8 +325,8 @@ static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs, c
 				    .fresh = t->has_fresh ? a->offset + t->fresh : 0,
 				    .indirect = t->has_indirect ? a->offset + t->indirect : 0,
 				    .segment = segment,
-				    .places_at = c->places_len,
-				    .places_len = t->places,
+				    .state_map_at = c->state_map_len,
+				    .state_map_len = t->state_map,
 				    .span_first = c->span_count,
 				    .span_count = t->segments,
 				    .exit_first = exit_first,
@@ -342,14 +342,14 @@ static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs, c
 
 		(void)code_cache_add_span(c, s.pc, s.end);
 	}
-	(void)code_cache_add_places(c, places, t->places);
+	(void)code_cache_add_state_map(c, state_map, t->state_map);
 	a->fragments[i] = code_cache_append(c, &fragment);
 }
 
 static void append_fragments(struct adding *a, const uint32_t *segments)
 {
 	const struct parts *p = a->parts;
-	const uint8_t *places = p->places;
+	const uint8_t *state_map = p->state_map;
 	const uint16_t *refs = p->refs;
 	uint32_t exit_first = a->cache->exit_count;
 
@@ -357,10 +357,10 @@ static void append_fragments(struct adding *a, const uint32_t *segments)
 		const struct template_fragment *t = &p->fragments[i];
 
 		if (a->taken[i]) {
-			append_fragment(a, i, refs, places, segments[refs[0]], exit_first);
+			append_fragment(a, i, refs, state_map, segments[refs[0]], exit_first);
 			exit_first += t->exits;
 		}
-		places += t->places;
+		state_map += t->state_map;
 		refs += t->segments;
 	}
 }
@@ -414,7 +414,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 	if (*fault != TEMPLATE_REFUSED || !same_source(&p, source, a.base))
 		return FRAGMENT_NONE;
 	if (!code_cache_room(c, p.head.code, CODE_ALIGN_LOOP, &code, &a.offset) ||
-	    !code_cache_reserve(c, p.head.fragments, p.head.exits, p.head.refs, p.head.places) || !add_segments(&a, segments))
+	    !code_cache_reserve(c, p.head.fragments, p.head.exits, p.head.refs, p.head.state_map) || !add_segments(&a, segments))
 		return FRAGMENT_NONE;
 	put_code(&a, code, segments);
 	append_fragments(&a, segments);

@@ -18,7 +18,7 @@ void fragment_count_transfer(struct translation *t, const struct step *s)
 		emit_store(e, X86_R11, CTX_SLOTS + 8 * (uint32_t)++t->transfers);
 	else
 		EMIT(e, 0x4d, 0x8d, 0x9b, 0x00, 0x00, 0x00, 0x80); /* lea r11, [r11-2^TICKS_SHIFT]: there is no wider displacement */
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 }
 
 void fragment_note_origin(struct translation *t)
@@ -93,7 +93,7 @@ void fragment_emit_loop_test(struct translation *t, const struct step *s)
 	size_t sites[STOP_TESTS], over;
 
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	fragment_emit_stop_test(t, sites);
 	emit_load(e, X86_RCX, CTX_RCX);
 	over = emit_jump(e);

@@ -155,15 +155,15 @@ static void emit_clear_if_saved(struct translation *t, const struct step *s, con
 	emit_load(e, X86_RCX, CTX_RCX);
 }
 
-void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_place)
+void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_entry)
 {
 	const struct saving_insn *x = saving_insn(s);
 
-	fragment_place(t, s, PLACE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	(x->masked ? emit_clear_if_saved : emit_clear)(t, s, x);
-	for (int i = first_place; i < t->place_count; i++) /* what is behind the instruction has not been reached before the end of this */
-		if (t->places[i].pc != (int32_t)(int64_t)(s->pc - t->pc))
-			t->places[i].state |= PLACE_BETWEEN;
+	for (int i = first_entry; i < t->state_count; i++) /* what is behind the instruction has not been reached before the end of this */
+		if (t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc))
+			t->state_map[i].state |= STATE_BETWEEN;
 	t->at_pc = behind(s);
-	fragment_place(t, NULL, 0, 0);
+	fragment_map_state(t, NULL, 0, 0);
 }

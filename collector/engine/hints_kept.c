@@ -17,7 +17,7 @@
 
 enum {
 	STORES_MAX = 512, /* programs */
-	PLACES_SEEN = 128, /* hints that have a template in common are not far from one another */
+	STATE_ENTRIES_SEEN = 128, /* hints that have a template in common are not far from one another */
 	FILE_SIZE_MAX = 2 * HINT_TEMPLATES_MAX,
 	STORED_MAX = 384 << 20, /* of all programs */
 	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
@@ -34,26 +34,26 @@ static const char of_kin[] = ".kin";
 struct places_seen {
 	struct {
 		struct place_of_template place, now;
-	} list[PLACES_SEEN];
+	} list[STATE_ENTRIES_SEEN];
 	size_t count;
 };
 
 /* What has become of the place; NULL: it is not known. */
 static const struct place_of_template *place_seen(const struct places_seen *s, const struct place_of_template *t)
 {
-	for (size_t i = s->count; i-- && s->count - i <= PLACES_SEEN;) {
-		const struct place_of_template *o = &s->list[i % PLACES_SEEN].place;
+	for (size_t i = s->count; i-- && s->count - i <= STATE_ENTRIES_SEEN;) {
+		const struct place_of_template *o = &s->list[i % STATE_ENTRIES_SEEN].place;
 
 		if (o->at == t->at && o->made == t->made && o->more == t->more)
-			return &s->list[i % PLACES_SEEN].now;
+			return &s->list[i % STATE_ENTRIES_SEEN].now;
 	}
 	return NULL;
 }
 
 static void see_place(struct places_seen *s, struct place_of_template place, struct place_of_template now)
 {
-	s->list[s->count % PLACES_SEEN].place = place;
-	s->list[s->count++ % PLACES_SEEN].now = now;
+	s->list[s->count % STATE_ENTRIES_SEEN].place = place;
+	s->list[s->count++ % STATE_ENTRIES_SEEN].now = now;
 }
 
 struct stored {

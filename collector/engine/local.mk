@@ -41,7 +41,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/left_caches.c collector/engine/left_caches.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
 	collector/engine/operand.c collector/engine/operand.h \
-	collector/engine/places.c collector/engine/places.h \
+	collector/engine/state_map.c collector/engine/state_map.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
 	collector/engine/record_repeat.c collector/engine/record_repeat.h \
 	collector/engine/region_calls.c collector/engine/region_calls.h \

@@ -35,7 +35,7 @@ struct template_head {
 	uint16_t fragments, ranges, segments, exits;
 	uint16_t refs; /* segments of the fragments */
 	uint16_t numbers[NUMBER_KINDS];
-	uint16_t places, code; /* bytes */
+	uint16_t state_map, code; /* bytes */
 	struct fragment_kind kind;
 };
 
@@ -43,7 +43,7 @@ struct template_fragment {
 	uint64_t pc;
 	uint64_t returns_to, slot; /* TEMPLATE_NOWHERE: none */
 	uint16_t start, end, body, fresh, indirect; /* fresh, indirect: as start, none */
-	uint16_t exits, places; /* how many, and how many bytes, are its */
+	uint16_t exits, state_map; /* how many, and how many bytes, are its */
 	uint8_t segments;
 	uint8_t debt;
 	bool has_fresh, has_indirect, checked, passes, x87;

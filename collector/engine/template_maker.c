@@ -311,12 +311,12 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 {
 	const struct fragment *x = a->fragment, *y = b->fragment;
 
-	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->places_len != y->places_len ||
+	if (a->len != b->len || a->exits != b->exits || x->span_count != y->span_count || x->state_map_len != y->state_map_len ||
 	    x->start + MOVE_CODE != y->start || x->body + MOVE_CODE != y->body || !x->fresh != !y->fresh ||
 	    (x->fresh && x->fresh + MOVE_CODE != y->fresh) || !x->indirect != !y->indirect || (x->indirect && x->indirect + MOVE_CODE != y->indirect) || x->checked != y->checked || x->debt != y->debt || x->passes != y->passes ||
 	    !same_moved(x->returns_to, y->returns_to, b->moved) || !same_moved(x->slot, y->slot, b->moved))
 		return false;
-	return !memcmp(code_cache_places(a->cache, x), code_cache_places(b->cache, y), x->places_len) && same_exits(a, b) && same_segments(a, b);
+	return !memcmp(code_cache_state_map(a->cache, x), code_cache_state_map(b->cache, y), x->state_map_len) && same_exits(a, b) && same_segments(a, b);
 }
 
 /* ---- The template that is being made ---- */
@@ -324,7 +324,7 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 struct draft {
 	struct template_head head;
 	uint64_t base; /* what addresses are relative to */
-	struct buf fragments, segments, exits, places, refs, numbers[NUMBER_KINDS], which, code; /* which: segments of numbers */
+	struct buf fragments, segments, exits, state_map, refs, numbers[NUMBER_KINDS], which, code; /* which: segments of numbers */
 	struct code_ranges ranges;
 	uint32_t made[TEMPLATE_FRAGMENTS]; /* their numbers in the first cache */
 	uint32_t clears; /* of that, at the beginning */
@@ -332,7 +332,7 @@ struct draft {
 
 static void draft_release(struct draft *d)
 {
-	struct buf *const parts[] = {&d->fragments, &d->segments, &d->exits, &d->places, &d->refs, &d->which, &d->code};
+	struct buf *const parts[] = {&d->fragments, &d->segments, &d->exits, &d->state_map, &d->refs, &d->which, &d->code};
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		buf_release(parts[i]);
@@ -353,7 +353,7 @@ static size_t bytes_of(const struct code_ranges *ranges)
 /* Bytes of the template, nearly. */
 static size_t draft_size(const struct draft *d)
 {
-	size_t size = sizeof d->head + d->fragments.len + d->segments.len + d->exits.len + d->places.len + d->refs.len + d->which.len + d->code.len;
+	size_t size = sizeof d->head + d->fragments.len + d->segments.len + d->exits.len + d->state_map.len + d->refs.len + d->which.len + d->code.len;
 
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		size += d->numbers[i].len;
@@ -409,7 +409,7 @@ static void put_fragment(struct draft *d, const struct made *a, uint16_t start)
 	t.has_indirect = c->indirect != 0;
 	t.indirect = (uint16_t)(start + (c->indirect ? c->indirect - c->start : 0));
 	t.exits = (uint16_t)a->exits;
-	t.places = (uint16_t)c->places_len;
+	t.state_map = (uint16_t)c->state_map_len;
 	t.segments = (uint8_t)c->span_count;
 	t.checked = c->checked;
 	t.debt = c->debt;
@@ -482,7 +482,7 @@ static void fill_up(struct buf *code, size_t unit, uint8_t with)
 
 static bool has_failed(const struct draft *d)
 {
-	bool failed = d->fragments.failed || d->segments.failed || d->exits.failed || d->places.failed || d->refs.failed || d->which.failed || d->code.failed;
+	bool failed = d->fragments.failed || d->segments.failed || d->exits.failed || d->state_map.failed || d->refs.failed || d->which.failed || d->code.failed;
 
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		failed |= d->numbers[i].failed;
@@ -493,7 +493,7 @@ static bool has_failed(const struct draft *d)
 static bool draft_take(struct draft *d, const struct template_maker *m)
 {
 	const struct made *a = &m->made[0];
-	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->fragment->places_len +
+	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->fragment->state_map_len +
 		      a->fragment->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + m->number_count * 2 * sizeof(uint16_t) + sizeof(struct template_fragment);
 	struct code_ranges ranges = d->ranges;
 	uint16_t refs[TEMPLATE_SEGMENTS], start;
@@ -512,7 +512,7 @@ static bool draft_take(struct draft *d, const struct template_maker *m)
 	put_segments(d, a, refs);
 	put_fragment(d, a, start);
 	put_exits(d, a, start);
-	buf_put(&d->places, code_cache_places(a->cache, a->fragment), a->fragment->places_len);
+	buf_put(&d->state_map, code_cache_state_map(a->cache, a->fragment), a->fragment->state_map_len);
 	put_code(d, m, start, refs);
 	return true;
 }
@@ -581,7 +581,7 @@ static bool draft_write(struct draft *d, const struct code_source *source, struc
 	size_t start = out->len;
 
 	d->head.ranges = (uint16_t)d->ranges.count;
-	d->head.places = (uint16_t)d->places.len;
+	d->head.state_map = (uint16_t)d->state_map.len;
 	d->head.code = (uint16_t)d->code.len;
 	buf_put(out, &d->head, sizeof d->head);
 	put_part(out, &d->fragments);
@@ -592,7 +592,7 @@ static bool draft_write(struct draft *d, const struct code_source *source, struc
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		put_part(out, &d->numbers[i]);
 	put_part(out, &d->which);
-	put_part(out, &d->places);
+	put_part(out, &d->state_map);
 	put_part(out, &d->code);
 	if (!put_source(d, source, out))
 		return false;

@@ -18,7 +18,7 @@ enum {
 	TICKS_DEBT_STEP = 16,
 	FRAGMENT_BYTES = 1 << 15,	 /* more than any fragment's code can be */
 	COLD_MAX = 2 * FRAGMENT_INSNS,
-	PLACES_MAX = 12 * FRAGMENT_INSNS,
+	STATE_ENTRIES_MAX = 12 * FRAGMENT_INSNS,
 	STOP_TESTS = 3,
 	ROUNDS_MOST = 16, /* of a cycle in a fragment */
 	SEEN_MOST = 4, /* segments looked at in search of a cycle */
@@ -45,7 +45,7 @@ struct cold {
 struct translation {
 	struct step steps[FRAGMENT_INSNS];
 	struct cold cold[COLD_MAX];
-	struct place places[PLACES_MAX];
+	struct state_entry state_map[STATE_ENTRIES_MAX];
 	/* From here on zeroed for each fragment. */
 	struct code_cache *cache;
 	const struct code_source *source;
@@ -57,7 +57,7 @@ struct translation {
 	bool ends_outside; /* behind the last step comes what is not for the cache */
 	bool ends_careful; /* ... a conditional (fragment_kind.h) */
 	uint64_t next;	   /* where execution goes on behind the last step, if it is no branch */
-	uint64_t at_pc;	   /* of places behind an instruction */
+	uint64_t at_pc;	   /* of entries behind an instruction */
 	bool mutable;	   /* the code compares itself */
 	bool marked;	   /* it marks that it has run */
 	bool loops;	   /* its last branch closes a cycle that would leave no record: it writes one */
@@ -75,7 +75,7 @@ struct translation {
 	uint32_t rounds_trap; /* of the stop behind some rounds; 0: none */
 	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
 	size_t check_behind; /* behind the instruction that it stands before */
-	int place_count;
+	int state_count;
 	bool r11_in; /* r11 is the application's now */
 	size_t full_site, full_trap; /* of the jump of the indirect branch on the way to where it stops, and the int3 there; 0: none */
 	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its guess; 0: none */
@@ -138,7 +138,7 @@ bool fragment_add_segments(struct translation *t);
 /* ---- fragment_code.c ---- */
 
 /* What the state is at the place reached: before the instruction s, or (NULL) before what is at t->at_pc. */
-void fragment_place(struct translation *t, const struct step *s, unsigned state, unsigned reg);
+void fragment_map_state(struct translation *t, const struct step *s, unsigned state, unsigned reg);
 
 /* The jump whose displacement is at site leads to an exit of this kind, behind the fragment. */
 void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind);
@@ -196,7 +196,7 @@ bool fragment_saves_x87(const struct step *s);
 bool fragment_reaches_x87(const struct step *s);
 
 /* Behind such an instruction, whose places begin with the first: makes that address 0. */
-void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_place);
+void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_entry);
 
 /* ---- fragment_ticks.c: only where no history is kept ---- */
 

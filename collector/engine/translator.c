@@ -91,7 +91,7 @@ static void emit_fragment(struct translation *t, bool indirect)
 	}
 	if (has_fresh) {
 		t->fragment.fresh = t->fragment.start + (uint32_t)e->len;
-		fragment_place(t, &t->steps[0], PLACE_BETWEEN, 0);
+		fragment_map_state(t, &t->steps[0], STATE_BETWEEN, 0);
 		if (t->cache->kind.ticks)
 			emit_store(e, X86_R11, CTX_SLOTS);
 		else
@@ -113,17 +113,17 @@ static void emit_fragment(struct translation *t, bool indirect)
 		fragment_emit_end(t, behind(&t->steps[t->count - 1]), EXIT_LINK);
 	if (!t->at_pc)
 		t->at_pc = t->pc;
-	fragment_place(t, NULL, PLACE_BETWEEN, 0);
+	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 	emit_exits(t);
 }
 
-static bool add_places(struct translation *t)
+static bool add_state_map(struct translation *t)
 {
-	uint8_t list[PLACES_MAX * PLACE_BYTES_MAX];
+	uint8_t list[STATE_ENTRIES_MAX * STATE_BYTES_MAX];
 
-	t->fragment.places_at = t->cache->places_len;
-	t->fragment.places_len = (uint32_t)places_encode(t->places, (size_t)t->place_count, list);
-	return code_cache_add_places(t->cache, list, t->fragment.places_len);
+	t->fragment.state_map_at = t->cache->state_map_len;
+	t->fragment.state_map_len = (uint32_t)state_map_encode(t->state_map, (size_t)t->state_count, list);
+	return code_cache_add_state_map(t->cache, list, t->fragment.state_map_len);
 }
 
 /* Where execution is likely to come back to, or go to, but by no direct branch. */
@@ -157,7 +157,7 @@ static uint32_t build(struct translation *t, bool indirect)
 		return FRAGMENT_NONE;
 	t->fragment.span_count = c->span_count - t->fragment.span_first;
 	emit_fragment(t, indirect);
-	if (t->out.overflow || !add_places(t))
+	if (t->out.overflow || !add_state_map(t))
 		return FRAGMENT_NONE;
 	t->fragment.end = t->fragment.start + (uint32_t)t->out.len;
 	return code_cache_add(c, &t->fragment);
@@ -189,7 +189,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 		fragment_plan_loop(t);
 		t->marked = source->is_marked && c->fragment_count < MARKS && source->is_marked(source->arg, pc);
 		number = build(t, indirect);
-		if (number == FRAGMENT_NONE) /* half a fragment has left exits and places: begin anew */
+		if (number == FRAGMENT_NONE) /* half a fragment has left exits and state maps: begin anew */
 			code_cache_clear(c);
 	}
 	free(t);

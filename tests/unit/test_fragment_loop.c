@@ -41,7 +41,7 @@ static bool find_loop(const struct code_cache *c, const struct fragment *frag, u
 	return false;
 }
 
-/* Wherever the lent register has just got the address, a place says so, or that the task is to be stepped on. */
+/* Wherever the lent register has just got the address, the state map says so, or that the task is to be stepped on. */
 static void look_at_places(const struct code_cache *c, const struct fragment *frag, uint64_t base)
 {
 	struct x86_insn x;
@@ -50,16 +50,16 @@ static void look_at_places(const struct code_cache *c, const struct fragment *fr
 
 	for (uint32_t at = frag->body; at < frag->end && !x86_decode(c->code + at, BT_INSN_MAX, &x); at += x.len) {
 		const struct fragment *found;
-		const struct place *p;
-		struct place room;
+		const struct state_entry *p;
+		struct state_entry room;
 
 		if (x.imm_size != sizeof constant)
 			continue;
 		memcpy(&constant, c->code + at + x.imm_at, sizeof constant);
 		if (constant != base)
 			continue;
-		p = code_cache_place(c, at + x.len, &found, &room);
-		assert_true(p && p->state & (PLACE_SPILLED | PLACE_BETWEEN));
+		p = code_cache_state_at(c, at + x.len, &found, &room);
+		assert_true(p && p->state & (STATE_SPILLED | STATE_BETWEEN));
 		n++;
 	}
 	assert_true(n); /* before the loop, and behind its checkpoint where the task goes on there */

@@ -136,7 +136,7 @@ static void assert_same_fragment(const struct fragment *a, const struct fragment
 	assert_int_equal(a->start, b->start);
 	assert_int_equal(a->end, b->end);
 	assert_int_equal(a->segment, b->segment);
-	assert_int_equal(a->places_len, b->places_len);
+	assert_int_equal(a->state_map_len, b->state_map_len);
 	assert_int_equal(a->span_first, b->span_first);
 	assert_int_equal(a->span_count, b->span_count);
 	assert_int_equal(a->exit_first, b->exit_first);
@@ -185,8 +185,8 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	for (uint32_t i = 0; i < a->exit_count; i++)
 		assert_same_exit(&a->exits[i], &b->exits[i]);
 	for (uint32_t i = 0; i < a->fragment_count; i++)
-		assert_memory_equal(code_cache_places(a, &a->fragments[i]), code_cache_places(b, &b->fragments[i]),
-				    a->fragments[i].places_len);
+		assert_memory_equal(code_cache_state_map(a, &a->fragments[i]), code_cache_state_map(b, &b->fragments[i]),
+				    a->fragments[i].state_map_len);
 	assert_int_equal(a->span_count, b->span_count);
 	assert_memory_equal(a->spans, b->spans, a->span_count * sizeof *a->spans);
 	assert_int_equal(segment_count(a->segments), segment_count(b->segments));

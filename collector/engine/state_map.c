@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/places.h"
+#include "collector/engine/state_map.h"
 
 #include <string.h>
 
@@ -7,15 +7,15 @@
  * state. The register, where there may be one. */
 enum { FAR = 15 };
 
-static bool has_register(uint8_t state) { return state & (PLACE_SPILLED | PLACE_RCX); }
+static bool has_register(uint8_t state) { return state & (STATE_SPILLED | STATE_RCX); }
 
-size_t places_encode(const struct place *places, size_t n, uint8_t *out)
+size_t state_map_encode(const struct state_entry *state_map, size_t n, uint8_t *out)
 {
-	struct place last = {.at = 0};
+	struct state_entry last = {.at = 0};
 	uint8_t *end = out;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct place *p = &places[i];
+		const struct state_entry *p = &state_map[i];
 		uint32_t at = (uint32_t)p->at - last.at, pc = (uint32_t)p->pc - (uint32_t)last.pc;
 
 		*end++ = (uint8_t)((at < FAR ? at : FAR) | (pc < FAR ? pc : FAR) << 4);
@@ -38,11 +38,11 @@ size_t places_encode(const struct place *places, size_t n, uint8_t *out)
 /* How long the place is that begins at `list`, but for its register. */
 static size_t length(const uint8_t *list)
 {
-	return 2 + ((*list & FAR) == FAR ? sizeof((struct place *)0)->at : 0) + (*list >> 4 == FAR ? sizeof((struct place *)0)->pc : 0);
+	return 2 + ((*list & FAR) == FAR ? sizeof((struct state_entry *)0)->at : 0) + (*list >> 4 == FAR ? sizeof((struct state_entry *)0)->pc : 0);
 }
 
 /* The place behind *p, whose list goes on at `list`; returns where that goes on then: NULL where it is cut off. */
-static const uint8_t *next(const uint8_t *list, const uint8_t *end, struct place *p)
+static const uint8_t *next(const uint8_t *list, const uint8_t *end, struct state_entry *p)
 {
 	uint8_t both = *list;
 
@@ -71,10 +71,10 @@ static const uint8_t *next(const uint8_t *list, const uint8_t *end, struct place
 	return list;
 }
 
-bool places_find(const uint8_t *list, size_t len, uint32_t at, struct place *found)
+bool state_map_find(const uint8_t *list, size_t len, uint32_t at, struct state_entry *found)
 {
 	const uint8_t *end = list + len;
-	struct place p = {.at = 0};
+	struct state_entry p = {.at = 0};
 	bool any = false;
 
 	while (list < end && (list = next(list, end, &p))) {
