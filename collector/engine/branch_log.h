@@ -41,7 +41,7 @@ enum branch_log_kind {
 			      * from) from whose target one can come back to it without a conditional writes this whenever it is executed,
 			      * so that no address comes twice between two conditionals or records: a cycle of direct branches is counted,
 			      * and where a stretch ends is plain. */
-	BRANCH_LOG_DIRECT,   /* at a checkpoint of the code: the first visit of segment->pc since the last conditional or record, that place
+	BRANCH_LOG_DIRECT,   /* at a safe point of the code: the first visit of segment->pc since the last conditional or record, that place
 			      * itself included; but directly behind another DIRECT, the next visit */
 	BRANCH_LOG_MISS,     /* before the indirect branch that ends the segment, which has a guess: the first visit of that branch since the last
 			      * conditional or record. It leads elsewhere. Without this it leads where the guess says, and writes no record. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A task that spins while others of its unit wait for the turn gives it up. While somebody waits the cache's code counts what spinning
- * consists of: PAUSE, and records of checkpoints with hardly any others between, as in a loop without an indirect branch. Where only
- * ticks are counted the checkpoints look at a lower bit of their number; a loop that calls fills a room for records that is small. The task
+ * consists of: PAUSE, and records of safe points with hardly any others between, as in a loop without an indirect branch. Where only
+ * ticks are counted the safe points look at a lower bit of their number; a loop that calls fills a room for records that is small. The task
  * stops then, and is looked at (spin.h): whether it spins is what its instructions say. One that works runs eight times as far until the
  * next look: so looks cost less than a hundredth of the time, and a task that begins to spin keeps the turn for at most some eight times as
  * long as it has worked. */
@@ -11,7 +11,7 @@
 #include "collector/tracee.h"
 
 enum {
-	LOOK_SPINS = 2,	   /* the first look: after so many records of checkpoints (CTX_SPINS), */
+	LOOK_SPINS = 2,	   /* the first look: after so many records of safe points (CTX_SPINS), */
 	LOOK_PAUSES = 32,  /* ... PAUSEs, */
 	LOOK_ROOM = 1024,  /* ... records in all, */
 	LOOK_TICKS = 11,   /* ... when the conditionals counted have this bit */

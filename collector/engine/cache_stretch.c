@@ -215,7 +215,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	const struct fragment *fragment;
 	struct state_entry room;
 	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room);
-	bool searching = !fragment && at < c->checkpoint, entering = !p && (fragment || at >= ROUTINES_SIZE);
+	bool searching = !fragment && at < c->safe_point, entering = !p && (fragment || at >= ROUTINES_SIZE);
 
 	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
 	    !branch_log_is_indirect(&made) || made.to >= USER_END)
@@ -257,11 +257,11 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	struct state_entry room, back_room;
 	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room), *back;
 	uint64_t leads;
-	bool entry = !p && (fragment || at >= ROUTINES_SIZE), searching = !p && !fragment && at < c->checkpoint, arriving = searching || entry;
+	bool entry = !p && (fragment || at >= ROUTINES_SIZE), searching = !p && !fragment && at < c->safe_point, arriving = searching || entry;
 	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_call, noting = !p && !fragment && at >= c->called && at < c->cpuid;
 	bool asking = !p && !fragment && at >= c->asking && at < c->asked;
 
-	if (!x) /* a checkpoint on its way back */
+	if (!x) /* a safe point on its way back */
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
 	s->lost = true;
 	s->rounds = 0;
@@ -292,7 +292,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rip = begin;
 	if (arriving)
 		s->regs.rcx = s->ctx.rcx;
-	if (!p && !fragment && ((at > c->miss && at < c->checkpoint) || (at >= c->call && at < c->called) || at_cpuid))
+	if (!p && !fragment && ((at > c->miss && at < c->safe_point) || (at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rax = s->ctx.rax;
 	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rcx = s->ctx.rcx;
@@ -353,7 +353,7 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 
 	if (!x || x->dead || !x->goes_on || ((const struct engine_task *)task->backend)->room != RECORDS_BYTES || !read_context(task, es, s))
 		return false;
-	/* The routines has written the last record, and would have gone on behind the trap, had there been more room (routines.c, emit_checkpoint()). */
+	/* The routines has written the last record, and would have gone on behind the trap, had there been more room (routines.c, emit_safe_point()). */
 	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
 	       s->ctx.call_next == -(uint64_t)CALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
 }

@@ -45,11 +45,11 @@ struct fragment {
 	bool dead;
 	bool parked; /* nothing leads to it, but its code may still be right: code_cache_park() */
 	bool superseded; /* it is not found any more: code_cache_supersede() */
-	bool checked; /* it has a checkpoint before its first conditional. Else: */
+	bool checked; /* it has a safe point before its first conditional. Else: */
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
 	bool passes;  /* what leads on from it leads back, for that has no conditional where it leads to */
 	uint8_t last_len; /* of its last instruction */
-	bool head : 1;	  /* of a loop, most likely: it needs its checkpoint */
+	bool head : 1;	  /* of a loop, most likely: it needs its safe point */
 	bool x87 : 1;	  /* it has x87 instructions */
 	uint16_t rounds;  /* of a cycle of direct jumps that is the whole fragment: from here on, as an offset from start, r11 counts rounds (fragment_rounds.c); 0: it does not */
 };
@@ -57,11 +57,11 @@ struct fragment {
 /* Whether r11 counts rounds at an offset of the code that lies in the fragment. */
 static inline bool fragment_counts_rounds(const struct fragment *frag, uint32_t offset) { return frag->rounds && offset >= frag->start + frag->rounds; }
 
-/* What those that wait for a fragment want of it. Along links between fragments without a checkpoint the debt grows with each conditional, up to
- * code_cache_most_debt(): so a cycle either passes a checkpoint, or has no conditional (then it writes records, or tests whether to stop). */
+/* What those that wait for a fragment want of it. Along links between fragments without a safe point the debt grows with each conditional, up to
+ * code_cache_most_debt(): so a cycle either passes a safe point, or has no conditional (then it writes records, or tests whether to stop). */
 struct fragment_demand {
-	uint8_t debt; /* the most conditionals there may have been since the last checkpoint or record */
-	bool back; /* one leads back: it will come to this, sooner or later, and better have the checkpoint there at once */
+	uint8_t debt; /* the most conditionals there may have been since the last safe point or record */
+	bool back; /* one leads back: it will come to this, sooner or later, and better have the safe point there at once */
 };
 
 /* Of application code. */
@@ -77,7 +77,7 @@ enum exit_kind {
 	EXIT_LINK,    /* goes on at target, which may be linked directly */
 	EXIT_OUTSIDE, /* the instruction at target is not for the cache */
 	EXIT_CHANGED, /* the code at target is no longer what the fragment was made from */
-	EXIT_STOP,    /* a checkpoint that was asked to stop, or the records are full; goes on at target */
+	EXIT_STOP,    /* a safe point that was asked to stop, or the records are full; goes on at target */
 };
 
 #define EXIT_NONE ADDRESS_LISTS_NONE
@@ -139,7 +139,7 @@ struct code_cache {
 	uint32_t miss_kept; /* from there on flags are in the context */
 	uint32_t mask_site; /* of the mask of table 2's hash in a routine */
 	uint32_t miss_trap; /* where it stops when the address is in no table */
-	uint32_t checkpoint, checkpoint_record; /* of the routine that writes a checkpoint's record */
+	uint32_t safe_point, safe_point_record; /* of the routine that writes a safe point's record */
 	uint32_t pause; /* of the routine behind PAUSE */
 	struct fragment_kind kind;
 	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */

@@ -73,7 +73,7 @@ static enum backend_stop report(struct task *task, siginfo_t *info)
 static void engine_stop_soon(struct backend *b, struct task *task)
 {
 	enum {
-		PATIENCE = 4, /* mostly a checkpoint, or the end of the room for records, comes within a millisecond */
+		PATIENCE = 4, /* mostly a safe point, or the end of the room for records, comes within a millisecond */
 	};
 	struct engine_task *et = task->backend;
 	const uint64_t now[3] = {UINT64_MAX, 1, et->ticks ? UINT64_MAX : 0}; /* limit (where history is kept), stop, mask */

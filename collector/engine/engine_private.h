@@ -463,7 +463,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 /* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or -BT_E_GONE. */
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to);
 
-/* The task stands at a trap of the cache's own; s->regs are the tracee's. Whether that is a checkpoint's for want of room for records, and
+/* The task stands at a trap of the cache's own; s->regs are the tracee's. Whether that is a safe point's for want of room for records, and
  * nothing but records is to be taken over; then they have been. */
 bool stretch_take_full(struct task *task, struct engine_space *es, struct stretch *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fragment does beside the application's instructions: checkpoints, records, and the comparison with its source. */
+/* What a fragment does beside the application's instructions: safe points, records, and the comparison with its source. */
 #include "collector/engine/translation.h"
 
 /* Reads the operand of the instruction that is to free the flags, so that it cannot fault when they are lost. */
@@ -39,7 +39,7 @@ static void emit_test_by_pext(struct translation *t, const struct step *s)
 	t->check_site = emit_jump(e);
 }
 
-/* To the jump of the checkpoint, when rcx is not 0. */
+/* To the jump of the safe point, when rcx is not 0. */
 static void emit_to_site_unless_zero(struct translation *t)
 {
 	struct emitter *e = &t->out;
@@ -87,7 +87,7 @@ static void emit_test_by_flags(struct translation *t, const struct step *s)
 	t->check_back = e->len;
 }
 
-void fragment_emit_checkpoint(struct translation *t, const struct step *s)
+void fragment_emit_safe_point(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
@@ -135,7 +135,7 @@ static void lose_flags(struct translation *t, const struct step *s, size_t from)
 			t->state_map[k].state |= STATE_BETWEEN | (t->check_probe ? STATE_PROBED : 0);
 }
 
-void fragment_end_checkpoint(struct translation *t, const struct step *s)
+void fragment_end_safe_point(struct translation *t, const struct step *s)
 {
 	t->check_behind = t->out.len;
 	if (t->check_flags)
@@ -157,7 +157,7 @@ static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
 }
 
 /* Behind the fragment: the way to the routine, the stop, and the way back. */
-void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
+void fragment_emit_safe_point_cold(struct translation *t, uint32_t *trap)
 {
 	const struct step *s = &t->steps[t->check_at];
 	struct emitter *e = &t->out;
@@ -173,7 +173,7 @@ void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 		emit_u8(e, 0xcc);
 	} else if (t->check_flags) {
 		emit_store(e, X86_RCX, CTX_RCX);
-		emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+		emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->safe_point);
 		fragment_map_state(t, s, STATE_BETWEEN, 0);
 		stop = emit_jump(e);
 		fragment_map_state(t, s, STATE_BETWEEN, 0);
@@ -185,7 +185,7 @@ void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap)
 		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_behind);
 	} else { /* the application's rcx is in the context already */
-		*trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint);
+		*trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->safe_point);
 		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 	}
@@ -201,7 +201,7 @@ void fragment_emit_loop_record(struct translation *t, const struct step *s)
 	}
 	emit_store(&t->out, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->checkpoint_record);
+	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->safe_point_record);
 	t->loop_target = target_of(s);
 }
 

@@ -569,7 +569,7 @@ uint32_t fragment_emit_miss(struct translation *t)
 		fragment_map_state(t, s, STATE_RCX, 0);
 		emit_load(&t->out, X86_RCX, CTX_RCX);
 	} else {
-		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->checkpoint_record);
+		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->safe_point_record);
 	}
 	emit_plain_indirect(t, s);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
@@ -718,7 +718,7 @@ void fragment_emit_step(struct translation *t, int i)
 
 	t->branch_pc = s->pc;
 	if (i == t->check_at)
-		fragment_emit_checkpoint(t, s);
+		fragment_emit_safe_point(t, s);
 	if (i == 0 && t->mutable)
 		fragment_emit_comparison(t);
 	if (is_paired(t, i))
@@ -740,5 +740,5 @@ void fragment_emit_step(struct translation *t, int i)
 	if (rows[s->insn.class])
 		rows[s->insn.class](t, s);
 	if (i == t->check_at)
-		fragment_end_checkpoint(t, s);
+		fragment_end_safe_point(t, s);
 }

@@ -4,12 +4,12 @@
  *
  * Without that each such operand lends a register for itself: store, and load again. Then each round waits for a load of what the round before
  * has stored: some five cycles, in a loop that may natively take one. The branch back stays in the fragment, so it is no exit: the fragment's
- * checkpoint is in the loop, and who takes fragments away has all tasks out of the cache. */
+ * safe point is in the loop, and who takes fragments away has all tasks out of the cache. */
 #include "collector/engine/translation.h"
 
 enum { AGAIN_ALIGN = 32 };
 
-/* rcx is what checkpoints use; others take another REX prefix, or a SIB byte. */
+/* rcx is what safe points use; others take another REX prefix, or a SIB byte. */
 static const uint8_t lendable[] = {X86_RAX, X86_RDX, X86_RBX, X86_RSI, X86_RDI, X86_RBP};
 
 static bool reaches(uint64_t from, uint64_t to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a fragment: which instructions it has, where its checkpoint stands, which segments it covers. */
+/* Reading a fragment: which instructions it has, where its safe point stands, which segments it covers. */
 #include "collector/engine/translation.h"
 
 enum {
@@ -329,8 +329,8 @@ static bool has_memory_operand(const struct step *s)
 	return s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0;
 }
 
-/* An instruction that rewrites every flag and reads none: before it a checkpoint may use them - if it cannot fault, or the program would
- * see what the checkpoint left. */
+/* An instruction that rewrites every flag and reads none: before it a safe point may use them - if it cannot fault, or the program would
+ * see what the safe point left. */
 static bool frees_flags(const struct step *s)
 {
 	bool divides = s->insn.opcode == 0xf6 || s->insn.opcode == 0xf7;
@@ -364,7 +364,7 @@ static bool leads_nowhere(const struct translation *t)
 	return t->ends_outside || t->round || (is_indirect(last) && !fragment_guess(t, last));
 }
 
-/* With how many conditionals since the last checkpoint a fragment that is to have none may be entered: as many as those that wait for it have
+/* With how many conditionals since the last safe point a fragment that is to have none may be entered: as many as those that wait for it have
  * made, or some more, that others need not have one of their own. It has n itself. */
 static int debt_for(const struct translation *t, int wanted, int n)
 {
@@ -375,9 +375,9 @@ static int debt_for(const struct translation *t, int wanted, int n)
 	return debt + n <= code_cache_most_debt(t->cache) ? debt : wanted;
 }
 
-/* Whether it can do without a checkpoint; then with how many conditionals since the last one it may be entered. (A jump that it follows
+/* Whether it can do without a safe point; then with how many conditionals since the last one it may be entered. (A jump that it follows
  * leads forward.) */
-static bool needs_checkpoint(struct translation *t)
+static bool needs_safe_point(struct translation *t)
 {
 	struct fragment_demand d = t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
 	int n = conditionals(t), most = code_cache_most_debt(t->cache);
@@ -404,9 +404,9 @@ static bool place_where_flags_are_free(struct translation *t)
 	return false;
 }
 
-void fragment_place_checkpoint(struct translation *t, bool indirect)
+void fragment_place_safe_point(struct translation *t, bool indirect)
 {
-	bool needed = needs_checkpoint(t);
+	bool needed = needs_safe_point(t);
 
 	t->loops = closes_silent_cycle(t);
 	t->check_at = -1;

@@ -15,7 +15,7 @@ void fragment_begin_rounds(struct translation *t)
 	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	t->loop_trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->checkpoint_record);
+	t->loop_trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->safe_point_record);
 	t->loop_target = t->pc;
 	fragment_map_state(t, s, 0, 0);
 	emit_constant(e, X86_R11, 0);

@@ -67,7 +67,7 @@ struct hint hints_get(const struct hint_program *p, size_t i);
 struct slice hints_template(const struct hint_program *p, size_t i);
 /* By which it is known: hints that have it in common have one number. 0: there is none. */
 uint64_t hints_template_key(const struct hint_program *p, size_t i);
-/* It does not do, for want of a checkpoint: another is to be made. */
+/* It does not do, for want of a safe point: another is to be made. */
 void hints_drop_template(struct hint_program *p, size_t i);
 /* What hints_new() was told. */
 struct fragment_kind hints_kind(const struct hint_program *p);

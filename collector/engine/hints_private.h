@@ -36,7 +36,7 @@ _Static_assert(TEMPLATE_BYTES <= (int)KEPT_PIECE_MAX, "a template is a piece of 
 /* Where the template of a hint is; hints that have one in common have one place. */
 struct place_of_template {
 	uint32_t at; /* in the file, in the second one (more), or in what was made */
-	uint32_t size : 24, made : 1, tried : 1, more : 1, weak : 1; /* weak: one that had no checkpoint did not do */
+	uint32_t size : 24, made : 1, tried : 1, more : 1, weak : 1; /* weak: one that had no safe point did not do */
 };
 
 struct hint_list {

@@ -20,10 +20,10 @@ enum {
 	CTX_BITS = 0x18,   /* the history bits while r11 is the application's */
 	CTX_R11 = 0x20,	   /* the application's r11 otherwise */
 	CTX_NEXT = 0x28,   /* where the next record goes: a negative offset from the records' end */
-	CTX_LIMIT = 0x30,  /* history bits below this make a checkpoint write a record; where it is the highest number, that asks for a stop */
-	CTX_STOP = 0x38,   /* nonzero: stop at the next checkpoint */
+	CTX_LIMIT = 0x30,  /* history bits below this make a safe point write a record; where it is the highest number, that asks for a stop */
+	CTX_STOP = 0x38,   /* nonzero: stop at the next safe point */
 	CTX_MASK = 0x40,   /* the same as bits of r11, all of which are 1 until then; where there are none, that asks for a stop. Where only ticks are counted: TICKS_MASK */
-	CTX_BACK = 0x48,   /* where the common parts go back to, of a checkpoint and behind PAUSE in order to stop */
+	CTX_BACK = 0x48,   /* where the common parts go back to, of a safe point and behind PAUSE in order to stop */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
 	CTX_COPY = CTX_ENTRY, /* of a system call: what the table is to say of the descriptor that it gives */
@@ -44,7 +44,7 @@ enum {
 	CTX_DEVICE = 0xf8, /* of a local file system (st_dev): descriptors of its files may be entered into the table; 0: none */
 	/* While others wait for the turn that the task has (cache_spin.c): */
 	CTX_TURN = 0x100,
-	CTX_SPINS = CTX_TURN, /* when checkpoints have written records at so many multiples of SPIN_BYTES running, it stops */
+	CTX_SPINS = CTX_TURN, /* when safe points have written records at so many multiples of SPIN_BYTES running, it stops */
 	CTX_SPINS_FROM = 0x108, /* how many those are to begin with */
 	CTX_SPIN_NEXT = 0x110, /* CTX_NEXT at the last of them */
 	CTX_PAUSES = 0x118, /* PAUSEs after which it stops */
@@ -134,7 +134,7 @@ _Static_assert(SHARED_AT <= TABLE2_AT, "table 2 lies behind what is not shared")
 /* No history bits: branch_log_written(1). */
 #define BITS_EMPTY (~1ull)
 
-/* So many bits a task may have when it passes a checkpoint, or one more; between two there come at most BITS_DEBT. The ones above, which
+/* So many bits a task may have when it passes a safe point, or one more; between two there come at most BITS_DEBT. The ones above, which
  * are lost when there are more of them: CTX_LIMIT, and CTX_MASK. */
 enum { BITS_CAPACITY = 46, BITS_DEBT = 15 };
 #define BITS_FULL (~0ull << BITS_CAPACITY)
@@ -149,7 +149,7 @@ enum { TICKS_SHIFT = 31 };
 
 static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 
-/* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task might not get on: a checkpoint, a guess
+/* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task might not get on: a safe point, a guess
  * that missed, an indirect branch, and what stays free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks
  * are counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a stretch is bounded TICKS_AHEAD
  * before its goal. */

@@ -96,7 +96,7 @@ static void emit_go_on(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
-/* A checkpoint has written a record at a multiple of SPIN_BYTES. While others wait for the turn it stops when that was so several times
+/* A safe point has written a record at a multiple of SPIN_BYTES. While others wait for the turn it stops when that was so several times
  * running: there are hardly any other records, as in a loop without an indirect branch. */
 static void emit_spin(struct emitter *e, uint64_t on)
 {
@@ -126,21 +126,21 @@ static void emit_spin(struct emitter *e, uint64_t on)
 }
 
 /* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the fragment's stop and,
- * behind that, to where it goes on. Stops without a record if it is asked to; checkpoint_record writes one before. Nothing here changes
- * flags: some checkpoints stand where they are alive. */
-static void emit_checkpoint(struct code_cache *c, struct emitter *e)
+ * behind that, to where it goes on. Stops without a record if it is asked to; safe_point_record writes one before. Nothing here changes
+ * flags: some safe points stand where they are alive. */
+static void emit_safe_point(struct code_cache *c, struct emitter *e)
 {
 	size_t full, go, record, sampled;
 	uint64_t on;
 
-	c->checkpoint = (uint32_t)e->len;
+	c->safe_point = (uint32_t)e->len;
 	emit_store(e, X86_RCX, CTX_ENTRY);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
 	emit_u32(e, CTX_STOP);
 	record = short_jump(e, JRCXZ);
 	emit_load(e, X86_RCX, CTX_RCX);
 	jump_through(e, CTX_BACK);
-	c->checkpoint_record = (uint32_t)e->len;
+	c->safe_point_record = (uint32_t)e->len;
 	emit_store(e, X86_RCX, CTX_ENTRY);
 	land(e, record);
 	emit_load(e, X86_RCX, CTX_NEXT);
@@ -267,7 +267,7 @@ void routines_emit(struct code_cache *c, const struct processor *processor)
 	memset(c->code, 0xcc, ROUTINES_SIZE);
 	emit_u8(&e, 0xcc); /* offset 0 means none */
 	emit_search(c, &e);
-	emit_checkpoint(c, &e);
+	emit_safe_point(c, &e);
 	emit_pause(c, &e);
 	routine_emit_call(c, &e);
 	routine_emit_called(c, &e);

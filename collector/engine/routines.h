@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The common parts of the cache's code: the search behind an indirect branch, a checkpoint's record, whether a system call is made in the
+/* The common parts of the cache's code: the search behind an indirect branch, a safe point's record, whether a system call is made in the
  * cache, and what CPUID gives. */
 #ifndef BT_ROUTINES_H
 #define BT_ROUTINES_H

@@ -13,7 +13,7 @@ enum {
 	FRAGMENT_INSNS = 48,
 	MUTABLE_INSNS = 16,
 	FRAGMENT_CONDITIONALS = 12, /* at most BITS_DEBT */
-	FRAGMENT_DEBT = 8, /* with so many conditionals since the last checkpoint may a fragment without one be entered, though nobody asks for that yet */
+	FRAGMENT_DEBT = 8, /* with so many conditionals since the last safe point may a fragment without one be entered, though nobody asks for that yet */
 	TICKS_FRAGMENT_DEBT = 64, /* the same where only ticks are counted; and when more are asked for, the next multiple of: */
 	TICKS_DEBT_STEP = 16,
 	FRAGMENT_BYTES = 1 << 15,	 /* more than any fragment's code can be */
@@ -64,7 +64,7 @@ struct translation {
 	struct segment seen[SEEN_MOST]; /* where one was looked for, in vain: the fragment rests on that code, too */
 	int seen_count;
 	uint32_t last_segment;
-	int check_at;	   /* the step before which the checkpoint stands, -1: none */
+	int check_at;	   /* the step before which the safe point stands, -1: none */
 	bool check_flags;  /* flags are free there */
 	bool check_probe;  /* ... once its operand in memory has been seen not to fault */
 	struct emitter out;
@@ -73,7 +73,7 @@ struct translation {
 	uint32_t loop_trap;
 	uint64_t loop_target;
 	uint32_t rounds_trap; /* of the stop behind some rounds; 0: none */
-	size_t check_site, check_back; /* of the checkpoint's cold part; site 0: none */
+	size_t check_site, check_back; /* of the safe point's cold part; site 0: none */
 	size_t check_behind; /* behind the instruction that it stands before */
 	int state_count;
 	bool r11_in; /* r11 is the application's now */
@@ -120,8 +120,8 @@ bool fragment_extends(const struct step *s, unsigned which);
 /* Reads the fragment's instructions, at t->pc: none when the first is not for the cache. */
 void fragment_read(struct translation *t);
 
-/* Decides where the checkpoint stands, and whether the last branch writes a record. indirect: the fragment gets an indirect entry. */
-void fragment_place_checkpoint(struct translation *t, bool indirect);
+/* Decides where the safe point stands, and whether the last branch writes a record. indirect: the fragment gets an indirect entry. */
+void fragment_place_safe_point(struct translation *t, bool indirect);
 
 /* The opcode with which an instruction that reads memory only reads it, like a comparison, changing nothing but flags; 0: none. */
 int fragment_probe_opcode(const struct step *s);
@@ -171,7 +171,7 @@ void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
 
 /* ---- fragment_loop.c ---- */
 
-/* Decides whether the fragment is a loop for which a register is lent. The checkpoint has its place. */
+/* Decides whether the fragment is a loop for which a register is lent. The safe point has its place. */
 void fragment_plan_loop(struct translation *t);
 
 /* Before the first step: lends it, if so. */
@@ -185,7 +185,7 @@ void fragment_end_loop(struct translation *t);
 /* An instruction in the loop with the operand that the register is for. */
 void fragment_emit_lent(struct translation *t, const struct step *s);
 
-/* The checkpoint's cold part begins: the register is the application's there; and it is about to go back. */
+/* The safe point's cold part begins: the register is the application's there; and it is about to go back. */
 void fragment_leave_loop(struct translation *t);
 void fragment_return_to_loop(struct translation *t);
 
@@ -232,14 +232,14 @@ void fragment_emit_round(struct translation *t, const struct step *s, bool last)
 
 /* ---- fragment_check.c ---- */
 
-/* The checkpoint, before the instruction s. */
-void fragment_emit_checkpoint(struct translation *t, const struct step *s);
+/* The safe point, before the instruction s. */
+void fragment_emit_safe_point(struct translation *t, const struct step *s);
 
 /* The instruction s behind it has just been emitted. */
-void fragment_end_checkpoint(struct translation *t, const struct step *s);
+void fragment_end_safe_point(struct translation *t, const struct step *s);
 
 /* Behind the fragment: the way to the routine, the stop (its int3's place in *trap), and the way back. */
-void fragment_emit_checkpoint_cold(struct translation *t, uint32_t *trap);
+void fragment_emit_safe_point_cold(struct translation *t, uint32_t *trap);
 
 /* Writes a record through a routine; the application's rcx is in the context. Goes on behind an int3, whose place is returned, or stops at
  * it: there the tracer may let it go on, too. */

@@ -63,7 +63,7 @@ static void emit_exits(struct translation *t)
 		const struct step *s = &t->steps[t->check_at];
 		struct cache_exit x = {.kind = EXIT_STOP, .target = t->check_flags ? behind(s) : s->pc, .goes_on = !t->cache->kind.ticks};
 
-		fragment_emit_checkpoint_cold(t, &trap);
+		fragment_emit_safe_point_cold(t, &trap);
 		x.trap = t->fragment.start + trap;
 		if (!t->out.overflow)
 			t->out.overflow = !code_cache_add_exit(t->cache, &x);
@@ -77,7 +77,7 @@ static void emit_fragment(struct translation *t, bool indirect)
 	struct emitter *e = &t->out;
 	size_t behind_jump = 0;
 	bool has_fresh = !t->cache->kind.ticks || fragment_needs_slot(t);
-	/* A checkpoint: the branch that has led here has just written a record, or the entry looks instead, which has rcx free. */
+	/* A safe point: the branch that has led here has just written a record, or the entry looks instead, which has rcx free. */
 	bool skips = t->check_at == 0 && !t->marked && !t->loop.last && !(t->cache->kind.ticks && t->check_flags);
 
 	if (indirect) {
@@ -185,7 +185,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	t->source = source;
 	fragment_read(t);
 	if (t->count) {
-		fragment_place_checkpoint(t, indirect);
+		fragment_place_safe_point(t, indirect);
 		fragment_plan_loop(t);
 		t->marked = source->is_marked && c->fragment_count < MARKS && source->is_marked(source->arg, pc);
 		number = build(t, indirect);

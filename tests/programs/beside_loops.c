@@ -46,7 +46,7 @@ LOOP(as_compiled, "1: mov rdx, [rip+x]; add rdx, 1; mov [rip+x], rdx; mov rdx, [
 LOOP(of_a_byte, "1: inc byte ptr [rip+x]; jnz 1b");
 LOOP(locked, "1: lock inc dword ptr [rip+x]; cmp [rip+x], ecx; jne 1b");
 LOOP(two, "1: inc word ptr [rip+x]; dec dword ptr [rip+y]; dec ecx; jnz 1b");
-/* CF is alive all the way: a checkpoint has to keep it. */
+/* CF is alive all the way: a safe point has to keep it. */
 LOOP(with_carry, "stc\n1: adc [rip+x], rsi; lea rsi, [rsi+rsi*2]; dec r9; jnz 1b");
 LOOP(no_register_left, "1: add rax, [rip+x]; add rdx, rax; add rbx, rdx; add rsi, rbx; add rdi, rsi; add rbp, rdi; inc qword ptr [rip+x]; cmp [rip+x], rcx; jb 1b");
 LOOP(only_rbp_left, "1: add rax, [rip+x]; add rdx, rax; add rbx, rdx; add rsi, rbx; add rdi, rsi; inc qword ptr [rip+x]; cmp [rip+x], rcx; jb 1b");

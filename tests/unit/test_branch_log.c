@@ -195,7 +195,7 @@ static void record(struct machine *m, enum branch_log_kind kind, uint32_t segmen
 }
 
 /* At the begin of a segment. */
-static void checkpoint(struct machine *m)
+static void safe_point(struct machine *m)
 {
 	if (m->bits >> 61 || !below(m, 40))
 		record(m, BRANCH_LOG_DIRECT, m->current);
@@ -222,7 +222,7 @@ static bool enter_segment(struct machine *m, const struct segment *left)
 	m->current = translate(m, m->pc);
 	if (indirect)
 		record(m, BRANCH_LOG_INDIRECT, m->current);
-	checkpoint(m);
+	safe_point(m);
 	return true;
 }
 
@@ -236,7 +236,7 @@ static void stretch(struct machine *m, unsigned n)
 	branch_log_begin(m->log, m->segments, m->pc, m->now.space, m->now.epoch);
 	m->current = translate(m, m->pc);
 	m->bits = 1;
-	checkpoint(m);
+	safe_point(m);
 	while (n--) {
 		const struct segment *s = segment_get(m->segments, m->current);
 		struct segment left = *s;

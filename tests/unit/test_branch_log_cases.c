@@ -21,7 +21,7 @@ static void laps_of_a_silent_cycle_are_counted(void **state)
 	hand_release(&h);
 }
 
-static void a_checkpoint_behind_a_checkpoint_is_a_lap_on(void **state)
+static void a_safe_point_behind_a_safe_point_is_a_lap_on(void **state)
 {
 	struct hand h;
 	uint32_t s;
@@ -69,7 +69,7 @@ static void an_indirect_jump_into_its_own_segment_is_an_arrival(void **state)
 	hand_release(&h);
 }
 
-static void a_checkpoint_may_lie_in_the_middle_of_a_segment(void **state)
+static void a_safe_point_may_lie_in_the_middle_of_a_segment(void **state)
 {
 	struct hand h;
 	struct segment rest = {.pc = 0x1004, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JMP};
@@ -746,10 +746,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(laps_of_a_silent_cycle_are_counted),
-		cmocka_unit_test(a_checkpoint_behind_a_checkpoint_is_a_lap_on),
+		cmocka_unit_test(a_safe_point_behind_a_safe_point_is_a_lap_on),
 		cmocka_unit_test(a_stretch_without_code_that_goes_nowhere_is_no_gap),
 		cmocka_unit_test(an_indirect_jump_into_its_own_segment_is_an_arrival),
-		cmocka_unit_test(a_checkpoint_may_lie_in_the_middle_of_a_segment),
+		cmocka_unit_test(a_safe_point_may_lie_in_the_middle_of_a_segment),
 		cmocka_unit_test(an_indirect_branch_to_code_not_known_is_the_last_entry),
 		cmocka_unit_test(a_leg_of_many_branches_is_whole),
 		cmocka_unit_test(a_leg_of_many_branches_to_another_place_is_whole),

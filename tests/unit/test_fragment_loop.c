@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A short loop around operands beside its code does nothing in its rounds that one of them would have to wait for the last one's: it touches
- * nothing in the context but for what its checkpoint asks. */
+ * nothing in the context but for what its safe point asks. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -62,10 +62,10 @@ static void look_at_places(const struct code_cache *c, const struct fragment *fr
 		assert_true(p && p->state & (STATE_SPILLED | STATE_BETWEEN));
 		n++;
 	}
-	assert_true(n); /* before the loop, and behind its checkpoint where the task goes on there */
+	assert_true(n); /* before the loop, and behind its safe point where the task goes on there */
 }
 
-/* How often the loop's rounds touch the context but for a checkpoint's look. */
+/* How often the loop's rounds touch the context but for a safe point's look. */
 static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ticks, bool apart)
 {
 	const struct processor processor = {.fast_pext = true, .rorx = true};
@@ -83,7 +83,7 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 	memset(page, 0xc3, sizeof page);
 	memcpy(page, code, len);
 	fragment = translator_translate(c, &source, AT, false);
-	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, AT)) /* its branch back waits for a checkpoint */
+	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, AT)) /* its branch back waits for a safe point */
 		fragment = translator_translate(c, &source, AT, false);
 	assert_true(fragment != FRAGMENT_NONE);
 	assert_true(find_loop(c, &c->fragments[fragment], &begin, &end));
@@ -99,7 +99,7 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 	return n;
 }
 
-static void rounds_touch_only_the_checkpoint(void **state)
+static void rounds_touch_only_the_safe_point(void **state)
 {
 	static const uint8_t increments[] = {0x48, 0xff, 0x05, 0, 1, 0, 0, 0x48, 0x39, 0x1d, 0xf9, 0, 0, 0, 0x72, 0xf0}; /* inc [x]; cmp [x], rbx; jb */
 	static const uint8_t compiled[] = {0x48, 0x8b, 0x15, 0, 1, 0, 0, 0x48, 0x83, 0xc2, 1, 0x48, 0x89, 0x15, 0xf5, 0, 0, 0, 0x48, 0x8b, 0x15, 0xee, 0, 0, 0,
@@ -115,7 +115,7 @@ static void rounds_touch_only_the_checkpoint(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rounds_touch_only_the_checkpoint),
+		cmocka_unit_test(rounds_touch_only_the_safe_point),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where fragments have checkpoints: random programs are translated in random order, as they would run; then no cycle of links may be without
+/* Where fragments have safe points: random programs are translated in random order, as they would run; then no cycle of links may be without
  * one, and no path have more conditionals between two than there is room for. */
 #include "tests/unit/unit.h"
 
@@ -27,7 +27,7 @@ struct world {
 	struct code_cache *cache;
 	/* By fragment, for a look at the links: */
 	bool *seen;
-	uint32_t *most; /* conditionals since the last checkpoint when it is entered */
+	uint32_t *most; /* conditionals since the last safe point when it is entered */
 	uint32_t superseded; /* so often */
 };
 
@@ -119,7 +119,7 @@ static uint32_t exits_end(const struct code_cache *c, uint32_t fragment)
 	return fragment + 1 < c->fragment_count ? c->fragments[fragment + 1].exit_first : c->exit_count;
 }
 
-/* Follows the links of a fragment that is entered with so many conditionals, up to where there is a checkpoint. A cycle without one would be
+/* Follows the links of a fragment that is entered with so many conditionals, up to where there is a safe point. A cycle without one would be
  * gone around until there are too many conditionals, unless it has none. */
 static void follow(struct world *w, uint32_t fragment, uint32_t most)
 {
