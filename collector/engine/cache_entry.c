@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 
 #include "collector/engine/fragment_template.h"
-#include "collector/engine/leads.h"
+#include "collector/engine/lookahead.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
 
@@ -17,7 +17,7 @@ enum {
 	SLOTS = 128,	     /* addresses read at once */
 	HINTS_NOTED = 8192, /* stops of a process that become hints */
 	AHEAD = 64,	     /* fragments translated with the one that is needed, at most: fewer stops */
-	LIKELY = LEADS_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
+	LIKELY = LOOKAHEAD_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
 	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
 	HINTS_MOST = 2048,
 	HINTS_GAP = 64 + 2 * TEMPLATE_FRAGMENTS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
@@ -232,13 +232,13 @@ static uint64_t address_in(struct source *s, uint64_t slot)
 static void translate_ahead(struct code_cache *c, const struct code_source *source, uint32_t first)
 {
 	struct source *s = source->arg;
-	struct leads leads;
+	struct lookahead lookahead;
 	uint32_t clears = c->clears, fragment, before;
-	struct lead lead;
+	struct lookahead_entry lead;
 
-	leads_begin(&leads, LIKELY);
-	leads_add(&leads, c, first, LEADS_CERTAIN);
-	for (int made = 1; made < AHEAD && leads_take(&leads, &lead);) {
+	lookahead_begin(&lookahead, LIKELY);
+	lookahead_add(&lookahead, c, first, LOOKAHEAD_CERTAIN);
+	for (int made = 1; made < AHEAD && lookahead_take(&lookahead, &lead);) {
 		if (lead.slot)
 			lead.pc = address_in(s, lead.slot);
 		before = c->fragment_count;
@@ -247,7 +247,7 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 			return;
 		if (fragment == FRAGMENT_NONE || fragment < before)
 			continue;
-		leads_add(&leads, c, fragment, lead.likelihood);
+		lookahead_add(&lookahead, c, fragment, lead.likelihood);
 		made++;
 	}
 }

@@ -37,7 +37,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/hints.c collector/engine/hints.h collector/engine/hints_private.h \
 	collector/engine/hints_kept.c \
 	collector/engine/kept_file.c collector/engine/kept_file.h \
-	collector/engine/layout.h collector/engine/leads.c collector/engine/leads.h \
+	collector/engine/layout.h collector/engine/lookahead.c collector/engine/lookahead.h \
 	collector/engine/left_caches.c collector/engine/left_caches.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
 	collector/engine/operand.c collector/engine/operand.h \

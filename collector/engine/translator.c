@@ -127,7 +127,7 @@ static bool add_state_map(struct translation *t)
 }
 
 /* Where execution is likely to come back to, or go to, but by no direct branch. */
-static void note_leads(struct translation *t)
+static void note_lookahead(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
@@ -152,7 +152,7 @@ static uint32_t build(struct translation *t, bool indirect)
 	t->fragment.last_len = t->steps[t->count - 1].insn.len;
 	t->fragment.span_first = c->span_count;
 	t->fragment.exit_first = c->exit_count;
-	note_leads(t);
+	note_lookahead(t);
 	if (!fragment_add_segments(t))
 		return FRAGMENT_NONE;
 	t->fragment.span_count = c->span_count - t->fragment.span_first;

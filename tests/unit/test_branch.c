@@ -102,7 +102,7 @@ static void assert_corrupt(const void *bytes, size_t n)
 
 static void no_entry_is_corrupt(void **state)
 {
-	static const uint8_t unknown_kind[] = {15, 0, 0}, cut[] = {0x10, 2}, lead_only[] = {0x10};
+	static const uint8_t unknown_kind[] = {15, 0, 0}, cut[] = {0x10, 2}, lookahead_only[] = {0x10};
 	static const uint8_t unknown_gap[] = {BT_BRANCH_GAP, 0, 100};
 	static const uint8_t many_cycles[] = {0x90, 0, 0, 0x80, 0x80, 0x04}; /* 65536 */
 	static const uint8_t no_cycles[] = {0x90, 0, 0};
@@ -111,7 +111,7 @@ static void no_entry_is_corrupt(void **state)
 	(void)state;
 	assert_corrupt(unknown_kind, sizeof unknown_kind);
 	assert_corrupt(cut, sizeof cut);
-	assert_corrupt(lead_only, sizeof lead_only);
+	assert_corrupt(lookahead_only, sizeof lookahead_only);
 	assert_corrupt(unknown_gap, sizeof unknown_gap);
 	assert_corrupt(many_cycles, sizeof many_cycles);
 	assert_corrupt(no_cycles, sizeof no_cycles);
