@@ -114,7 +114,7 @@ struct backend {
 	void *tell_arg;
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
 	unsigned alarm_each; /* for tests: SIGALRM at each such instruction of code of the backend's own making; 0: never */
-	bool guess_eagerly; /* for tests: where indirect branches lead is guessed from what little is known, and often wrong */
+	bool predict_eagerly; /* for tests: where indirect branches lead is predicted from what little is known, and often wrong */
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted, branches are not recorded. Of backends that can */
 };

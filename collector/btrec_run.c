@@ -236,11 +236,11 @@ static int set_whole_maps(void *target, const char *value, struct bt_error *err)
 	return 0;
 }
 
-static int set_guess_eagerly(void *target, const char *value, struct bt_error *err)
+static int set_predict_eagerly(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
 	(void)err;
-	((struct run *)target)->recorder.guess_eagerly = true;
+	((struct run *)target)->recorder.predict_eagerly = true;
 	return 0;
 }
 
@@ -276,7 +276,7 @@ static const struct option_row rows[] = {
 	{"deterministic", 0, NULL, NULL, set_deterministic},
 	{"alarm-each", 0, "N", NULL, set_alarm_each},
 	{"plain-processor", 0, NULL, NULL, set_plain_processor},
-	{"guess-eagerly", 0, NULL, NULL, set_guess_eagerly},
+	{"predict-eagerly", 0, NULL, NULL, set_predict_eagerly},
 	{"switch-history", 0, NULL, NULL, set_switch_history},
 	{"whole-maps", 0, NULL, NULL, set_whole_maps},
 	{"help", 'h', NULL, "show this", set_help},

@@ -222,7 +222,7 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 	*r = (struct recorder){.writer = w, .options = *options, .watch_execs = !program_privileges_survive()};
 	r->backend = (struct backend){.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .pmu = options->pmu,
 				      .parallel = options->parallel, .processor = options->plain_processor ? plain : here, .alarm_each = options->alarm_each,
-				      .guess_eagerly = options->guess_eagerly};
+				      .predict_eagerly = options->predict_eagerly};
 	if (!ops->native && !options->parallel && !options->unbound && !options->from)
 		affinity_begin(&r->affinity);
 }

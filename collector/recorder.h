@@ -30,7 +30,7 @@ struct recorder_options {
 	unsigned alarm_each; /* for tests (backend.h) */
 	bool plain_processor; /* for tests: code for processors without what not all have, or where other code is fast */
 	bool whole_maps; /* for tests: all mappings are read at each call that changes some */
-	bool guess_eagerly; /* for tests (backend.h) */
+	bool predict_eagerly; /* for tests (backend.h) */
 	bool switch_history; /* for tests: branches are recorded every other time that user code is resumed */
 };
 

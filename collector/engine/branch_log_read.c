@@ -83,7 +83,7 @@ static bool leg_to(const struct log_context *c, const struct branch_log_record *
 	leg->pc = leg->goal == WALK_LOOP ? s->to : s->pc;
 	leg->segment = leg->goal == WALK_LOOP ? NULL : s;
 	if (leg->goal == WALK_MISS)
-		return segment_has_guess(s);
+		return segment_has_prediction(s);
 	return leg->goal != WALK_LOOP || s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL;
 }
 

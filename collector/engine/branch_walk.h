@@ -12,7 +12,7 @@ enum walk_goal {
 	WALK_WITHIN,   /* to the first visit of pc behind the last conditional, which may be anywhere in a segment, or the target of
 			* an indirect branch */
 	WALK_LOOP,     /* to pc, by the direct branch at `branch`, at its first visit behind the last conditional */
-	WALK_MISS,     /* to the indirect branch at `branch`, likewise, which is about to lead elsewhere than its segment's guess */
+	WALK_MISS,     /* to the indirect branch at `branch`, likewise, which is about to lead elsewhere than its segment's prediction */
 };
 
 struct walk_leg {
@@ -29,7 +29,7 @@ struct branch_walk {
 	uint32_t generation;
 	uint64_t pc; /* where execution is */
 	const struct segment *segment; /* the one that begins there, or NULL */
-	bool missed; /* the branch that ends it leads elsewhere than its guess */
+	bool missed; /* the branch that ends it leads elsewhere than its prediction */
 	uint64_t steps; /* segments that may still be walked along in vain, beside a few on each leg: damaged records lead anywhere */
 };
 

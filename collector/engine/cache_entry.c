@@ -498,8 +498,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 			engine_space_collect(es, task);
 			watch_sweep(b, es);
 		}
-		if (src.alone && cache_guesses_now(b, task, es))
-			cache_guess(b, task, es, &(struct code_source){.read = read_code, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &src});
+		if (src.alone && cache_predictions_now(b, task, es))
+			cache_prediction(b, task, es, &(struct code_source){.read = read_code, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &src});
 		fragment = fragment_for(&src, task->regs.rip, indirect);
 	}
 	if (src.interrupted)
@@ -614,5 +614,5 @@ bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
 	/* What cache_enter() sees to from time to time, and the goal that it looks at, are not to be missed. */
 	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks && may_stay(b, task) && goal_ticks_ahead(task) == UINT64_MAX &&
 	       !cache_is_watched(task->backend) && !engine_space_has_much_dead(es) && !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) && !branch_log_crowded(task->log) &&
-	       !cache_guesses_now(b, task, es) && stretch_go_on(task, es, s);
+	       !cache_predictions_now(b, task, es) && stretch_go_on(task, es, s);
 }

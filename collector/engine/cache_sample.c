@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample of where indirect branches lead where no history is kept. For a while table 1 stays empty, so that each branch without a guess
+/* A sample of where indirect branches lead where no history is kept. For a while table 1 stays empty, so that each branch without a prediction
  * is searched for, and the search notes it (routines.c). */
 #include <stdlib.h>
 

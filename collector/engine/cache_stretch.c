@@ -234,7 +234,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 }
 
 /* Of a task that died at p, or (NULL) elsewhere in the code: of a fragment, where that is not NULL, or the common parts. */
-static uint64_t guess_bits(const struct code_cache *c, const struct stretch *s, const struct state_entry *p, bool arriving, bool away)
+static uint64_t prediction_bits(const struct code_cache *c, const struct stretch *s, const struct state_entry *p, bool arriving, bool away)
 {
 	uint64_t bits = bits_as(c, p && p->state & STATE_R11 ? s->ctx.bits : s->regs.r11);
 
@@ -265,7 +265,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
 	s->lost = true;
 	s->rounds = 0;
-	s->bits = fragment && fragment_counts_rounds(fragment, at) ? 1 : guess_bits(c, s, p, arriving, noting || asking);
+	s->bits = fragment && fragment_counts_rounds(fragment, at) ? 1 : prediction_bits(c, s, p, arriving, noting || asking);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
 	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & STATE_R11))
 		s->regs.r11 = s->ctx.r11;

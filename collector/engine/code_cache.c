@@ -138,7 +138,7 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->state_map = large_array_copy(c->state_map, c->state_map_len, c->state_map_cap, 1);
 	n->spans = large_array_copy(c->spans, c->span_count, c->span_cap, sizeof *c->spans);
 	n->exits = large_array_copy(c->exits, c->exit_count, c->exit_cap, sizeof *c->exits);
-	ok &= guesses_copy(&n->guesses, &c->guesses);
+	ok &= predictions_copy(&n->predictions, &c->predictions);
 	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
 	ok &= !(c->fragment_cap && !n->fragments) && !(c->state_map_cap && !n->state_map) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
 	if (!fragment_index_copy(&n->index, &c->index) || !n->segments || !ok) {
@@ -182,7 +182,7 @@ void code_cache_put(struct code_cache *c)
 	large_array_free(c->spans, c->span_cap, sizeof *c->spans);
 	large_array_free(c->exits, c->exit_cap, sizeof *c->exits);
 	free(c->patches);
-	guesses_release(&c->guesses);
+	predictions_release(&c->predictions);
 	fragment_index_release(&c->index);
 	free(c);
 }
@@ -555,26 +555,26 @@ static bool drop(struct code_cache *c, uint64_t start, uint64_t end)
 	return w.any;
 }
 
-bool code_cache_guess(struct code_cache *c, const struct guess *guess)
+bool code_cache_predict(struct code_cache *c, const struct prediction *prediction)
 {
-	if (!guesses_put(&c->guesses, guess))
+	if (!predictions_put(&c->predictions, prediction))
 		return false;
-	drop(c, guess->from, guess->from + guess->len);
+	drop(c, prediction->from, prediction->from + prediction->len);
 	return true;
 }
 
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 {
-	struct guess *g;
+	struct prediction *g;
 
-	for (uint32_t i = 0; (g = guesses_next(&c->guesses, start, end, &i)); i++) {
+	for (uint32_t i = 0; (g = predictions_next(&c->predictions, start, end, &i)); i++) {
 		g->to = 0;
 		drop(c, g->from, g->from + g->len);
 	}
 	return drop(c, start, end);
 }
 
-static bool guess_stays(const struct guess *g, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+static bool prediction_stays(const struct prediction *g, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	bool all = stays(arg, g->from, g->from + g->len);
 
@@ -593,15 +593,15 @@ static bool all_stay(const struct code_cache *c, const struct fragment *frag, bo
 
 void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
-	struct guess *g;
+	struct prediction *g;
 
 	assert(c->users == 1);
 	for (uint32_t i = 0; i < c->fragment_count; i++)
 		if (!c->fragments[i].dead && !all_stay(c, &c->fragments[i], stays, arg))
 			code_cache_drop_fragment(c, i);
 	segment_retain(c->segments, stays, arg);
-	for (uint32_t i = 0; (g = guesses_next(&c->guesses, 0, UINT64_MAX, &i)); i++) {
-		if (guess_stays(g, stays, arg))
+	for (uint32_t i = 0; (g = predictions_next(&c->predictions, 0, UINT64_MAX, &i)); i++) {
+		if (prediction_stays(g, stays, arg))
 			continue;
 		g->to = 0;
 		drop(c, g->from, g->from + g->len);

@@ -18,7 +18,7 @@
 #include "collector/engine/address_lists.h"
 #include "collector/engine/fragment_index.h"
 #include "collector/engine/fragment_kind.h"
-#include "collector/engine/guesses.h"
+#include "collector/engine/predictions.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/state_map.h"
 #include "collector/engine/segment.h"
@@ -105,8 +105,8 @@ struct code_cache {
 	uint8_t *shared; /* its mapping from SHARED_AT on, NULL */
 	int mem; /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
-	struct guesses guesses;
-	uint64_t guess_wait; /* a task's branches are not looked at for guesses before it has made so many more ticks, 0: at first */
+	struct predictions predictions;
+	uint64_t prediction_wait; /* a task's branches are not looked at for predictions before it has made so many more ticks, 0: at first */
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
 	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
 	struct fragment *fragments;
@@ -235,15 +235,15 @@ const uint8_t *code_cache_state_map(const struct code_cache *c, const struct fra
 /* The entry in force at an offset of the code area, which is written to *room, with *fragment; NULL when there is none (routines, entries). */
 const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct state_entry *room);
 
-/* Of a cache with one user that nobody is in: the branch has this guess from now on, none where its `to` is 0. Fragments that end in it are
+/* Of a cache with one user that nobody is in: the branch has this prediction from now on, none where its `to` is 0. Fragments that end in it are
  * forgotten. False without memory; nothing has changed then. */
-bool code_cache_guess(struct code_cache *c, const struct guess *guess);
+bool code_cache_predict(struct code_cache *c, const struct prediction *prediction);
 
-/* Of a cache with one user: forgets every fragment made from code in [start, end), and the guesses that rest on it. Returns whether there was
+/* Of a cache with one user: forgets every fragment made from code in [start, end), and the predictions that rest on it. Returns whether there was
  * such a fragment. */
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
 
-/* Of a cache with one user: forgets every fragment made from code of which stays() is not true for each piece, and the guesses that rest on such
+/* Of a cache with one user: forgets every fragment made from code of which stays() is not true for each piece, and the predictions that rest on such
  * code. It costs a look at everything there is. */
 void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg);
 

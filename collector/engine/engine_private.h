@@ -198,7 +198,7 @@ struct engine_task {
 	unsigned looks;	 /* how often it was looked at whether it spins, and did not (cache_spin.c) */
 	struct spin spin; /* the last of those looks */
 	struct descriptors_task descriptors;
-	uint64_t guessed_tick; /* when its branches were last looked at for guesses */
+	uint64_t predicted_tick; /* when its branches were last looked at for predictions */
 	bool looked_at; /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool straight; /* out of the cache and into it again: signals are hidden as they were (stepper_hide_trap()), */
@@ -329,14 +329,14 @@ void cache_learn(const struct task *task, struct engine_space *es);
  * the next process. */
 void cache_keep(const struct backend *b, struct task *task);
 
-/* ---- cache_guess.c ---- */
+/* ---- cache_prediction.c ---- */
 
 /* Looks at the task's newest branches, or (no history is kept) begins a sample or looks at it: where some lead mostly to one place that
- * becomes their guess, and guesses that are mostly wrong go. The task is about to enter the cache, in which nobody is. */
-void cache_guess(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source);
+ * becomes their prediction, and predictions that are mostly wrong go. The task is about to enter the cache, in which nobody is. */
+void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source);
 
 /* Whether that is now. */
-bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es);
+bool cache_predictions_now(const struct backend *b, const struct task *task, const struct engine_space *es);
 
 /* ---- cache_sample.c ---- */
 

@@ -489,8 +489,8 @@ static void emit_call(struct translation *t, const struct step *s)
 	emit_literal(t, behind(s), literal);
 }
 
-/* The branch leads where it is guessed to. */
-static void emit_hit(struct translation *t, const struct step *s, uint64_t guess)
+/* The branch leads where it is predicted to. */
+static void emit_hit(struct translation *t, const struct step *s, uint64_t prediction)
 {
 	struct emitter *e = &t->out;
 	size_t literal = 0;
@@ -506,27 +506,27 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t guess
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	fragment_count_transfer(t, s);
 	emit_align_link(e, 1);
-	fragment_add_cold(t, emit_jump(e), guess, EXIT_LINK);
+	fragment_add_cold(t, emit_jump(e), prediction, EXIT_LINK);
 	emit_literal(t, behind(s), literal);
 }
 
-/* From rcx, which is what the branch leads to, the guess is taken. r10 is lent where that is no displacement. */
-static void emit_difference(struct emitter *e, uint64_t guess)
+/* From rcx, which is what the branch leads to, the prediction is taken. r10 is lent where that is no displacement. */
+static void emit_difference(struct emitter *e, uint64_t prediction)
 {
-	if (guess <= INT32_MAX) {
-		EMIT(e, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-guess] */
-		emit_u32(e, -(uint32_t)guess);
+	if (prediction <= INT32_MAX) {
+		EMIT(e, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-prediction] */
+		emit_u32(e, -(uint32_t)prediction);
 		return;
 	}
-	EMIT(e, 0x49, 0xba); /* mov r10, -guess */
-	emit_u64(e, -guess);
+	EMIT(e, 0x49, 0xba); /* mov r10, -prediction */
+	emit_u64(e, -prediction);
 	EMIT(e, 0x4a, 0x8d, 0x0c, 0x11); /* lea rcx, [rcx+r10] */
 }
 
-static void emit_guess(struct translation *t, const struct step *s, uint64_t guess)
+static void emit_prediction(struct translation *t, const struct step *s, uint64_t prediction)
 {
 	struct emitter *e = &t->out;
-	bool lends = guess > INT32_MAX;
+	bool lends = prediction > INT32_MAX;
 	int transfers = t->transfers;
 	size_t over = 0;
 
@@ -540,7 +540,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 	else
 		emit_target(t, s, X86_RCX, false);
 	fragment_map_state(t, s, STATE_RCX, lends ? X86_R10 : 0);
-	emit_difference(e, guess - t->cache->fast_loop);
+	emit_difference(e, prediction - t->cache->fast_loop);
 	if (lends)
 		emit_load(e, X86_R10, CTX_R10);
 	if (t->cache->fast_loop) {
@@ -550,7 +550,7 @@ static void emit_guess(struct translation *t, const struct step *s, uint64_t gue
 		EMIT(e, 0xe3, 5); /* jrcxz */
 		t->miss_site = emit_jump(e);
 	}
-	emit_hit(t, s, guess);
+	emit_hit(t, s, prediction);
 	if (t->cache->fast_loop) {
 		emit_short(e, over, e->len);
 		fragment_map_state(t, s, STATE_RCX, 0);
@@ -578,10 +578,10 @@ uint32_t fragment_emit_miss(struct translation *t)
 
 static void emit_any_indirect(struct translation *t, const struct step *s)
 {
-	uint64_t guess = fragment_guess(t, s);
+	uint64_t prediction = fragment_prediction(t, s);
 
-	if (guess)
-		emit_guess(t, s, guess);
+	if (prediction)
+		emit_prediction(t, s, prediction);
 	else
 		emit_plain_indirect(t, s);
 }

@@ -263,9 +263,9 @@ void fragment_read(struct translation *t)
 		t->steps[t->count - 1].inlined_jump = false;
 }
 
-uint64_t fragment_guess(const struct translation *t, const struct step *s)
+uint64_t fragment_prediction(const struct translation *t, const struct step *s)
 {
-	return is_indirect(s) ? guesses_find(&t->cache->guesses, s->pc) : 0;
+	return is_indirect(s) ? predictions_find(&t->cache->predictions, s->pc) : 0;
 }
 
 /* What begins at start and ends with the instruction s. */
@@ -280,7 +280,7 @@ static struct segment segment_from(const struct translation *t, uint64_t start, 
 	if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
 		seg.to = target_of(s);
 	else if (seg.kind != BT_BRANCH_SYSCALL)
-		seg.to = fragment_guess(t, s);
+		seg.to = fragment_prediction(t, s);
 	return seg;
 }
 
@@ -361,7 +361,7 @@ static bool leads_nowhere(const struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
-	return t->ends_outside || t->round || (is_indirect(last) && !fragment_guess(t, last));
+	return t->ends_outside || t->round || (is_indirect(last) && !fragment_prediction(t, last));
 }
 
 /* With how many conditionals since the last safe point a fragment that is to have none may be entered: as many as those that wait for it have
@@ -433,14 +433,14 @@ static void read_on(struct translation *t, uint64_t start, struct step *s)
 	}
 }
 
-/* The code of s is part of what leads on from a guess. */
-static bool note_span(struct guess *g, const struct step *s)
+/* The code of s is part of what leads on from a prediction. */
+static bool note_span(struct prediction *g, const struct step *s)
 {
 	if (g->span_count && g->spans[g->span_count - 1].end == s->pc) {
 		g->spans[g->span_count - 1].end = behind(s);
 		return true;
 	}
-	if (g->span_count == GUESS_SPANS)
+	if (g->span_count == PREDICTION_SPANS)
 		return false;
 	g->spans[g->span_count].start = s->pc;
 	g->spans[g->span_count++].end = behind(s);
@@ -453,16 +453,16 @@ static bool fetch_fixed(struct translation *t, uint64_t pc, struct step *s)
 	return on_fixed_page(t, pc) && on_fixed_page(t, pc + BT_INSN_MAX) && on_fixed_page(t, pc) && fetch(t, pc, s);
 }
 
-bool fragment_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess)
+bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to, struct prediction *prediction)
 {
 	struct step s;
 
-	*guess = (struct guess){.from = from, .to = to};
+	*prediction = (struct prediction){.from = from, .to = to};
 	if (!to || !fetch_fixed(t, from, &s) || (s.insn.class != BT_INSN_RET && s.insn.class != BT_INSN_IJMP && s.insn.class != BT_INSN_ICALL))
 		return false;
-	guess->len = s.insn.len;
+	prediction->len = s.insn.len;
 	for (int i = 0; i < LOOK_AHEAD; i++) {
-		if (to == from || !fetch_fixed(t, to, &s) || !note_span(guess, &s))
+		if (to == from || !fetch_fixed(t, to, &s) || !note_span(prediction, &s))
 			return false;
 		if (is_conditional(&s))
 			return true;
@@ -470,7 +470,7 @@ bool fragment_may_guess(struct translation *t, uint64_t from, uint64_t to, struc
 			to = behind(&s);
 		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
 			to = target_of(&s);
-		else if (!(to = fragment_guess(t, &s)))
+		else if (!(to = fragment_prediction(t, &s)))
 			return true;
 	}
 	return false;

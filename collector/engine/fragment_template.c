@@ -201,10 +201,10 @@ static bool numbers_fit(const struct parts *p, uint64_t base)
 	return true;
 }
 
-/* A fragment whose last branch has a guess is made anew: templates have none. */
-static bool has_guess(const struct adding *a, const struct template_fragment *t, const uint16_t *refs)
+/* A fragment whose last branch has a prediction is made anew: templates have none. */
+static bool has_prediction(const struct adding *a, const struct template_fragment *t, const uint16_t *refs)
 {
-	return a->cache->guesses.count && guesses_find(&a->cache->guesses, a->base + a->parts->segments[refs[t->segments - 1]].from);
+	return a->cache->predictions.count && predictions_find(&a->cache->predictions, a->base + a->parts->segments[refs[t->segments - 1]].from);
 }
 
 /* Which fragments there are to be, and which is the one at pc; TEMPLATE_NONE: it cannot be. */
@@ -217,7 +217,7 @@ static uint8_t choose(struct adding *a, uint64_t pc)
 	for (uint8_t i = 0; i < p->head.fragments; refs += p->fragments[i++].segments) {
 		uint64_t at = a->base + p->fragments[i].pc;
 
-		a->taken[i] = code_cache_find(a->cache, at) == FRAGMENT_NONE && !has_guess(a, &p->fragments[i], refs);
+		a->taken[i] = code_cache_find(a->cache, at) == FRAGMENT_NONE && !has_prediction(a, &p->fragments[i], refs);
 		if (at == pc && a->taken[i])
 			wanted = i;
 	}

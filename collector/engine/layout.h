@@ -34,7 +34,7 @@ enum {
 	CTX_SLOTS = 0x78, /* r11 as it was at the transfer of this number since the last conditional */
 	CTX_SLOT_COUNT = 8,
 	CTX_FROM = 0xb8,  /* the place in the code of the indirect branch made last */
-	CTX_R10 = 0xc0,	  /* the application's while an indirect branch's target is compared with its guess */
+	CTX_R10 = 0xc0,	  /* the application's while an indirect branch's target is compared with its prediction */
 	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a stop looks whether it waits there */
 	CTX_TABLE = 0xd0, /* where the table of descriptors begins: it is one of the address space, in the first data area */
 	CTX_CPUID = 0xd8, /* nonzero: what the routines knows of the processor's CPUID may be given for it */
@@ -149,7 +149,7 @@ enum { TICKS_SHIFT = 31 };
 
 static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 
-/* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task might not get on: a safe point, a guess
+/* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task might not get on: a safe point, a prediction
  * that missed, an indirect branch, and what stays free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks
  * are counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a stretch is bounded TICKS_AHEAD
  * before its goal. */

@@ -7,7 +7,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
 	collector/engine/cache_calls.c \
 	collector/engine/cache_entry.c \
-	collector/engine/cache_guess.c \
+	collector/engine/cache_prediction.c \
 	collector/engine/cache_sample.c \
 	collector/engine/cache_spin.c \
 	collector/engine/cache_words.c \
@@ -32,7 +32,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/engine.c collector/engine/engine_private.h \
 	collector/engine/engine_space.c \
 	collector/engine/routines.c collector/engine/routines.h collector/engine/routine_calls.c collector/engine/routines_private.h \
-	collector/engine/guesses.c collector/engine/guesses.h \
+	collector/engine/predictions.c collector/engine/predictions.h \
 	collector/engine/hint_list.c \
 	collector/engine/hints.c collector/engine/hints.h collector/engine/hints_private.h \
 	collector/engine/hints_kept.c \

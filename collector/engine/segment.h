@@ -26,7 +26,7 @@ struct segment {
 	uint64_t pc;   /* first instruction */
 	uint64_t from; /* the branch instruction; of SEGMENT_FALL the last instruction. pc <= from; the code is [pc, end) */
 	uint64_t end;  /* behind it: where a not-taken conditional goes on */
-	uint64_t to;   /* target of a direct one, or where SEGMENT_FALL or a system call goes on; of an indirect one its guess: where it leads
+	uint64_t to;   /* target of a direct one, or where SEGMENT_FALL or a system call goes on; of an indirect one its prediction: where it leads
 			* unless a record says otherwise, 0: none, there is a record each time */
 	uint32_t born, died;
 	uint8_t kind; /* enum bt_branch_kind: JCC, JMP, CALL, RET, IJMP, ICALL, SYSCALL; or SEGMENT_FALL */
@@ -38,7 +38,7 @@ struct segment_table; /* opaque */
 /* Whether it was there in a generation. */
 static inline bool segment_lived(const struct segment *s, uint32_t generation) { return s->born <= generation && generation < s->died; }
 
-static inline bool segment_has_guess(const struct segment *s)
+static inline bool segment_has_prediction(const struct segment *s)
 {
 	return s->to && (s->kind == BT_BRANCH_RET || s->kind == BT_BRANCH_IJMP || s->kind == BT_BRANCH_ICALL);
 }

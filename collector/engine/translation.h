@@ -78,7 +78,7 @@ struct translation {
 	int state_count;
 	bool r11_in; /* r11 is the application's now */
 	size_t full_site, full_trap; /* of the jump of the indirect branch on the way to where it stops, and the int3 there; 0: none */
-	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its guess; 0: none */
+	size_t miss_site; /* of the jump to where its last branch leads elsewhere than its prediction; 0: none */
 	bool shifted; /* the coming conditional has been counted */
 	int conditionals; /* so far */
 	uint64_t branch_pc; /* of the branch on the way, or the last instruction */
@@ -126,11 +126,11 @@ void fragment_place_safe_point(struct translation *t, bool indirect);
 /* The opcode with which an instruction that reads memory only reads it, like a comparison, changing nothing but flags; 0: none. */
 int fragment_probe_opcode(const struct step *s);
 
-/* See translator_may_guess(). */
-bool fragment_may_guess(struct translation *t, uint64_t from, uint64_t to, struct guess *guess);
+/* See translator_may_predict(). */
+bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to, struct prediction *prediction);
 
-/* Where the branch is guessed to lead, 0. */
-uint64_t fragment_guess(const struct translation *t, const struct step *s);
+/* Where the branch is predicted to lead, 0. */
+uint64_t fragment_prediction(const struct translation *t, const struct step *s);
 
 /* Enters its segments and spans. False without memory. */
 bool fragment_add_segments(struct translation *t);
@@ -162,7 +162,7 @@ void fragment_emit_step(struct translation *t, int i);
 /* An instruction that is no branch. */
 void fragment_emit_plain(struct translation *t, const struct step *s);
 
-/* Behind the fragment: its last branch leads elsewhere than its guess. Gives the place of the int3 at which it stops; where no history is kept
+/* Behind the fragment: its last branch leads elsewhere than its prediction. Gives the place of the int3 at which it stops; where no history is kept
  * there is none. */
 uint32_t fragment_emit_miss(struct translation *t);
 

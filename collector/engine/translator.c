@@ -196,7 +196,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	return number;
 }
 
-bool translator_may_guess(struct code_cache *c, const struct code_source *source, uint64_t from, uint64_t to, struct guess *guess)
+bool translator_may_predict(struct code_cache *c, const struct code_source *source, uint64_t from, uint64_t to, struct prediction *prediction)
 {
 	struct translation *t = new_translation(c, from);
 	bool may;
@@ -204,7 +204,7 @@ bool translator_may_guess(struct code_cache *c, const struct code_source *source
 	if (!t)
 		return false;
 	t->source = source;
-	may = fragment_may_guess(t, from, to, guess);
+	may = fragment_may_predict(t, from, to, prediction);
 	free(t);
 	return may;
 }

@@ -29,9 +29,9 @@ struct code_source {
  * cache is full. It may have been cleared then. */
 uint32_t translator_translate(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect);
 
-/* Whether the indirect branch at `from`, if it were guessed to lead to `to`, would close no cycle that leaves no record, as far as is known
- * for as long as this code stays: all of it lies on pages that change only with their mappings. Fills in *guess then. */
-bool translator_may_guess(struct code_cache *c, const struct code_source *source, uint64_t from, uint64_t to, struct guess *guess);
+/* Whether the indirect branch at `from`, if it were predicted to lead to `to`, would close no cycle that leaves no record, as far as is known
+ * for as long as this code stays: all of it lies on pages that change only with their mappings. Fills in *prediction then. */
+bool translator_may_predict(struct code_cache *c, const struct code_source *source, uint64_t from, uint64_t to, struct prediction *prediction);
 
 /* Gives a fragment that has none an indirect entry, and publishes it. False when there is no room. */
 bool translator_add_entry(struct code_cache *c, uint32_t fragment);

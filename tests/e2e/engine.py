@@ -31,7 +31,7 @@ for bare in engine_compare.BARE_PROGRAMS:
 
 
 @case("as stepped: a branch that mostly leads to one place, then to another, then nowhere")
-def guessed():
+def predicted():
     for program in engine_compare.guessed_programs():
         same_history([program], 1)
 

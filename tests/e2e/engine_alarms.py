@@ -57,8 +57,8 @@ SWEEP = 307
 def swept():
     if BACKEND != "engine":
         raise Skip("the stepper has no cache")
-    modes = ([], ["--history", "off", "--guess-eagerly"], ["--plain-processor"], ["--switch-history"],
-             ["--guess-eagerly"], ["--history", "off", "--guess-eagerly", "--plain-processor"])
+    modes = ([], ["--history", "off", "--predict-eagerly"], ["--plain-processor"], ["--switch-history"],
+             ["--predict-eagerly"], ["--history", "off", "--predict-eagerly", "--plain-processor"])
     for at, seed in enumerate(range(FIRST, FIRST + SEEDS)):
         path = made(seed)
         options = modes[at % len(modes)]

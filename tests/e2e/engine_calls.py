@@ -388,7 +388,7 @@ def snapshot_of_calls():
 
 @case("page faults that another thread serves: the turn is taken from a task that waits in one")
 def userfault():
-    # A build-id that has never been recorded: what is guessed of a program that is known is another thing.
+    # A build-id that has never been recorded: what is predicted of a program that is known is another thing.
     argv = [build("userfault.c", "-pthread", "-Wl,--build-id=0x%s" % os.urandom(16).hex())]
     alone = native(argv)
     if alone.out == b"none\n":

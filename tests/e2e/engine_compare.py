@@ -20,7 +20,7 @@ from engine_points import *
 
 # 2^26 entries: more than the stepper makes in the time that a test has.
 ALL = ["--history", str(1 << 26)]
-START = ["--deterministic", "--guess-eagerly", "--snap-exit", "always"]
+START = ["--deterministic", "--predict-eagerly", "--snap-exit", "always"]
 WHOLE = [*START, *ALL]
 MODES = {
     "engine": ["--backend", "engine", *ALL],
@@ -55,12 +55,12 @@ BARE_PROGRAMS = [
 
 
 def guessed_programs(*flags):
-    """Builds guessed.S for each branch and each way in which it may lead nowhere at last."""
+    """Builds predicted.S for each branch and each way in which it may lead nowhere at last."""
     for kind in "RET RET_POPS IJMP IJMP_MEMORY IJMP_NEAR ICALL".split():
         ends = ["-DBAD=0", "-DBAD=0x123456789000", "-DBAD=0x8000000000001234"] + ([] if kind in ("IJMP", "IJMP_NEAR") else ["-DOPERAND"])
         for end in ends:
             print("     %s %s" % (kind, end), flush=True)
-            yield build("guessed.S", *BARE, "-D" + kind, end, *flags)
+            yield build("predicted.S", *BARE, "-D" + kind, end, *flags)
 
 
 

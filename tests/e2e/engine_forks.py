@@ -10,7 +10,7 @@ import engine_compare
 CASES = [("nested", 40), ("many", 20), ("then-exec", 3), ("libraries", 6), ("written", 6), ("replaced", 0), ("only-there", 0), ("in-handler", 5),
          ("in-threads", 4), ("orphans", 6), ("left-out", 7), ("same-descriptors", 9)]
 MODES = {"": ("--snap-exit", "always"), ", ticks only": ("--history", "off"),
-         ", ticks only, eager to guess": ("--history", "off", "--guess-eagerly"), ", history on and off": ("--switch-history",)}
+         ", ticks only, eager to prediction": ("--history", "off", "--predict-eagerly"), ", history on and off": ("--switch-history",)}
 CHILDREN = 200
 # Of the recorder, a child: its task, its mappings, the pages that differ. (The bound of all is 2 MB.)
 KB_A_CHILD = 300

@@ -45,7 +45,7 @@ for bare in engine_compare.BARE_PROGRAMS:
 
 
 @case("counted as recorded: a branch that mostly leads to one place, then to another, then nowhere")
-def guessed():
+def predicted():
     for program in engine_compare.guessed_programs("-DROUNDS=1500"):
         same_points([program], (OFF, ("off, plain processor", [*OFF[1], "--plain-processor"])))
 
@@ -197,7 +197,7 @@ def near_goal():
 @case("records of all kinds where their room ends")
 def full_room():
     program = build("full_room.c", "-O1")
-    for options in ([], ["--guess-eagerly"], ["--plain-processor"]):
+    for options in ([], ["--predict-eagerly"], ["--plain-processor"]):
         first, _ = same_points([program, "300000"], (OFF, ("other", ["--backend", "engine", *options])))
         equal(first.out, native([program, "300000"]).out, "stdout")
         result = record([program, "300000"], ["--snap-exit", "always", *options])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cycles without a conditional branch: of returns, of indirect jumps, of both, of a recursion that unwinds, and at last one of a direct
- * jump that is longer than a fragment, which a fault ends. Each has led there so often before that it might be guessed to go on so for ever.
+ * jump that is longer than a fragment, which a fault ends. Each has led there so often before that it might be predicted to go on so for ever.
  * Status 0: all was as it should be. */
 	.set ROUNDS, 4
 	.set LAPS, 100

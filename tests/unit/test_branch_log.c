@@ -29,7 +29,7 @@ struct instruction {
 struct machine {
 	uint64_t seed;
 	struct instruction code[CODE];
-	uint64_t guesses[CODE]; /* where the indirect branch there is guessed to lead, 0 */
+	uint64_t predictions[CODE]; /* where the indirect branch there is predicted to lead, 0 */
 	uint64_t pc;
 	uint64_t stack[STACK];
 	unsigned depth;
@@ -106,7 +106,7 @@ static bool execute(struct machine *m, struct bt_branch *b)
 	else if (in->kind == BT_BRANCH_RET && m->depth)
 		to = m->stack[--m->depth];
 	else if (in->kind == BT_BRANCH_RET || in->kind == BT_BRANCH_IJMP || in->kind == BT_BRANCH_ICALL)
-		to = m->guesses[from - BASE] && below(m, 4) ? m->guesses[from - BASE] : random_pc(m);
+		to = m->predictions[from - BASE] && below(m, 4) ? m->predictions[from - BASE] : random_pc(m);
 	else if (in->kind == BT_BRANCH_SYSCALL)
 		to = from + 1;
 	if ((in->kind == BT_BRANCH_CALL || in->kind == BT_BRANCH_ICALL) && m->depth < STACK)
@@ -134,7 +134,7 @@ static uint32_t translate(struct machine *m, uint64_t pc)
 		if (s.tick || s.kind == BT_BRANCH_JMP || s.kind == BT_BRANCH_CALL)
 			s.to = m->code[s.from - BASE].to;
 		else if (is_indirect(s.kind))
-			s.to = m->guesses[s.from - BASE];
+			s.to = m->predictions[s.from - BASE];
 	}
 	return segment_add(m->segments, &s);
 }
@@ -204,7 +204,7 @@ static void safe_point(struct machine *m)
 /* Execution comes to another segment. Returns false where the cache is left, for want of a translation. */
 static bool enter_segment(struct machine *m, const struct segment *left)
 {
-	bool indirect = is_indirect(left->kind) && left->to != m->pc; /* what is as guessed leaves no record */
+	bool indirect = is_indirect(left->kind) && left->to != m->pc; /* what is as predicted leaves no record */
 	bool direct = left->kind == BT_BRANCH_JMP || left->kind == BT_BRANCH_CALL;
 	bool system_call = m->code[m->pc - BASE].kind == BT_BRANCH_SYSCALL;
 
@@ -395,10 +395,10 @@ static void settle(struct machine *m, struct truth *scratch)
 	m->crowded = false;
 }
 
-/* A branch has another guess from now on, or none (0). */
-static void set_guess(struct machine *m, size_t i, uint64_t guess)
+/* A branch has another prediction from now on, or none (0). */
+static void set_prediction(struct machine *m, size_t i, uint64_t prediction)
 {
-	m->guesses[i] = guess;
+	m->predictions[i] = prediction;
 	segment_kill(m->segments, BASE + i, BASE + i + 1);
 }
 
@@ -407,9 +407,9 @@ static void change_code(struct machine *m, unsigned conditionals)
 	size_t first = below(m, CODE), n = 1 + below(m, 30);
 	size_t end = first + n > CODE ? CODE : first + n;
 
-	for (size_t i = 0; i < CODE; i++) /* guesses rest on code */
-		if (m->guesses[i])
-			set_guess(m, i, 0);
+	for (size_t i = 0; i < CODE; i++) /* predictions rest on code */
+		if (m->predictions[i])
+			set_prediction(m, i, 0);
 	write_code(m, first, end, conditionals);
 	/* A segment that fell short before a system call ends there because of a byte that it does not hold. */
 	segment_kill(m->segments, BASE + first - (first > 0), BASE + end);
@@ -417,7 +417,7 @@ static void change_code(struct machine *m, unsigned conditionals)
 		m->now.epoch++;
 }
 
-/* Whether the guess would close a cycle without a conditional and without another branch that leaves a record. */
+/* Whether the prediction would close a cycle without a conditional and without another branch that leaves a record. */
 static bool closes_cycle(const struct machine *m, size_t i, uint64_t pc)
 {
 	for (size_t n = 0; n < CODE; n++) {
@@ -430,21 +430,21 @@ static bool closes_cycle(const struct machine *m, size_t i, uint64_t pc)
 		if (in->kind == PLAIN || in->kind == BT_BRANCH_SYSCALL)
 			pc++;
 		else
-			pc = is_indirect(in->kind) ? m->guesses[pc - BASE] : in->to;
+			pc = is_indirect(in->kind) ? m->predictions[pc - BASE] : in->to;
 		if (!pc)
 			return false;
 	}
 	return true;
 }
 
-static void guess(struct machine *m)
+static void prediction(struct machine *m)
 {
 	for (unsigned n = below(m, 40); n; n--) {
 		size_t i = below(m, CODE);
 		uint64_t to = random_pc(m);
 
 		if (is_indirect(m->code[i].kind) && !closes_cycle(m, i, to))
-			set_guess(m, i, below(m, 5) ? to : 0);
+			set_prediction(m, i, below(m, 5) ? to : 0);
 	}
 }
 
@@ -491,7 +491,7 @@ static void run_random_program(uint64_t seed, struct truth *truth, struct truth 
 		if (!below(&m, 10))
 			change_code(&m, conditionals);
 		if (!below(&m, 4))
-			guess(&m);
+			prediction(&m);
 		if (!below(&m, 20))
 			settle(&m, scratch);
 		if (!below(&m, 10))
@@ -562,7 +562,7 @@ static void run_scribbling_program(uint64_t seed, struct truth *truth, struct tr
 		if (!below(&m, 4))
 			change_code(&m, 15);
 		if (!below(&m, 4))
-			guess(&m);
+			prediction(&m);
 		before = branch_log_now(m.log);
 		assert_true(before.tick == start + m.ticks_said);
 		if (below(&m, 3))

@@ -102,14 +102,14 @@ static void stop_somewhere(struct world *w)
 {
 	struct code_cache *c = w->cache;
 	const struct cache_exit *x = c->exit_count ? &c->exits[below(w, c->exit_count)] : NULL;
-	struct guess guess;
+	struct prediction prediction;
 
 	if (x && !x->dead && x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE)
 		arrive(w, x->target, below(w, 10) == 0);
 	else if (below(w, 20) == 0)
 		arrive(w, any_pc(w), true);
-	else if (below(w, 100) == 0 && translator_may_guess(c, &w->source, any_pc(w), any_pc(w), &guess))
-		assert_true(code_cache_guess(c, &guess));
+	else if (below(w, 100) == 0 && translator_may_predict(c, &w->source, any_pc(w), any_pc(w), &prediction))
+		assert_true(code_cache_predict(c, &prediction));
 	else if (below(w, 200) == 0)
 		code_cache_drop(c, any_pc(w), any_pc(w) + 8);
 }

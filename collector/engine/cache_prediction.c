@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the indirect branches of a program lead, and guesses from that. */
+/* Where the indirect branches of a program lead, and predictions from that. */
 #include <stdlib.h>
 
 #include "collector/engine/engine_private.h"
@@ -9,26 +9,26 @@ struct caution {
 	uint64_t ticks, ticks_most; /* from one look to the next: at first; each time twice that (four times where the look was in vain), up to */
 	size_t entries; /* of the history, at each look */
 	size_t visits;	/* of a branch among them, at least */
-	uint64_t pays;	/* a guess does after so many */
-	uint64_t fragment; /* the first guess does after so many for each fragment: to forget some, all are looked through (code_cache.h) */
-	size_t worth;	/* percent of all branches that could be guessed: with fewer there is no guess */
-	size_t share;	/* percent of the branch's visits that lead where it will be guessed to */
-	size_t share_left; /* fewer, and the guess goes */
-	uint32_t wrong; /* ... so often at most: then the branch has no guess any more */
+	uint64_t pays;	/* a prediction does after so many */
+	uint64_t fragment; /* the first prediction does after so many for each fragment: to forget some, all are looked through (code_cache.h) */
+	size_t worth;	/* percent of all branches that could be predicted: with fewer there is no prediction */
+	size_t share;	/* percent of the branch's visits that lead where it will be predicted to */
+	size_t share_left; /* fewer, and the prediction goes */
+	uint32_t wrong; /* ... so often at most: then the branch has no prediction any more */
 };
 
 static const struct caution cautious = {1 << 20, 1 << 25, 1 << 15, 16, 1 << 14, 16, 6, 70, 50, 2}, eager = {16, 16, 256, 1, 0, 0, 0, 1, 50, 8};
 
 enum {
-	GUESSES_AT_ONCE = 512,
+	PREDICTIONS_AT_ONCE = 512,
 };
 
-static const struct caution *caution_of(const struct backend *b) { return b->guess_eagerly ? &eager : &cautious; }
+static const struct caution *caution_of(const struct backend *b) { return b->predict_eagerly ? &eager : &cautious; }
 
 struct sample {
 	const struct caution *caution;
 	uint64_t ticks; /* until now */
-	size_t visits; /* of a branch, from which on a guess pays, if all goes on for as long as it went */
+	size_t visits; /* of a branch, from which on a prediction pays, if all goes on for as long as it went */
 	struct indirect_visit *list;
 	size_t count;
 	uint64_t seen; /* branches of any kind */
@@ -92,15 +92,15 @@ static bool is_promising(const struct sample *s, const struct site *site)
 	return site->visits >= s->visits && site->most * 100 >= site->visits * s->caution->share;
 }
 
-/* Whether it has no guess, and has not been guessed wrongly too often. */
+/* Whether it has no prediction, and has not been predicted wrongly too often. */
 static bool may_be_new(const struct code_cache *c, const struct sample *s, const struct site *site)
 {
-	const struct guess *old = guesses_get(&c->guesses, site->from);
+	const struct prediction *old = predictions_get(&c->predictions, site->from);
 
 	return !old || (!old->to && old->wrong < s->caution->wrong);
 }
 
-/* Whether so much could be guessed that it is worth the trouble: of all branches, and of those that are not guessed yet, if all goes on
+/* Whether so much could be predicted that it is worth the trouble: of all branches, and of those that are not predicted yet, if all goes on
  * for as long as it went. */
 static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 {
@@ -118,43 +118,43 @@ static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 	return promising * 100 >= s->seen * s->caution->worth && new * (s->ticks / (s->seen | 1)) >= s->caution->fragment * (c->fragment_count - c->indexed);
 }
 
-/* A guess that is mostly wrong goes. */
-static bool take_back(struct code_cache *c, const struct sample *s, const struct site *site, const struct guess *old)
+/* A prediction that is mostly wrong goes. */
+static bool take_back(struct code_cache *c, const struct sample *s, const struct site *site, const struct prediction *old)
 {
-	struct guess guess = *old;
+	struct prediction prediction = *old;
 
 	if (site->visits < s->caution->visits || visits_to(s, site, old->to) * 100 >= site->visits * s->caution->share_left)
 		return false;
-	guess.to = 0;
-	guess.wrong++;
-	return code_cache_guess(c, &guess);
+	prediction.to = 0;
+	prediction.wrong++;
+	return code_cache_predict(c, &prediction);
 }
 
-/* Whether a guess was made or taken back. */
+/* Whether a prediction was made or taken back. */
 static bool look_at(struct code_cache *c, const struct code_source *source, const struct sample *s, const struct site *site, bool worth_it)
 {
-	const struct guess *old = guesses_get(&c->guesses, site->from);
+	const struct prediction *old = predictions_get(&c->predictions, site->from);
 	uint32_t wrong = old ? old->wrong : 0;
-	struct guess guess;
+	struct prediction prediction;
 
 	if (old && old->to)
 		return take_back(c, s, site, old);
-	if (!worth_it || wrong >= s->caution->wrong || !is_promising(s, site) || !translator_may_guess(c, source, site->from, site->to, &guess))
+	if (!worth_it || wrong >= s->caution->wrong || !is_promising(s, site) || !translator_may_predict(c, source, site->from, site->to, &prediction))
 		return false;
-	guess.wrong = wrong;
-	return code_cache_guess(c, &guess);
+	prediction.wrong = wrong;
+	return code_cache_predict(c, &prediction);
 }
 
 /* A look costs a millisecond or two. */
 static void wait_longer(struct code_cache *c, const struct caution *caution, bool worth_it)
 {
-	if (!c->guess_wait)
-		c->guess_wait = caution->ticks;
-	else if (c->guess_wait < caution->ticks_most)
-		c->guess_wait *= worth_it ? 2 : 4;
+	if (!c->prediction_wait)
+		c->prediction_wait = caution->ticks;
+	else if (c->prediction_wait < caution->ticks_most)
+		c->prediction_wait *= worth_it ? 2 : 4;
 }
 
-bool cache_guesses_now(const struct backend *b, const struct task *task, const struct engine_space *es)
+bool cache_predictions_now(const struct backend *b, const struct task *task, const struct engine_space *es)
 {
 	const struct engine_task *et = task->backend;
 	uint64_t tick = task_tick(task);
@@ -163,10 +163,10 @@ bool cache_guesses_now(const struct backend *b, const struct task *task, const s
 		return false;
 	if (es->cache->kind.ticks && es->sample.wanted)
 		return cache_sample_is_full(&es->sample);
-	return (es->cache->kind.ticks || task->log) && tick - et->guessed_tick >= (es->cache->guess_wait ? es->cache->guess_wait : caution_of(b)->ticks);
+	return (es->cache->kind.ticks || task->log) && tick - et->predicted_tick >= (es->cache->prediction_wait ? es->cache->prediction_wait : caution_of(b)->ticks);
 }
 
-/* Makes guesses of it, and takes some back. */
+/* Makes predictions of it, and takes some back. */
 static void look(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source, struct sample *s)
 {
 	size_t made = 0;
@@ -178,23 +178,23 @@ static void look(const struct backend *b, struct task *task, struct engine_space
 	qsort(s->list, s->count, sizeof *s->list, by_branch);
 	worth_it = is_worth_it(es->cache, s);
 	wait_longer(es->cache, caution_of(b), worth_it);
-	for (size_t i = 0; i < s->count && made < GUESSES_AT_ONCE;) {
+	for (size_t i = 0; i < s->count && made < PREDICTIONS_AT_ONCE;) {
 		struct site site = site_at(s, i);
 
 		made += look_at(es->cache, source, s, &site, worth_it);
 		i += site.visits;
 	}
-	((struct engine_task *)task->backend)->guessed_tick = s->ticks;
+	((struct engine_task *)task->backend)->predicted_tick = s->ticks;
 }
 
-void cache_guess(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source)
+void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source)
 {
 	const struct caution *caution = caution_of(b);
 	struct sample s = {.caution = caution, .ticks = task_tick(task)};
 
 	if (es->cache->kind.ticks && !es->sample.wanted) {
 		cache_sample_begin(es, caution->entries);
-		((struct engine_task *)task->backend)->guessed_tick = s.ticks;
+		((struct engine_task *)task->backend)->predicted_tick = s.ticks;
 	} else if (es->cache->kind.ticks) {
 		s.list = es->sample.list;
 		s.count = es->sample.count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/guesses.h"
+#include "collector/engine/predictions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum {
 static uint32_t hash(uint64_t from) { return (uint32_t)(from * 0x9e3779b97f4a7c15u >> 32); }
 
 /* Where the branch is, or would be. There is a free place. */
-static struct guess *place_of(const struct guesses *g, uint64_t from)
+static struct prediction *place_of(const struct predictions *g, uint64_t from)
 {
 	uint32_t i = hash(from) & (g->cap - 1);
 
@@ -21,23 +21,23 @@ static struct guess *place_of(const struct guesses *g, uint64_t from)
 	return &g->list[i];
 }
 
-struct guess *guesses_get(const struct guesses *g, uint64_t from)
+struct prediction *predictions_get(const struct predictions *g, uint64_t from)
 {
-	struct guess *found = g->cap && from ? place_of(g, from) : NULL;
+	struct prediction *found = g->cap && from ? place_of(g, from) : NULL;
 
 	return found && found->from ? found : NULL;
 }
 
-uint64_t guesses_find(const struct guesses *g, uint64_t from)
+uint64_t predictions_find(const struct predictions *g, uint64_t from)
 {
-	const struct guess *found = guesses_get(g, from);
+	const struct prediction *found = predictions_get(g, from);
 
 	return found ? found->to : 0;
 }
 
-static bool grow(struct guesses *g)
+static bool grow(struct predictions *g)
 {
-	struct guesses grown = *g;
+	struct predictions grown = *g;
 
 	if (g->count < g->cap / 2)
 		return true;
@@ -55,16 +55,16 @@ static bool grow(struct guesses *g)
 	return true;
 }
 
-static void note_pages(struct guesses *g, uint64_t start, uint64_t end)
+static void note_pages(struct predictions *g, uint64_t start, uint64_t end)
 {
-	for (uint64_t page = start >> GUESS_PAGE_BITS; page <= (end - 1) >> GUESS_PAGE_BITS; page++)
+	for (uint64_t page = start >> PREDICTION_PAGE_BITS; page <= (end - 1) >> PREDICTION_PAGE_BITS; page++)
 		g->pages[page / 64 % 64] |= 1ull << page % 64;
 }
 
 /* Code that changes often is looked at often: mostly there is nothing. */
-static bool may_rest_on(const struct guesses *g, uint64_t start, uint64_t end)
+static bool may_rest_on(const struct predictions *g, uint64_t start, uint64_t end)
 {
-	uint64_t first = start >> GUESS_PAGE_BITS, last = (end - 1) >> GUESS_PAGE_BITS;
+	uint64_t first = start >> PREDICTION_PAGE_BITS, last = (end - 1) >> PREDICTION_PAGE_BITS;
 
 	if (!g->count || start >= end)
 		return false;
@@ -76,22 +76,22 @@ static bool may_rest_on(const struct guesses *g, uint64_t start, uint64_t end)
 	return false;
 }
 
-bool guesses_put(struct guesses *g, const struct guess *guess)
+bool predictions_put(struct predictions *g, const struct prediction *prediction)
 {
-	struct guess *at;
+	struct prediction *at;
 
-	if (!guess->from || !grow(g))
+	if (!prediction->from || !grow(g))
 		return false;
-	at = place_of(g, guess->from);
+	at = place_of(g, prediction->from);
 	g->count += !at->from;
-	*at = *guess;
-	note_pages(g, guess->from, guess->from + guess->len);
-	for (size_t i = 0; i < guess->span_count; i++)
-		note_pages(g, guess->spans[i].start, guess->spans[i].end);
+	*at = *prediction;
+	note_pages(g, prediction->from, prediction->from + prediction->len);
+	for (size_t i = 0; i < prediction->span_count; i++)
+		note_pages(g, prediction->spans[i].start, prediction->spans[i].end);
 	return true;
 }
 
-static bool rests_on(const struct guess *g, uint64_t start, uint64_t end)
+static bool rests_on(const struct prediction *g, uint64_t start, uint64_t end)
 {
 	if (g->from < end && start < g->from + g->len)
 		return true;
@@ -101,7 +101,7 @@ static bool rests_on(const struct guess *g, uint64_t start, uint64_t end)
 	return false;
 }
 
-struct guess *guesses_next(const struct guesses *g, uint64_t start, uint64_t end, uint32_t *i)
+struct prediction *predictions_next(const struct predictions *g, uint64_t start, uint64_t end, uint32_t *i)
 {
 	if (!may_rest_on(g, start, end))
 		return NULL;
@@ -111,22 +111,22 @@ struct guess *guesses_next(const struct guesses *g, uint64_t start, uint64_t end
 	return NULL;
 }
 
-bool guesses_copy(struct guesses *to, const struct guesses *from)
+bool predictions_copy(struct predictions *to, const struct predictions *from)
 {
 	*to = *from;
 	if (!from->cap)
 		return true;
 	to->list = malloc(from->cap * sizeof *to->list);
 	if (!to->list) {
-		*to = (struct guesses){0};
+		*to = (struct predictions){0};
 		return false;
 	}
 	memcpy(to->list, from->list, from->cap * sizeof *to->list);
 	return true;
 }
 
-void guesses_release(struct guesses *g)
+void predictions_release(struct predictions *g)
 {
 	free(g->list);
-	*g = (struct guesses){0};
+	*g = (struct predictions){0};
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Guesses of where indirect branches lead, and the code that they rest on. */
+/* Predictions of where indirect branches lead, and the code that they rest on. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
 #include "collector/engine/template_maker.h"
-#include "collector/engine/guesses.h"
+#include "collector/engine/predictions.h"
 #include "tests/unit/program.h"
 
 enum {
@@ -80,60 +80,60 @@ static void world_free(struct world *w)
 	free(w);
 }
 
-static bool may_guess(struct world *w, uint64_t from, uint64_t to, struct guess *g)
+static bool may_predict(struct world *w, uint64_t from, uint64_t to, struct prediction *g)
 {
-	return translator_may_guess(w->cache, &w->source, AT + from, to ? AT + to : 0, g);
+	return translator_may_predict(w->cache, &w->source, AT + from, to ? AT + to : 0, g);
 }
 
-static void make_guess(struct world *w, uint64_t from, uint64_t to)
+static void make_prediction(struct world *w, uint64_t from, uint64_t to)
 {
-	struct guess g;
+	struct prediction g;
 
-	assert_true(may_guess(w, from, to, &g));
-	assert_true(code_cache_guess(w->cache, &g));
+	assert_true(may_predict(w, from, to, &g));
+	assert_true(code_cache_predict(w->cache, &g));
 }
 
 static void each_branch_has_its_own(void **state)
 {
-	struct guesses g = {0}, copy;
+	struct predictions g = {0}, copy;
 
 	(void)state;
-	assert_int_equal(guesses_find(&g, 5), 0);
-	assert_null(guesses_get(&g, 0));
+	assert_int_equal(predictions_find(&g, 5), 0);
+	assert_null(predictions_get(&g, 0));
 	for (uint64_t i = 1; i <= MANY; i++)
-		assert_true(guesses_put(&g, &(struct guess){.from = i << 8, .to = i, .len = 1}));
-	assert_true(guesses_put(&g, &(struct guess){.from = 7 << 8, .to = 0, .len = 1, .wrong = 1}));
-	assert_true(guesses_copy(&copy, &g));
-	guesses_release(&g);
-	assert_int_equal(guesses_find(&g, 1 << 8), 0);
+		assert_true(predictions_put(&g, &(struct prediction){.from = i << 8, .to = i, .len = 1}));
+	assert_true(predictions_put(&g, &(struct prediction){.from = 7 << 8, .to = 0, .len = 1, .wrong = 1}));
+	assert_true(predictions_copy(&copy, &g));
+	predictions_release(&g);
+	assert_int_equal(predictions_find(&g, 1 << 8), 0);
 	for (uint64_t i = 1; i <= MANY; i++)
-		assert_int_equal(guesses_find(&copy, i << 8), i == 7 ? 0 : i);
-	assert_int_equal(guesses_get(&copy, 7 << 8)->wrong, 1);
+		assert_int_equal(predictions_find(&copy, i << 8), i == 7 ? 0 : i);
+	assert_int_equal(predictions_get(&copy, 7 << 8)->wrong, 1);
 	assert_int_equal(copy.count, MANY);
-	assert_null(guesses_get(&copy, 1));
-	guesses_release(&copy);
+	assert_null(predictions_get(&copy, 1));
+	predictions_release(&copy);
 }
 
-/* How many guesses rest on [start, end). */
-static unsigned resting(const struct guesses *g, uint64_t start, uint64_t end)
+/* How many predictions rest on [start, end). */
+static unsigned resting(const struct predictions *g, uint64_t start, uint64_t end)
 {
 	unsigned n = 0;
 
-	for (uint32_t i = 0; guesses_next(g, start, end, &i); i++)
+	for (uint32_t i = 0; predictions_next(g, start, end, &i); i++)
 		n++;
 	return n;
 }
 
 static void they_are_found_by_the_code_they_rest_on(void **state)
 {
-	struct guesses g = {0};
+	struct predictions g = {0};
 
 	(void)state;
 	assert_int_equal(resting(&g, 0, UINT64_MAX), 0);
-	assert_true(guesses_put(&g, &(struct guess){.from = 0x10ffe, .to = 1, .len = 4, .spans = {{0x20000, 0x20010}, {0x41ff0, 0x43010}},
+	assert_true(predictions_put(&g, &(struct prediction){.from = 0x10ffe, .to = 1, .len = 4, .spans = {{0x20000, 0x20010}, {0x41ff0, 0x43010}},
 						    .span_count = 2}));
-	assert_true(guesses_put(&g, &(struct guess){.from = 0x50000, .to = 1, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
-	assert_true(guesses_put(&g, &(struct guess){.from = 0x60000, .to = 0, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
+	assert_true(predictions_put(&g, &(struct prediction){.from = 0x50000, .to = 1, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
+	assert_true(predictions_put(&g, &(struct prediction){.from = 0x60000, .to = 0, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
 	assert_int_equal(resting(&g, 0, UINT64_MAX), 2);
 	assert_int_equal(resting(&g, 0x10000, 0x10ffe), 0);
 	assert_int_equal(resting(&g, 0x10000, 0x10fff), 1);
@@ -145,48 +145,48 @@ static void they_are_found_by_the_code_they_rest_on(void **state)
 	assert_int_equal(resting(&g, 0x43010, 0x50000), 0);
 	assert_int_equal(resting(&g, 0x43010, 0x50001), 1);
 	assert_int_equal(resting(&g, 0x20000, 0x20000), 0);
-	guesses_release(&g);
+	predictions_release(&g);
 }
 
 static void none_closes_a_cycle_without_a_conditional(void **state)
 {
 	struct world *w = world_new();
-	struct guess g;
+	struct prediction g;
 
 	(void)state;
-	assert_true(may_guess(w, 0x10, 0x11, &g)); /* to the conditional at 20 */
+	assert_true(may_predict(w, 0x10, 0x11, &g)); /* to the conditional at 20 */
 	assert_int_equal(g.len, 1);
 	assert_int_equal(g.span_count, 1);
 	assert_int_equal(g.spans[0].start, AT + 0x11);
 	assert_int_equal(g.spans[0].end, AT + 0x22);
-	assert_false(may_guess(w, 0x10, 0x10, &g));
-	assert_false(may_guess(w, 0x10, 0x08, &g));
-	assert_false(may_guess(w, 0x10, 0x28, &g)); /* by the jump back */
-	assert_true(may_guess(w, 0x10, 0x31 + 4, &g)); /* to a branch that leaves a record */
-	make_guess(w, 0x40, 0x44);		       /* ... no more: on by the call, to a conditional */
-	assert_true(may_guess(w, 0x10, 0x35, &g));
+	assert_false(may_predict(w, 0x10, 0x10, &g));
+	assert_false(may_predict(w, 0x10, 0x08, &g));
+	assert_false(may_predict(w, 0x10, 0x28, &g)); /* by the jump back */
+	assert_true(may_predict(w, 0x10, 0x31 + 4, &g)); /* to a branch that leaves a record */
+	make_prediction(w, 0x40, 0x44);		       /* ... no more: on by the call, to a conditional */
+	assert_true(may_predict(w, 0x10, 0x35, &g));
 	assert_int_equal(g.span_count, 3);
-	make_guess(w, 0x40, 0x24);		   /* ... and now back */
-	assert_false(may_guess(w, 0x10, 0x35, &g));
-	assert_false(may_guess(w, 0x61, 0x200, &g)); /* too far */
+	make_prediction(w, 0x40, 0x24);		   /* ... and now back */
+	assert_false(may_predict(w, 0x10, 0x35, &g));
+	assert_false(may_predict(w, 0x61, 0x200, &g)); /* too far */
 	world_free(w);
 }
 
 static void all_lies_on_pages_that_do_not_change(void **state)
 {
 	struct world *w = world_new();
-	struct guess g;
+	struct prediction g;
 
 	(void)state;
-	assert_false(may_guess(w, 0x10, 0, &g));
-	assert_false(may_guess(w, 0x11, 0x21, &g)); /* no branch */
-	assert_false(may_guess(w, 0x20, 0x11, &g)); /* a conditional */
-	assert_false(may_guess(w, 0x50, 0x11, &g)); /* a direct call */
-	assert_false(may_guess(w, 0x10, 0xf8, &g)); /* to what is not for the cache */
-	assert_false(may_guess(w, 0x10, PAGES * PAGE, &g));
-	assert_false(may_guess(w, 0x10, (PAGES - 1) * PAGE, &g));
-	assert_true(may_guess(w, 0x10, (PAGES - 1) * PAGE - 34, &g));
-	assert_false(may_guess(w, 0x10, (PAGES - 1) * PAGE - 8, &g));
+	assert_false(may_predict(w, 0x10, 0, &g));
+	assert_false(may_predict(w, 0x11, 0x21, &g)); /* no branch */
+	assert_false(may_predict(w, 0x20, 0x11, &g)); /* a conditional */
+	assert_false(may_predict(w, 0x50, 0x11, &g)); /* a direct call */
+	assert_false(may_predict(w, 0x10, 0xf8, &g)); /* to what is not for the cache */
+	assert_false(may_predict(w, 0x10, PAGES * PAGE, &g));
+	assert_false(may_predict(w, 0x10, (PAGES - 1) * PAGE, &g));
+	assert_true(may_predict(w, 0x10, (PAGES - 1) * PAGE - 34, &g));
+	assert_false(may_predict(w, 0x10, (PAGES - 1) * PAGE - 8, &g));
 	world_free(w);
 }
 
@@ -198,29 +198,29 @@ static const struct segment *now_at(const struct world *w, uint64_t pc)
 static void segments_and_fragments_have_them_from_then_on(void **state)
 {
 	struct world *w = world_new();
-	uint32_t old, generation, guessed;
+	uint32_t old, generation, predicted;
 	const struct cache_exit *x;
 
 	(void)state;
 	old = translator_translate(w->cache, &w->source, AT + 0x8, true);
 	assert_int_equal(now_at(w, 0x8)->to, 0);
 	generation = segment_generation(w->cache->segments);
-	make_guess(w, 0x10, 0x11);
+	make_prediction(w, 0x10, 0x11);
 	assert_true(w->cache->fragments[old].dead);
 	assert_null(now_at(w, 0x8));
-	assert_false(segment_has_guess(segment_at(w->cache->segments, AT + 0x8, generation)));
-	guessed = translator_translate(w->cache, &w->source, AT + 0x8, true);
-	assert_true(segment_has_guess(now_at(w, 0x8)));
+	assert_false(segment_has_prediction(segment_at(w->cache->segments, AT + 0x8, generation)));
+	predicted = translator_translate(w->cache, &w->source, AT + 0x8, true);
+	assert_true(segment_has_prediction(now_at(w, 0x8)));
 	assert_int_equal(now_at(w, 0x8)->to, AT + 0x11);
-	x = &w->cache->exits[w->cache->fragments[guessed].exit_first + 2]; /* behind those of the miss: of its record, of its branch */
+	x = &w->cache->exits[w->cache->fragments[predicted].exit_first + 2]; /* behind those of the miss: of its record, of its branch */
 	assert_int_equal(x->kind, EXIT_LINK);
 	assert_int_equal(x->target, AT + 0x11);
-	/* What changes behind the guess takes it away. */
+	/* What changes behind the prediction takes it away. */
 	assert_false(code_cache_drop(w->cache, AT + 0x22, AT + 0x30));
-	assert_int_equal(guesses_find(&w->cache->guesses, AT + 0x10), AT + 0x11);
+	assert_int_equal(predictions_find(&w->cache->predictions, AT + 0x10), AT + 0x11);
 	code_cache_drop(w->cache, AT + 0x21, AT + 0x22);
-	assert_int_equal(guesses_find(&w->cache->guesses, AT + 0x10), 0);
-	assert_true(w->cache->fragments[guessed].dead);
+	assert_int_equal(predictions_find(&w->cache->predictions, AT + 0x10), 0);
+	assert_true(w->cache->fragments[predicted].dead);
 	assert_null(now_at(w, 0x8));
 	world_free(w);
 }
@@ -238,7 +238,7 @@ static void templates_have_none(void **state)
 	assert_non_null(maker);
 	assert_int_equal(template_make(maker, &w->source, wishes, 2, 0x8, &bytes), 2);
 	assert_true(wishes[0].kept && wishes[1].kept);
-	make_guess(w, 0x10, 0x11);
+	make_prediction(w, 0x10, 0x11);
 	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 	assert_int_equal(fault, TEMPLATE_UNFIT);
 	/* What is kept with it does not suffer. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What records say of branches that have a guess, in small programs by hand. */
+/* What records say of branches that have a prediction, in small programs by hand. */
 #include "tests/unit/hand_log.h"
 
-/* The program of what follows: a conditional at 1000; then a jump to a return, which is guessed to lead to 3000, and a jump from there to
+/* The program of what follows: a conditional at 1000; then a jump to a return, which is predicted to lead to 3000, and a jump from there to
  * another. */
 static uint32_t guessed_returns(struct hand *h, uint64_t first, uint64_t second)
 {
@@ -14,7 +14,7 @@ static uint32_t guessed_returns(struct hand *h, uint64_t first, uint64_t second)
 	return hand_segment(h, 0x2000, BT_BRANCH_RET, first);
 }
 
-static void a_branch_without_a_record_leads_where_it_is_guessed_to(void **state)
+static void a_branch_without_a_record_leads_where_it_is_predicted_to(void **state)
 {
 	struct hand h;
 
@@ -53,7 +53,7 @@ static void a_miss_says_which_branch_led_elsewhere(void **state)
 	}
 }
 
-/* The branch may yet be left to the stepper, or lead where it was guessed to after all: its operand is read again. */
+/* The branch may yet be left to the stepper, or lead where it was predicted to after all: its operand is read again. */
 static void behind_a_miss_execution_is_before_the_branch(void **state)
 {
 	struct hand h;
@@ -98,7 +98,7 @@ static void a_record_may_name_the_end_of_a_segment(void **state)
 	hand_release(&h);
 }
 
-/* Of a branch that has no guess; with conditionals between it and where the branch led; with more of them than lead there. */
+/* Of a branch that has no prediction; with conditionals between it and where the branch led; with more of them than lead there. */
 static void a_miss_that_cannot_be_is_a_gap(void **state)
 {
 	for (int i = 0; i < 3; i++) {
@@ -120,7 +120,7 @@ static void a_miss_that_cannot_be_is_a_gap(void **state)
 	}
 }
 
-static void segments_of_other_generations_have_other_guesses(void **state)
+static void segments_of_other_generations_have_other_predictions(void **state)
 {
 	struct hand h;
 
@@ -142,12 +142,12 @@ static void segments_of_other_generations_have_other_guesses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_branch_without_a_record_leads_where_it_is_guessed_to),
+		cmocka_unit_test(a_branch_without_a_record_leads_where_it_is_predicted_to),
 		cmocka_unit_test(a_miss_says_which_branch_led_elsewhere),
 		cmocka_unit_test(behind_a_miss_execution_is_before_the_branch),
 		cmocka_unit_test(a_record_may_name_the_end_of_a_segment),
 		cmocka_unit_test(a_miss_that_cannot_be_is_a_gap),
-		cmocka_unit_test(segments_of_other_generations_have_other_guesses),
+		cmocka_unit_test(segments_of_other_generations_have_other_predictions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
