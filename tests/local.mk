@@ -318,7 +318,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine_threads.py \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
-	tests/e2e/hints.py \
+	tests/e2e/profiles.py \
 	tests/e2e/kills.py \
 	tests/e2e/by_cpu.py \
 	tests/e2e/doctor.py \

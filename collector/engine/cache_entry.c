@@ -15,20 +15,20 @@ enum {
 	EFLAGS_TF = 0x100,
 	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
 	SLOTS = 128,	     /* addresses read at once */
-	HINTS_NOTED = 8192, /* stops of a process that become hints */
+	PROFILE_NOTED = 8192, /* stops of a process that become entries of the profile */
 	AHEAD = 64,	     /* fragments translated with the one that is needed, at most: fewer stops */
 	LIKELY = LOOKAHEAD_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
-	HINTS_FIRST = 64,    /* hints followed at once: at first, and when all of them seem to be needed */
-	HINTS_MOST = 2048,
-	HINTS_GAP = 64 + 2 * TEMPLATE_FRAGMENTS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
+	PROFILE_FIRST = 64,    /* entries followed at once: at first, and when all of them seem to be needed */
+	PROFILE_MOST = 2048,
+	PROFILE_GAP = 64 + 2 * TEMPLATE_FRAGMENTS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
 	TEMPLATES_KNOWN = 8,
 	IDLE_MOST = 4,
 	NEAR_STEPS = 4096, /* near its goal, without a tick: then it is in a loop that has none, and may stay there */
 };
 
-#define HINT_UNKNOWN (HINT_NONE - 1) /* whether there is one */
+#define PROFILE_UNKNOWN (PROFILE_NONE - 1) /* whether there is one */
 
-/* Some templates (hints_template_key()), the last ones. */
+/* Some templates (profile_template_key()), the last ones. */
 struct template_keys {
 	uint64_t keys[TEMPLATES_KNOWN];
 	size_t count;
@@ -137,7 +137,7 @@ static bool is_marked(void *arg, uint64_t pc)
 	const struct address_space *space = s->task->process->space;
 
 	return s->es->learns && s->es->window.bytes && address_space_code_kind(space, pc) == CODE_FIXED &&
-	       (!hints_are_exact(s->es->hints.program) || cache_hints_find(&s->es->hints, space, pc) == HINT_NONE);
+	       (!profile_is_exact(s->es->profile.program) || cache_profile_find(&s->es->profile, space, pc) == PROFILE_NONE);
 }
 
 /* Whether there is a fragment at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it, unless it is
@@ -164,31 +164,31 @@ static uint32_t fragment_there(struct source *s, uint64_t pc)
 	return code_cache_find(c, pc);
 }
 
-/* The fragment at pc as an earlier recording left it, with its hint if that is known; or FRAGMENT_NONE. */
-static uint32_t fragment_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t hint)
+/* The fragment at pc as an earlier recording left it, with its entry if that is known; or FRAGMENT_NONE. */
+static uint32_t fragment_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t entry)
 {
 	struct source *s = source->arg;
-	struct hint_program *p = s->es->hints.program;
-	size_t i = hint == HINT_UNKNOWN ? cache_hints_find(&s->es->hints, s->task->process->space, pc) : hint;
-	uint64_t key = i == HINT_NONE ? 0 : hints_template_key(p, i);
-	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : hints_template(p, i);
+	struct profile *p = s->es->profile.program;
+	size_t i = entry == PROFILE_UNKNOWN ? cache_profile_find(&s->es->profile, s->task->process->space, pc) : entry;
+	uint64_t key = i == PROFILE_NONE ? 0 : profile_template_key(p, i);
+	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : profile_template(p, i);
 	enum template_fault fault;
 	uint32_t fragment;
 
 	if (!bytes.len)
 		return FRAGMENT_NONE;
-	fragment = template_add(c, source, pc, hints_get(p, i).offset, bytes, &fault);
+	fragment = template_add(c, source, pc, profile_get(p, i).offset, bytes, &fault);
 	if (fragment == FRAGMENT_NONE && fault == TEMPLATE_REFUSED)
 		keys_note(&s->refused, key);
 	if (fragment != FRAGMENT_NONE)
 		keys_note(&s->loaded, key);
 	if (fragment == FRAGMENT_NONE && fault == TEMPLATE_UNCHECKED)
-		hints_drop_template(p, i);
+		profile_drop_template(p, i);
 	return fragment;
 }
 
-/* The fragment at pc, made if need be, where its hint is known. FRAGMENT_NONE as translator_translate(); the cache may have been cleared then. */
-static uint32_t fragment_of_hint(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect, size_t hint)
+/* The fragment at pc, made if need be, where its entry is known. FRAGMENT_NONE as translator_translate(); the cache may have been cleared then. */
+static uint32_t fragment_of_entry(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect, size_t entry)
 {
 	uint32_t fragment;
 
@@ -196,7 +196,7 @@ static uint32_t fragment_of_hint(struct code_cache *c, const struct code_source 
 		return FRAGMENT_NONE;
 	fragment = fragment_there(source->arg, pc);
 	if (fragment == FRAGMENT_NONE)
-		fragment = fragment_kept(c, source, pc, hint);
+		fragment = fragment_kept(c, source, pc, entry);
 	if (fragment == FRAGMENT_NONE)
 		return translator_translate(c, source, pc, indirect);
 	if (!indirect || c->fragments[fragment].indirect)
@@ -209,7 +209,7 @@ static uint32_t fragment_of_hint(struct code_cache *c, const struct code_source 
 
 static uint32_t fragment_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
 {
-	return fragment_of_hint(c, source, pc, indirect, HINT_UNKNOWN);
+	return fragment_of_entry(c, source, pc, indirect, PROFILE_UNKNOWN);
 }
 
 /* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. Reading makes a page of
@@ -253,13 +253,13 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 }
 
 /* Of what others have run this program's own fragments are made: which of them it runs is to be known. */
-static uint64_t template_key(const struct engine_space *es, const struct hint_view *v, size_t i)
+static uint64_t template_key(const struct engine_space *es, const struct profile_view *v, size_t i)
 {
-	return v == &es->kin ? 0 : hints_template_key(v->program, i);
+	return v == &es->kin ? 0 : profile_template_key(v->program, i);
 }
 
-/* Reads the pages of the hints of [i, end) that have no template; those of a template it names itself. */
-static void read_pages(const struct source *s, struct hint_view *v, size_t i, size_t end)
+/* Reads the pages of the entries of [i, end) that have no template; those of a template it names itself. */
+static void read_pages(const struct source *s, struct profile_view *v, size_t i, size_t end)
 {
 	struct address_space *space = s->task->process->space;
 	uint64_t *pcs = i < end ? malloc((end - i) * sizeof *pcs) : NULL;
@@ -267,32 +267,32 @@ static void read_pages(const struct source *s, struct hint_view *v, size_t i, si
 
 	for (; pcs && i < end; i++)
 		if (!template_key(s->es, v, i))
-			pcs[n++] = cache_hints_address(v, space, i);
+			pcs[n++] = cache_profile_address(v, space, i);
 	if (n)
 		address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, n);
 	free(pcs);
 }
 
-/* Execution has come to hint `first` and needed a fragment there: it is likely to come to those behind it, too. Read ahead as files are:
+/* Execution has come to entry `first` and needed a fragment there: it is likely to come to those behind it, too. Read ahead as files are:
  * the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
-static void follow_hints(const struct code_source *source, struct hint_view *v, size_t first)
+static void follow_profile(const struct code_source *source, struct profile_view *v, size_t first)
 {
 	const struct source *s = source->arg;
 	struct engine_space *es = s->es;
 	struct address_space *space = s->task->process->space;
-	bool exact = hints_are_exact(v->program), goes_on = first >= v->end && first - v->end < HINTS_GAP;
+	bool exact = profile_is_exact(v->program), goes_on = first >= v->end && first - v->end < PROFILE_GAP;
 	uint32_t clears = es->cache->clears, fragment, before;
 
-	v->ahead = !goes_on || !v->ahead ? HINTS_FIRST : v->ahead < HINTS_MOST ? 2 * v->ahead : HINTS_MOST;
-	v->end = hints_count(v->program) - first > v->ahead ? first + v->ahead : hints_count(v->program);
+	v->ahead = !goes_on || !v->ahead ? PROFILE_FIRST : v->ahead < PROFILE_MOST ? 2 * v->ahead : PROFILE_MOST;
+	v->end = profile_count(v->program) - first > v->ahead ? first + v->ahead : profile_count(v->program);
 	read_pages(s, v, first + 1, v->end);
 	for (size_t i = first + 1; i < v->end && !es->cache->full; i++) {
-		uint64_t pc = keys_have(&s->loaded, template_key(es, v, i)) ? 0 : cache_hints_address(v, space, i);
+		uint64_t pc = keys_have(&s->loaded, template_key(es, v, i)) ? 0 : cache_profile_address(v, space, i);
 
 		if (!pc)
 			continue;
 		before = es->cache->fragment_count;
-		fragment = fragment_of_hint(es->cache, source, pc, hints_get(v->program, i).indirect, v == &es->kin ? HINT_NONE : i);
+		fragment = fragment_of_entry(es->cache, source, pc, profile_get(v->program, i).indirect, v == &es->kin ? PROFILE_NONE : i);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
 		if (!exact && fragment != FRAGMENT_NONE && fragment >= before)
@@ -303,15 +303,15 @@ static void follow_hints(const struct code_source *source, struct hint_view *v, 
 }
 
 /* Of what a program does only the beginning is alike from run to run. */
-static void note_hint(const struct source *src, uint64_t pc, bool indirect)
+static void note_in_profile(const struct source *src, uint64_t pc, bool indirect)
 {
 	const struct address_space *space = src->task->process->space;
 	const struct mapping *m = address_space_map_at(space, pc);
 
-	if (!src->es->hints.program || src->es->noted >= HINTS_NOTED || !m || address_space_code_kind(space, pc) != CODE_FIXED)
+	if (!src->es->profile.program || src->es->noted >= PROFILE_NOTED || !m || address_space_code_kind(space, pc) != CODE_FIXED)
 		return;
 	src->es->noted++;
-	hints_add(src->es->hints.program, m, pc, indirect);
+	profile_add(src->es->profile.program, m, pc, indirect);
 }
 
 /* The fragment at pc, made if need be, with some that lie ahead of it. */
@@ -321,21 +321,21 @@ static uint32_t fragment_for(struct source *src, uint64_t pc, bool indirect)
 				     .others_write = others_write, .is_marked = is_marked, .arg = src};
 	struct code_cache *c = src->es->cache;
 	uint32_t before = c->fragment_count, fragment = fragment_at(c, &source, pc, indirect), clears = c->clears;
-	struct hint_view *view = &src->es->hints;
-	size_t hint = HINT_NONE;
+	struct profile_view *view = &src->es->profile;
+	size_t entry = PROFILE_NONE;
 
 	if (fragment != FRAGMENT_NONE && fragment >= before) {
-		hint = cache_hints_find(view, src->task->process->space, pc);
-		if (hint == HINT_NONE && !(src->es->learns && src->es->window.bytes))
-			note_hint(src, pc, indirect);
-		if (hint == HINT_NONE) {
+		entry = cache_profile_find(view, src->task->process->space, pc);
+		if (entry == PROFILE_NONE && !(src->es->learns && src->es->window.bytes))
+			note_in_profile(src, pc, indirect);
+		if (entry == PROFILE_NONE) {
 			view = &src->es->kin;
-			hint = cache_hints_find(view, src->task->process->space, pc);
+			entry = cache_profile_find(view, src->task->process->space, pc);
 		}
-		if (hint == HINT_NONE || !hints_are_exact(view->program))
+		if (entry == PROFILE_NONE || !profile_is_exact(view->program))
 			translate_ahead(c, &source, fragment);
-		if (hint != HINT_NONE && c->clears == clears)
-			follow_hints(&source, view, hint);
+		if (entry != PROFILE_NONE && c->clears == clears)
+			follow_profile(&source, view, entry);
 	}
 	/* What lies ahead may have been found to have changed, and the fragment to reach into it. */
 	if (c->clears == clears && (fragment == FRAGMENT_NONE || code_cache_find(c, pc) == fragment))

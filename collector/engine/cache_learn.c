@@ -10,7 +10,7 @@
 
 enum {
 	PAGE = 4096,
-	TOGETHER = 2 * TEMPLATE_FRAGMENTS, /* hints behind one another whose fragments are kept with others of the same file */
+	TOGETHER = 2 * TEMPLATE_FRAGMENTS, /* entries behind one another whose fragments are kept with others of the same file */
 };
 
 /* Of code that is known again elsewhere. */
@@ -19,12 +19,12 @@ static void add(struct engine_space *es, const struct address_space *space, cons
 	const struct mapping *m = address_space_map_at(space, fragment->pc);
 
 	if (m && address_space_code_kind(space, m->start) == CODE_FIXED)
-		hints_add(es->hints.program, m, fragment->pc, fragment->indirect != 0);
+		profile_add(es->profile.program, m, fragment->pc, fragment->indirect != 0);
 }
 
 static bool has_area(const struct engine_space *es, uint32_t area) { return !area || es->area_tables[area] == es->regions; }
 
-/* The fragments that have run here become hints, in the order in which they were made: nearly that in which they ran. The process may be
+/* The fragments that have run here become entries of the profile, in the order in which they were made: nearly that in which they ran. The process may be
  * gone. */
 void cache_learn(const struct task *task, struct engine_space *es)
 {
@@ -46,11 +46,11 @@ void cache_learn(const struct task *task, struct engine_space *es)
 			have_run[i] |= marks[i] == code_cache_mark(c);
 		known = true;
 	}
-	for (size_t i = 0; i < n && !hints_are_full(es->hints.program); i++)
+	for (size_t i = 0; i < n && !profile_is_full(es->profile.program); i++)
 		if (have_run[i] && !c->fragments[i].dead)
 			add(es, task->process->space, &c->fragments[i]);
-	if (known && hints_count(es->hints.program))
-		hints_set_exact(es->hints.program);
+	if (known && profile_count(es->profile.program))
+		profile_set_exact(es->profile.program);
 out:
 	free(marks);
 	free(have_run);
@@ -88,35 +88,35 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return done;
 }
 
-/* What the template of hint i is to meet: what the fragment there does. */
+/* What the template of entry i is to meet: what the fragment there does. */
 static struct fragment_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
 	uint32_t fragment = code_cache_find(es->cache, pc);
 	const struct fragment *frag = fragment == FRAGMENT_NONE ? NULL : &es->cache->fragments[fragment];
 
-	if (hints_template_was_weak(es->hints.program, i))
+	if (profile_template_was_weak(es->profile.program, i))
 		return (struct fragment_demand){.debt = (uint8_t)code_cache_most_debt(es->cache), .back = true};
 	return frag ? (struct fragment_demand){.debt = frag->debt, .back = frag->checked || frag->passes} : (struct fragment_demand){0};
 }
 
-/* The address of hint i where it wants a template that can be made here, 0. */
+/* The address of entry i where it wants a template that can be made here, 0. */
 static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
 {
-	uint64_t pc = hints_wants_template(es->hints.program, i) ? cache_hints_address(&es->hints, kept->space, i) : 0;
+	uint64_t pc = profile_wants_template(es->profile.program, i) ? cache_profile_address(&es->profile, kept->space, i) : 0;
 
 	return pc && kept_page(kept, pc) ? pc : 0;
 }
 
-/* Hints whose fragments are to be kept. */
+/* Profiles whose fragments are to be kept. */
 struct wishes {
-	size_t hints[TOGETHER];
+	size_t entries[TOGETHER];
 	struct template_wish list[TOGETHER];
 	size_t count;
 };
 
 /* What the templates are made with. */
 struct making {
-	struct hint_program *hints;
+	struct profile *profile;
 	struct template_maker *maker;
 	struct code_source source;
 	struct buf bytes;
@@ -132,13 +132,13 @@ static void make_of_file(struct making *m, const struct wishes *wanted)
 		size_t n = 0;
 
 		buf_reset(&m->bytes);
-		done = template_make(m->maker, &m->source, w.list + from, w.count - from, hints_get(m->hints, w.hints[from]).offset, &m->bytes);
+		done = template_make(m->maker, &m->source, w.list + from, w.count - from, profile_get(m->profile, w.entries[from]).offset, &m->bytes);
 		for (size_t i = from; i < from + done; i++)
 			if (w.list[i].kept)
-				kept[n++] = w.hints[i];
+				kept[n++] = w.entries[i];
 			else
-				hints_put_template(m->hints, &w.hints[i], 1, slice_of(NULL, 0));
-		hints_put_template(m->hints, kept, n, slice_of(m->bytes.data, m->bytes.len));
+				profile_put_template(m->profile, &w.entries[i], 1, slice_of(NULL, 0));
+		profile_put_template(m->profile, kept, n, slice_of(m->bytes.data, m->bytes.len));
 	}
 }
 
@@ -150,9 +150,9 @@ static void make_all(struct making *m, const struct wishes *wanted)
 		struct wishes of_file = {.count = 0};
 
 		for (size_t k = i; k < wanted->count; k++) {
-			if (done[k] || hints_get(m->hints, wanted->hints[k]).file != hints_get(m->hints, wanted->hints[i]).file)
+			if (done[k] || profile_get(m->profile, wanted->entries[k]).file != profile_get(m->profile, wanted->entries[i]).file)
 				continue;
-			of_file.hints[of_file.count] = wanted->hints[k];
+			of_file.entries[of_file.count] = wanted->entries[k];
 			of_file.list[of_file.count++] = wanted->list[k];
 			done[k] = true;
 		}
@@ -164,21 +164,21 @@ static void make_all(struct making *m, const struct wishes *wanted)
 static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
 	struct kept kept = {.space = s};
-	struct making making = {.hints = es->hints.program, .source = {.read = read_kept, .arg = &kept}};
+	struct making making = {.profile = es->profile.program, .source = {.read = read_kept, .arg = &kept}};
 	struct wishes wanted = {.count = 0};
 	size_t n = 0;
 	uint64_t pc;
 
-	for (size_t i = 0; i < hints_count(es->hints.program); i++)
+	for (size_t i = 0; i < profile_count(es->profile.program); i++)
 		n += wanted_at(es, &kept, i) != 0;
-	if (!hints_are_worth(es->hints.program, n) || !(making.maker = template_maker_new(&b->processor, hints_kind(es->hints.program))))
+	if (!profile_is_worth(es->profile.program, n) || !(making.maker = template_maker_new(&b->processor, profile_kind(es->profile.program))))
 		return;
-	for (size_t i = 0; i < hints_count(es->hints.program); i++) {
+	for (size_t i = 0; i < profile_count(es->profile.program); i++) {
 		pc = wanted_at(es, &kept, i);
 		if (!pc)
 			continue;
-		wanted.hints[wanted.count] = i;
-		wanted.list[wanted.count++] = (struct template_wish){.pc = pc, .indirect = hints_get(es->hints.program, i).indirect, .demand = demand_of(es, i, pc)};
+		wanted.entries[wanted.count] = i;
+		wanted.list[wanted.count++] = (struct template_wish){.pc = pc, .indirect = profile_get(es->profile.program, i).indirect, .demand = demand_of(es, i, pc)};
 		if (wanted.count == TOGETHER) {
 			make_all(&making, &wanted);
 			wanted.count = 0;

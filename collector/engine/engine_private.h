@@ -7,7 +7,7 @@
 #include "collector/backend.h"
 #include "collector/engine/code_cache.h"
 #include "collector/engine/descriptors.h"
-#include "collector/engine/hints.h"
+#include "collector/engine/profile.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/left_caches.h"
 #include "collector/engine/spin.h"
@@ -68,7 +68,7 @@ _Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note 
 
 /* What the engine keeps for all tasks. */
 struct engine_shared {
-	struct hints *hints;
+	struct profiles *profiles;
 	struct left_caches *left;
 };
 
@@ -100,18 +100,18 @@ struct code_ranges {
 };
 _Static_assert(CODE_RANGES_AT >= CTX_SIZE && CODE_RANGES_AT + CODE_RANGES * sizeof(struct code_range) <= STATUS_AT, "layout.h");
 
-/* Code of a file that has hints, mapped here. */
-struct hint_map {
+/* Code of a file of the profile's, mapped here. */
+struct profile_map {
 	uint64_t start, end, offset;
 	int file;
 };
 
-/* The hints of a program in an address space. */
-struct hint_view {
-	struct hint_program *program; /* NULL: none */
+/* The profile of a program in an address space. */
+struct profile_view {
+	struct profile *program; /* NULL: none */
 	uint32_t code_epoch; /* maps are of that, */
 	size_t files;	     /* when so many files had a number */
-	struct hint_map maps[32]; /* where its files are mapped */
+	struct profile_map maps[32]; /* where its files are mapped */
 	size_t map_count;
 	size_t end, ahead; /* what was made ahead ended there; so many were made */
 };
@@ -126,11 +126,11 @@ struct engine_space {
 	bool leaves; /* what is executable here is not what it is for others that use the cache: it is to have its own before it runs again */
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
-	struct hint_view hints; /* of its program */
-	struct hint_view kin; /* where nothing is known of that: of another that begins alike */
+	struct profile_view profile; /* of its program */
+	struct profile_view kin; /* where nothing is known of that: of another that begins alike */
 	bool knew;		    /* they were exact when it began */
-	bool learns;		    /* fragments that it runs become some, too */
-	uint32_t noted; /* stops that became hints */
+	bool learns;		    /* fragments that it runs become entries of it, too */
+	uint32_t noted; /* stops that became entries */
 	struct window window;
 	/* Where tasks run side by side: */
 	bool parallel;
@@ -322,10 +322,10 @@ void engine_space_collect(struct engine_space *es, const struct task *task);
 
 /* ---- cache_learn.c ---- */
 
-/* The fragments that have run in the cache as it is now become hints: it is about to be cleared, or to go. */
+/* The fragments that have run in the cache as it is now become entries of the profile: it is about to be cleared, or to go. */
 void cache_learn(const struct task *task, struct engine_space *es);
 
-/* The task will run no more in its address space. With the last one's end the fragments that have run there become hints, and are kept for
+/* The task will run no more in its address space. With the last one's end the fragments that have run there become entries of the profile, and are kept for
  * the next process. */
 void cache_keep(const struct backend *b, struct task *task);
 
@@ -353,13 +353,13 @@ uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead);
 int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s, uint64_t ticks);
 void cache_sample_release(struct cache_sample *s);
 
-/* ---- cache_hints.c ---- */
+/* ---- cache_profile.c ---- */
 
-/* The number of the hint at pc, HINT_NONE; that, too, where there are no hints. */
-size_t cache_hints_find(struct hint_view *v, const struct address_space *s, uint64_t pc);
+/* The number of the entry at pc, PROFILE_NONE; that, too, where there is no profile. */
+size_t cache_profile_find(struct profile_view *v, const struct address_space *s, uint64_t pc);
 
-/* The address of hint i in this space, 0: its file is not mapped. */
-uint64_t cache_hints_address(struct hint_view *v, const struct address_space *s, size_t i);
+/* The address of entry i in this space, 0: its file is not mapped. */
+uint64_t cache_profile_address(struct profile_view *v, const struct address_space *s, size_t i);
 
 /* ---- cache_entry.c ---- */
 

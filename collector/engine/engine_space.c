@@ -44,8 +44,8 @@ static void space_release(void *extension)
 	free(es->records);
 	free(es->notes);
 	cache_sample_release(&es->sample);
-	hints_leave(es->hints.program);
-	hints_leave(es->kin.program);
+	profile_leave(es->profile.program);
+	profile_leave(es->kin.program);
 	free(es);
 }
 
@@ -89,8 +89,8 @@ static void *space_copy(void *extension, bool same)
 	n->gather = n->turns = n->turns_told = false;
 	n->harming = 0;
 	memset(n->area_used, 0, sizeof n->area_used);
-	hints_use(n->hints.program);
-	hints_use(n->kin.program);
+	profile_use(n->profile.program);
+	profile_use(n->kin.program);
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(CALL_NOTES_BYTES);
@@ -153,7 +153,7 @@ struct engine_shared *engine_shared_of(struct backend *b)
 	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
 	if (shared && !b->shared) {
-		shared->hints = hints_new(b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? template_stamp(&b->processor) : 0);
+		shared->profiles = profiles_new(b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? template_stamp(&b->processor) : 0);
 		shared->left = left_caches_new();
 	}
 	b->shared = shared;
@@ -164,7 +164,7 @@ void engine_shared_free(struct engine_shared *shared)
 {
 	if (!shared)
 		return;
-	hints_free(shared->hints);
+	profiles_free(shared->profiles);
 	left_caches_free(shared->left);
 	free(shared);
 }
@@ -429,12 +429,12 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	return true;
 }
 
-static void begin_hints(struct engine_space *es, struct hint_program *program)
+static void begin_profile(struct engine_space *es, struct profile *program)
 {
-	es->hints = (struct hint_view){.program = program};
-	es->kin = (struct hint_view){.program = program && !hints_count(program) ? hints_kin(program) : NULL};
-	es->learns = program && !hints_are_full(program);
-	es->knew = program && hints_are_exact(program);
+	es->profile = (struct profile_view){.program = program};
+	es->kin = (struct profile_view){.program = program && !profile_count(program) ? profile_kin(program) : NULL};
+	es->learns = program && !profile_is_full(program);
+	es->knew = program && profile_is_exact(program);
 }
 
 struct engine_space *engine_space_of(struct backend *b, struct task *task)
@@ -490,7 +490,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		words_begin(task, es);
 	}
 	if (!es->refused && !es->mapped) {
-		begin_hints(es, shared ? hints_of(shared->hints, task->process->pid, s) : NULL);
+		begin_profile(es, shared ? profiles_find(shared->profiles, task->process->pid, s) : NULL);
 	}
 	es->mapped |= !es->refused;
 	es->attempts = 0;

@@ -11,7 +11,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/cache_sample.c \
 	collector/engine/cache_spin.c \
 	collector/engine/cache_words.c \
-	collector/engine/cache_hints.c \
+	collector/engine/cache_profile.c \
 	collector/engine/cache_learn.c \
 	collector/engine/cache_mappings.c \
 	collector/engine/cache_stretch.c \
@@ -33,9 +33,9 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/engine_space.c \
 	collector/engine/routines.c collector/engine/routines.h collector/engine/routine_calls.c collector/engine/routines_private.h \
 	collector/engine/predictions.c collector/engine/predictions.h \
-	collector/engine/hint_list.c \
-	collector/engine/hints.c collector/engine/hints.h collector/engine/hints_private.h \
-	collector/engine/hints_kept.c \
+	collector/engine/profile_entries.c \
+	collector/engine/profile.c collector/engine/profile.h collector/engine/profile_private.h \
+	collector/engine/profile_kept.c \
 	collector/engine/kept_file.c collector/engine/kept_file.h \
 	collector/engine/layout.h collector/engine/lookahead.c collector/engine/lookahead.h \
 	collector/engine/left_caches.c collector/engine/left_caches.h \

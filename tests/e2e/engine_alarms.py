@@ -62,7 +62,7 @@ def swept():
     for at, seed in enumerate(range(FIRST, FIRST + SEEDS)):
         path = made(seed)
         options = modes[at % len(modes)]
-        # Without hints of recordings before: fragments are cut where they lead.
+        # Without a profile of recordings before: fragments are cut where they lead.
         result = record([path, "1000000000", ALARMS], ["--alarm-each", str(SWEEP), *options],
                         env=dict(os.environ, XDG_CACHE_HOME=fresh("cache")), timeout=LONG)
         if (result.status, result.out) != (0, b"same\n"):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hints as they are kept in a file: a head (the files, the hints, where their templates are, the index); the templates. As it is in memory, so that it
+/* A profile as it is kept in a file: a head (the files, the entries, where their templates are, the index); the templates. As it is in memory, so that it
  * need not be decoded to be used: the stamp says for whom. The head is read as a whole, a template when it is wanted, as a program may want
  * few. What is new or different since is kept in a second file of the same form, by which little that is new costs little to keep. */
 #include <dirent.h>
@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/engine/hints_private.h"
+#include "collector/engine/profile_private.h"
 #include "collector/place.h"
 #include "lib/content_hash.h"
 
 enum {
 	STORES_MAX = 512, /* programs */
-	STATE_ENTRIES_SEEN = 128, /* hints that have a template in common are not far from one another */
-	FILE_SIZE_MAX = 2 * HINT_TEMPLATES_MAX,
+	STATE_ENTRIES_SEEN = 128, /* entries that have a template in common are not far from one another */
+	FILE_SIZE_MAX = 2 * PROFILE_TEMPLATES_MAX,
 	STORED_MAX = 384 << 20, /* of all programs */
 	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
 };
@@ -61,7 +61,7 @@ struct stored {
 	uint64_t check; /* of all that follows but the templates */
 	uint64_t stamp;
 	uint64_t base; /* of a second file: the first one's check; else 0 */
-	uint32_t files, hints, cap, templates_at;
+	uint32_t files, entries, cap, templates_at;
 	uint64_t exact;
 };
 
@@ -71,17 +71,17 @@ static size_t up(size_t n) { return (n + 7) & ~(size_t)7; }
 static void lay_out(const struct stored *st, size_t at[5])
 {
 	at[0] = sizeof *st;
-	at[1] = at[0] + st->files * sizeof(struct hint_file);
-	at[2] = at[1] + st->hints * sizeof(struct hint);
-	at[3] = at[2] + st->hints * sizeof(struct place_of_template);
+	at[1] = at[0] + st->files * sizeof(struct profile_file);
+	at[2] = at[1] + st->entries * sizeof(struct profile_entry);
+	at[3] = at[2] + st->entries * sizeof(struct place_of_template);
 	at[4] = up(at[3] + 2 * (size_t)st->cap * sizeof(uint32_t));
 }
 
 struct file_name {
-	char text[sizeof((struct hint_program *)0)->name + 64];
+	char text[sizeof((struct profile *)0)->name + 64];
 };
 
-static struct file_name name_of(const struct hint_program *p, const char *suffix)
+static struct file_name name_of(const struct profile *p, const char *suffix)
 {
 	struct file_name n;
 
@@ -100,7 +100,7 @@ static bool is_file_name(const char *name)
 	size_t digits = strspn(name, "0123456789abcdef");
 	const char *suffix = name + digits;
 
-	if (digits < 2 * HINT_NAME_MIN || digits > 2 * BT_BUILD_ID_MAX || digits % 2)
+	if (digits < 2 * PROFILE_NAME_MIN || digits > 2 * BT_BUILD_ID_MAX || digits % 2)
 		return false;
 	for (int ticks = 1; ticks >= 0; ticks--)
 		for (int apart = 1; apart >= 0; apart--) {
@@ -117,7 +117,7 @@ static bool makes_sense(const struct stored *st, size_t size)
 {
 	size_t at[5];
 
-	if (memcmp(st->magic, magic, sizeof magic) || st->files > HINT_FILES_MAX || st->hints > st->cap || st->cap > HINTS_MAX || (st->cap & (st->cap - 1)))
+	if (memcmp(st->magic, magic, sizeof magic) || st->files > PROFILE_FILES_MAX || st->entries > st->cap || st->cap > PROFILE_MAX || (st->cap & (st->cap - 1)))
 		return false;
 	lay_out(st, at);
 	return at[4] == st->templates_at && at[4] <= size;
@@ -135,13 +135,13 @@ static size_t end_of_templates(const uint8_t *head)
 
 	lay_out(st, at);
 	templates = (const void *)(head + at[2]);
-	for (size_t i = 0; i < st->hints; i++)
+	for (size_t i = 0; i < st->entries; i++)
 		if (templates[i].size && templates[i].at + (size_t)templates[i].size > end)
 			end = templates[i].at + (size_t)templates[i].size;
 	return end;
 }
 
-/* Whether each of the index is a hint or none, and one is none, so that a search ends. */
+/* Whether each of the index is an entry or none, and one is none, so that a search ends. */
 static bool index_is_sound(const uint8_t *head)
 {
 	const struct stored *st = head_at(head);
@@ -151,7 +151,7 @@ static bool index_is_sound(const uint8_t *head)
 	lay_out(st, at);
 	index = (const void *)(head + at[3]);
 	for (size_t i = 0; i < 2 * (size_t)st->cap; i++) {
-		if (index[i] > st->hints)
+		if (index[i] > st->entries)
 			return false;
 		none += !index[i];
 	}
@@ -182,9 +182,9 @@ static uint8_t *read_head(const struct kept_file *f)
 	return NULL;
 }
 
-static bool copy_files(struct hint_program *p, const struct hint_file *files, size_t n)
+static bool copy_files(struct profile *p, const struct profile_file *files, size_t n)
 {
-	struct hint_file *copy = malloc((n + 1) * sizeof *files);
+	struct profile_file *copy = malloc((n + 1) * sizeof *files);
 
 	if (!copy)
 		return false;
@@ -196,7 +196,7 @@ static bool copy_files(struct hint_program *p, const struct hint_file *files, si
 }
 
 /* What stands in the head is used where it stands. */
-static bool use_first(struct hints *h, struct hint_program *p, uint8_t *head)
+static bool use_first(struct profiles *h, struct profile *p, uint8_t *head)
 {
 	const struct stored *st = head_at(head);
 	size_t at[5];
@@ -206,30 +206,30 @@ static bool use_first(struct hints *h, struct hint_program *p, uint8_t *head)
 	lay_out(st, at);
 	if (!copy_files(p, (const void *)(head + at[0]), st->files))
 		return false;
-	p->list = (struct hint_list){.hints = (void *)(head + at[1]), .templates = (void *)(head + at[2]), .index = (void *)(head + at[3]), .count = st->hints,
+	p->list = (struct profile_entries){.entries = (void *)(head + at[1]), .templates = (void *)(head + at[2]), .index = (void *)(head + at[3]), .count = st->entries,
 				     .cap = st->cap, .borrowed = true};
 	p->exact = st->exact;
 	p->head = head;
 	return true;
 }
 
-static bool learn_of(struct hint_program *p, const struct hint *h, struct place_of_template t)
+static bool learn_of(struct profile *p, const struct profile_entry *h, struct place_of_template t)
 {
 	size_t i;
 
 	t.more = t.size != 0;
-	if (h->file >= p->file_count || !hint_list_own(&p->list) || (!hint_list_enter(&p->list, h, &t) && hint_list_find(&p->list, h->file, h->offset) == HINT_NONE))
+	if (h->file >= p->file_count || !profile_entries_own(&p->list) || (!profile_entries_enter(&p->list, h, &t) && profile_entries_find(&p->list, h->file, h->offset) == PROFILE_NONE))
 		return false;
-	i = hint_list_find(&p->list, h->file, h->offset);
-	p->list.templates[i] = t; /* a hint of the first file may have got one */
+	i = profile_entries_find(&p->list, h->file, h->offset);
+	p->list.templates[i] = t; /* an entry of the first file may have got one */
 	return true;
 }
 
 /* What the second file says, if it is the first one's. */
-static bool use_more(struct hint_program *p, const uint8_t *head)
+static bool use_more(struct profile *p, const uint8_t *head)
 {
 	const struct stored *st = head_at(head), *first = head_at(p->head);
-	const struct hint *hints;
+	const struct profile_entry *entries;
 	const struct place_of_template *templates;
 	size_t at[5];
 
@@ -238,15 +238,15 @@ static bool use_more(struct hint_program *p, const uint8_t *head)
 	lay_out(st, at);
 	if (!copy_files(p, (const void *)(head + at[0]), st->files))
 		return false;
-	hints = (const void *)(head + at[1]);
+	entries = (const void *)(head + at[1]);
 	templates = (const void *)(head + at[2]);
-	for (size_t i = 0; i < st->hints; i++)
-		if (!learn_of(p, &hints[i], templates[i]))
+	for (size_t i = 0; i < st->entries; i++)
+		if (!learn_of(p, &entries[i], templates[i]))
 			break;
 	return true;
 }
 
-static void load_first(struct hints *h, struct hint_program *p, int dir, const char *suffix)
+static void load_first(struct profiles *h, struct profile *p, int dir, const char *suffix)
 {
 	struct file_name name = name_of(p, suffix);
 	uint8_t *head;
@@ -261,7 +261,7 @@ static void load_first(struct hints *h, struct hint_program *p, int dir, const c
 	p->changed = true; /* another takes its place */
 }
 
-static void load_more(struct hint_program *p, int dir)
+static void load_more(struct profile *p, int dir)
 {
 	struct file_name name = name_of(p, second);
 	uint8_t *head;
@@ -274,7 +274,7 @@ static void load_more(struct hint_program *p, int dir)
 	free(head);
 }
 
-void hints_load(struct hints *h, struct hint_program *p)
+void profile_load(struct profiles *h, struct profile *p)
 {
 	int dir = h->dir && *p->name ? place_open_cache(h->dir, false) : -1;
 
@@ -287,7 +287,7 @@ void hints_load(struct hints *h, struct hint_program *p)
 	close(dir);
 }
 
-void hints_load_kin(struct hints *h, struct hint_program *p)
+void profile_load_kin(struct profiles *h, struct profile *p)
 {
 	int dir = h->dir ? place_open_cache(h->dir, false) : -1;
 
@@ -299,38 +299,38 @@ void hints_load_kin(struct hints *h, struct hint_program *p)
 	close(dir);
 }
 
-/* Whether the first file says the same of hint i: nothing has come before it since, as then it is written anew. */
-static bool is_in_first(const struct hint_program *p, size_t i)
+/* Whether the first file says the same of entry i: nothing has come before it since, as then it is written anew. */
+static bool is_in_first(const struct profile *p, size_t i)
 {
 	size_t at[5];
 
-	if (i >= head_at(p->head)->hints)
+	if (i >= head_at(p->head)->entries)
 		return false;
 	lay_out(head_at(p->head), at);
-	return !memcmp(p->head + at[1] + i * sizeof(struct hint), &p->list.hints[i], sizeof(struct hint)) &&
+	return !memcmp(p->head + at[1] + i * sizeof(struct profile_entry), &p->list.entries[i], sizeof(struct profile_entry)) &&
 	       !memcmp(p->head + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
 }
 
-/* Whether the hint's file will be known again. A file of ours that somebody has given the right sum may number files as it likes. */
-static bool is_of_known_file(const struct hint_program *p, size_t i)
+/* Whether the entry's file will be known again. A file of ours that somebody has given the right sum may number files as it likes. */
+static bool is_of_known_file(const struct profile *p, size_t i)
 {
-	size_t file = p->list.hints[i].file;
+	size_t file = p->list.entries[i].file;
 
 	return file < p->file_count && p->files[file].id.len;
 }
 
 /* Those of files that will be known again. more: that the first file has not got. */
-static bool keep_list(const struct hint_program *p, bool more, struct hint_list *kept)
+static bool keep_list(const struct profile *p, bool more, struct profile_entries *kept)
 {
 	for (size_t i = 0; i < p->list.count; i++)
 		if (is_of_known_file(p, i) && !(more && is_in_first(p, i)) &&
-		    !hint_list_enter(kept, &p->list.hints[i], &p->list.templates[i]))
+		    !profile_entries_enter(kept, &p->list.entries[i], &p->list.templates[i]))
 			return false;
 	return kept->count;
 }
 
 /* Whether a second file is enough. */
-static bool is_little_more(const struct hint_program *p)
+static bool is_little_more(const struct profile *p)
 {
 	struct places_seen seen = {.count = 0};
 	size_t bytes = 0;
@@ -342,7 +342,7 @@ static bool is_little_more(const struct hint_program *p)
 
 		if (is_in_first(p, i))
 			continue;
-		bytes += sizeof(struct hint) + sizeof(struct place_of_template);
+		bytes += sizeof(struct profile_entry) + sizeof(struct place_of_template);
 		if (t->size && !place_seen(&seen, t)) {
 			bytes += t->size;
 			see_place(&seen, *t, *t);
@@ -351,22 +351,22 @@ static bool is_little_more(const struct hint_program *p)
 	return bytes < p->first.size / MORE_SHARE;
 }
 
-/* The templates of the kept hints behind one another, from `at` of the file on; where they are is entered. One that is not in its file any
+/* The templates of the kept entries behind one another, from `at` of the file on; where they are is entered. One that is not in its file any
  * more is to be made anew. */
-static void put_templates(struct hint_program *p, struct hint_list *kept, uint32_t at, struct buf *out)
+static void put_templates(struct profile *p, struct profile_entries *kept, uint32_t at, struct buf *out)
 {
 	struct places_seen seen = {.count = 0};
 
 	for (size_t i = 0; i < kept->count; i++) {
 		struct place_of_template *t = &kept->templates[i], now = {.at = (uint32_t)(at + out->len), .tried = t->tried};
 		const struct place_of_template *before = t->size ? place_seen(&seen, t) : NULL;
-		struct slice bytes = before ? slice_of(NULL, 0) : hints_template_at(p, t);
+		struct slice bytes = before ? slice_of(NULL, 0) : profile_template_at(p, t);
 
 		if (before) {
 			now = *before;
 		} else if (t->size && !t->made && !template_is_whole(bytes)) {
 			now.tried = false;
-		} else if (out->len + bytes.len <= HINT_TEMPLATES_MAX) {
+		} else if (out->len + bytes.len <= PROFILE_TEMPLATES_MAX) {
 			now.size = (uint32_t)bytes.len & 0xffffff;
 			buf_put(out, bytes.at, bytes.len);
 		}
@@ -386,9 +386,9 @@ static void put_aligned(struct buf *b, const void *bytes, size_t n)
 }
 
 /* The head; and in `templates` what stands behind it. */
-static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf *head, struct buf *templates)
+static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *head, struct buf *templates)
 {
-	struct hint_list kept = {0};
+	struct profile_entries kept = {0};
 	struct stored st;
 	size_t at[5];
 	bool ok = keep_list(p, more, &kept);
@@ -398,7 +398,7 @@ static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf
 	st.stamp = stamp;
 	st.base = more ? head_at(p->head)->check : 0;
 	st.files = (uint32_t)p->file_count;
-	st.hints = (uint32_t)kept.count;
+	st.entries = (uint32_t)kept.count;
 	st.cap = (uint32_t)kept.cap;
 	st.exact = p->exact;
 	lay_out(&st, at);
@@ -407,7 +407,7 @@ static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf
 		put_templates(p, &kept, st.templates_at, templates);
 		buf_put(head, &st, sizeof st);
 		buf_put(head, p->files, p->file_count * sizeof *p->files);
-		buf_put(head, kept.hints, kept.count * sizeof *kept.hints);
+		buf_put(head, kept.entries, kept.count * sizeof *kept.entries);
 		buf_put(head, kept.templates, kept.count * sizeof *kept.templates);
 		put_aligned(head, kept.index, 2 * kept.cap * sizeof *kept.index);
 	}
@@ -416,7 +416,7 @@ static bool encode(struct hint_program *p, uint64_t stamp, bool more, struct buf
 		st.check = content_hash(head->data + offsetof(struct stored, stamp), head->len - offsetof(struct stored, stamp)).first;
 		memcpy(head->data + offsetof(struct stored, check), &st.check, sizeof st.check);
 	}
-	hint_list_release(&kept);
+	profile_entries_release(&kept);
 	return ok;
 }
 
@@ -435,7 +435,7 @@ static bool write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
-static bool write_file(struct hint_program *p, uint64_t stamp, bool more, int fd)
+static bool write_file(struct profile *p, uint64_t stamp, bool more, int fd)
 {
 	struct buf head = {0}, templates = {0};
 	bool ok = encode(p, stamp, more, &head, &templates) && write_all(fd, head.data, head.len) && write_all(fd, templates.data, templates.len);
@@ -474,12 +474,12 @@ static bool shrink(int dir)
 }
 
 /* The newest of the programs with that interpreter is kin to those that are not known yet. Where there are no links, none is. */
-static void become_kin(const struct hint_program *p, int dir, const struct file_name *of)
+static void become_kin(const struct profile *p, int dir, const struct file_name *of)
 {
-	struct hint_program interpreter = {.all = p->all};
+	struct profile interpreter = {.all = p->all};
 	struct file_name name;
 
-	if (!*p->interpreter || !hints_can_be_kin(p))
+	if (!*p->interpreter || !profile_can_be_kin(p))
 		return;
 	memcpy(interpreter.name, p->interpreter, sizeof interpreter.name);
 	name = name_of(&interpreter, of_kin);
@@ -487,7 +487,7 @@ static void become_kin(const struct hint_program *p, int dir, const struct file_
 	(void)!linkat(dir, of->text, dir, name.text, 0);
 }
 
-static void save_in(struct hint_program *p, int dir)
+static void save_in(struct profile *p, int dir)
 {
 	bool more = is_little_more(p), written;
 	char suffix[32];
@@ -511,9 +511,9 @@ static void save_in(struct hint_program *p, int dir)
 	}
 }
 
-static bool is_worth_keeping(const struct hint_program *p) { return p->changed || hints_are_worth(p, p->added); }
+static bool is_worth_keeping(const struct profile *p) { return p->changed || profile_is_worth(p, p->added); }
 
-void hints_save(const struct hints *h, struct hint_program *p)
+void profile_save(const struct profiles *h, struct profile *p)
 {
 	int dir;
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# What is kept from one recording to the next: only hints, whatever stands in the file.
+# What is kept from one recording to the next: only a profile, whatever stands in the file.
 import os
 import stat
 import struct
@@ -50,7 +50,7 @@ def content(path):
         return file.read()
 
 
-@case("the first recordings of a program leave hints, and come to an end with that; branches stay the same")
+@case("the first recordings of a program leave a profile, and come to an end with that; branches stay the same")
 def kept():
     first, path = run()
     check(os.path.exists(path), "no file %s" % path)
@@ -61,12 +61,12 @@ def kept():
         record([program()], ["--deterministic"])
         sizes.append(len(content(path)))
     check(sizes[1] > 2 * sizes[0], "no fragments were kept after the second run: %s" % sizes)
-    equal(sizes[1:], sizes[-1:] * 6, "size of the hints from the second run on")
+    equal(sizes[1:], sizes[-1:] * 6, "size of the profile from the second run on")
     check(not os.path.exists(path + ".more"), "something had not been learned in two runs")
-    same_branches(run()[0], first, "same branches with hints")
+    same_branches(run()[0], first, "same branches with a profile")
 
 
-def hints_in(path):
+def entries_in(path):
     return struct.unpack_from("<I", content(path), 36)[0]
 
 
@@ -106,11 +106,11 @@ def learned():
     for name, (options, arguments) in ways.items():
         shutil.rmtree(PLACE, ignore_errors=True)
         record([path, *arguments], options)
-        counts[name] = hints_in(os.path.join(PLACE, build_id + {"ticks": ".ticks", "parallel": ".apart"}.get(name, "")))
-    check(counts["plain"] > 1000, "hardly a hint: %s" % counts)
+        counts[name] = entries_in(os.path.join(PLACE, build_id + {"ticks": ".ticks", "parallel": ".apart"}.get(name, "")))
+    check(counts["plain"] > 1000, "hardly an entry: %s" % counts)
     for name, count in counts.items():
         # Where branches are counted alone, fragments end elsewhere.
-        check(abs(count - counts["plain"]) < counts["plain"] // 10, "hints of %s: %s" % (name, counts))
+        check(abs(count - counts["plain"]) < counts["plain"] // 10, "entries of %s: %s" % (name, counts))
 
 
 @case("of a program that comes back to more places than the cache has room for all that ran is known")
@@ -120,7 +120,7 @@ def more_than_fits():
     build_id = re.search(r"Build ID: (\w+)", execute(["readelf", "-n", path]).out.decode()).group(1)
     for _ in range(2):
         equal(record([path]).status, 0, "status")
-    check(hints_in(os.path.join(PLACE, build_id)) > calls, "hints: %d" % hints_in(os.path.join(PLACE, build_id)))
+    check(entries_in(os.path.join(PLACE, build_id)) > calls, "entries: %d" % entries_in(os.path.join(PLACE, build_id)))
 
 
 @case("damaged, foreign and linked files are not read, and replaced or left alone")
@@ -245,7 +245,7 @@ def changed():
     equal(once.out, expected, "output")
     shutil.rmtree(PLACE)
     cold = record([path], ["--deterministic", "--snap-exit", "always"])
-    same_branches(branches(once.trace), branches(cold.trace), "same branches as without hints")
+    same_branches(branches(once.trace), branches(cold.trace), "same branches as without a profile")
 
 
 @case("a program without a build-id is known by its file, and not when that is written again")
@@ -255,10 +255,10 @@ def without_build_id():
     for _ in range(4):
         alone = record([path], ["--deterministic", "--snap-exit", "always"])
         stored.append({name: os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE)})
-    equal(sorted(stored[1]), sorted(stored[0]), "files of hints")
+    equal(sorted(stored[1]), sorted(stored[0]), "files of profiles")
     grown = [name for name in stored[0] if stored[1][name] > 2 * stored[0][name] and len(name) > 64]
     equal(len(grown), 1, "files with fragments of a program without a build-id: %s" % stored)
-    equal(stored[3][grown[0]], stored[2][grown[0]], "size of the hints from the third run on")
+    equal(stored[3][grown[0]], stored[2][grown[0]], "size of the profile from the third run on")
     with open(other, "rb") as new, open(path, "r+b") as old: # the same inode
         old.write(new.read())
     expected = execute([path]).out
@@ -266,7 +266,7 @@ def without_build_id():
     os.utime(path, ns=(0, 0))
     for _ in range(3):
         equal(record([path]).out, expected, "output")
-    check(len(os.listdir(PLACE)) > len(stored[0]), "the program that was written again has no hints of its own")
+    check(len(os.listdir(PLACE)) > len(stored[0]), "the program that was written again has no profile of its own")
 
 
 @case("two recordings of a program at once leave a file that the next one reads")
@@ -433,7 +433,7 @@ def kin():
     path = own(STOPS, "-lm", "-Wl,--build-id=0xabababababababababababababababababababab")
     argv, kept = [path, "12.5", "more"], os.path.join(PLACE, "ab" * 20)
     alone, trace = waits(argv)
-    expected, learned = branches(trace), hints_in(kept)
+    expected, learned = branches(trace), entries_in(kept)
     forget()
     record([program()])
     (of_kin,) = [name for name in os.listdir(PLACE) if name.endswith(".kin")]
@@ -442,7 +442,7 @@ def kin():
     stops, trace = waits(argv)
     check(stops < alone * 3 // 4, "%d waits with kin, %d without" % (stops, alone))
     same_branches(branches(trace), expected, "same branches")
-    check(abs(hints_in(kept) - learned) <= learned // 20, "hints: %d with kin, %d without" % (hints_in(kept), learned))
+    check(abs(entries_in(kept) - learned) <= learned // 20, "entries: %d with kin, %d without" % (entries_in(kept), learned))
     check(os.path.samefile(kept, os.path.join(PLACE, of_kin)), "the newest is not kin to those that come")
     stops, trace = waits(argv)
     check(stops < alone // 2, "%d waits the second time, %d the first" % (stops, alone))

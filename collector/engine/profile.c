@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/hints_private.h"
+#include "collector/engine/profile_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 
 enum {
 	MADE_MAX = 96 << 20, /* bytes of templates, of a recording */
-	WORTH = 1 << 18, /* bytes that are written in the time that a hint, a stop, spares in some runs */
-	WORTH_MIN = 16, /* hints that are worth writing the smallest file */
+	WORTH = 1 << 18, /* bytes that are written in the time that a entry, a stop, spares in some runs */
+	WORTH_MIN = 16, /* entries that are worth writing the smallest file */
 	IDLE_MAX = 16, /* programs that nobody uses: a script comes back to its tools; a configure script makes hundreds that run once */
 };
 
-struct hints *hints_new(const char *dir, struct fragment_kind kind, uint64_t stamp)
+struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64_t stamp)
 {
-	struct hints *h = calloc(1, sizeof *h);
+	struct profiles *h = calloc(1, sizeof *h);
 
 	if (!h)
 		return NULL;
@@ -31,19 +31,19 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static struct hint_identity identity_of_stat(const struct stat *s)
+static struct profile_identity identity_of_stat(const struct stat *s)
 {
 	const uint64_t which[] = {s->st_dev, s->st_ino, (uint64_t)s->st_size, (uint64_t)s->st_mtim.tv_sec, (uint64_t)s->st_mtim.tv_nsec};
-	struct hint_identity id = {.len = 1 + sizeof which};
+	struct profile_identity id = {.len = 1 + sizeof which};
 
 	memcpy(id.bytes + 1, which, sizeof which);
 	return id;
 }
 
 /* Of the file at the mapping's path, if that is the one that is mapped. */
-static struct hint_identity identity_of(const struct mapping *m)
+static struct profile_identity identity_of(const struct mapping *m)
 {
-	struct hint_identity id = {.len = m->build_id_len};
+	struct profile_identity id = {.len = m->build_id_len};
 	struct stat s;
 
 	memcpy(id.bytes, m->build_id, m->build_id_len);
@@ -52,12 +52,12 @@ static struct hint_identity identity_of(const struct mapping *m)
 	return identity_of_stat(&s);
 }
 
-static bool same_identity(const struct hint_identity *a, const struct hint_identity *b) { return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len); }
+static bool same_identity(const struct profile_identity *a, const struct profile_identity *b) { return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len); }
 
-static int find_file(const struct hint_program *p, const struct mapping *m, const struct hint_identity *id)
+static int find_file(const struct profile *p, const struct mapping *m, const struct profile_identity *id)
 {
 	for (size_t i = 0; i < p->file_count; i++) {
-		const struct hint_file *f = &p->files[i];
+		const struct profile_file *f = &p->files[i];
 
 		if (same_identity(&f->id, id) && (id->len || (f->dev == m->dev && f->ino == m->ino)))
 			return (int)i;
@@ -65,18 +65,18 @@ static int find_file(const struct hint_program *p, const struct mapping *m, cons
 	return -1;
 }
 
-int hints_file(const struct hint_program *p, const struct mapping *m)
+int profile_file(const struct profile *p, const struct mapping *m)
 {
-	struct hint_identity id = identity_of(m);
+	struct profile_identity id = identity_of(m);
 
 	return find_file(p, m, &id);
 }
 
-static int add_file(struct hint_program *p, const struct hint_file *f)
+static int add_file(struct profile *p, const struct profile_file *f)
 {
-	struct hint_file *grown;
+	struct profile_file *grown;
 
-	if (p->file_count == HINT_FILES_MAX)
+	if (p->file_count == PROFILE_FILES_MAX)
 		return -1;
 	grown = realloc(p->files, (p->file_count + 1) * sizeof *grown);
 	if (!grown)
@@ -86,9 +86,9 @@ static int add_file(struct hint_program *p, const struct hint_file *f)
 	return (int)p->file_count++;
 }
 
-static int file_of(struct hint_program *p, const struct mapping *m)
+static int file_of(struct profile *p, const struct mapping *m)
 {
-	struct hint_file f = {.dev = m->dev, .ino = m->ino};
+	struct profile_file f = {.dev = m->dev, .ino = m->ino};
 
 	if (m->ino && m->dev == p->last.dev && m->ino == p->last.ino)
 		return p->last.number;
@@ -101,88 +101,88 @@ static int file_of(struct hint_program *p, const struct mapping *m)
 	return p->last.number;
 }
 
-void hints_add(struct hint_program *p, const struct mapping *m, uint64_t pc, bool indirect)
+void profile_add(struct profile *p, const struct mapping *m, uint64_t pc, bool indirect)
 {
-	struct hint h = {.offset = m->offset + (pc - m->start), .indirect = indirect};
+	struct profile_entry h = {.offset = m->offset + (pc - m->start), .indirect = indirect};
 	const struct place_of_template none = {0};
 	int file = file_of(p, m);
 
 	if (file < 0)
 		return;
 	h.file = (unsigned)file;
-	p->added += hint_list_enter(&p->list, &h, &none);
+	p->added += profile_entries_enter(&p->list, &h, &none);
 }
 
-bool hints_are_worth(const struct hint_program *p, size_t n)
+bool profile_is_worth(const struct profile *p, size_t n)
 {
 	return n > (p->head ? WORTH_MIN + p->more.size / WORTH : 1);
 }
 
-bool hints_are_full(const struct hint_program *p) { return p->list.count >= HINTS_MAX; }
+bool profile_is_full(const struct profile *p) { return p->list.count >= PROFILE_MAX; }
 
-bool hints_are_exact(const struct hint_program *p) { return p->exact; }
+bool profile_is_exact(const struct profile *p) { return p->exact; }
 
-void hints_set_exact(struct hint_program *p)
+void profile_set_exact(struct profile *p)
 {
 	p->changed |= !p->exact;
 	p->exact = true;
 }
 
-size_t hints_count(const struct hint_program *p) { return p->list.count; }
+size_t profile_count(const struct profile *p) { return p->list.count; }
 
-size_t hints_files(const struct hint_program *p) { return p->file_count; }
+size_t profile_files(const struct profile *p) { return p->file_count; }
 
-size_t hints_find(const struct hint_program *p, int file, uint64_t offset) { return file < 0 ? HINT_NONE : hint_list_find(&p->list, (uint64_t)file, offset); }
+size_t profile_find(const struct profile *p, int file, uint64_t offset) { return file < 0 ? PROFILE_NONE : profile_entries_find(&p->list, (uint64_t)file, offset); }
 
-struct hint hints_get(const struct hint_program *p, size_t i) { return p->list.hints[i]; }
+struct profile_entry profile_get(const struct profile *p, size_t i) { return p->list.entries[i]; }
 
 /* ---- Templates ---- */
 
-struct slice hints_template_at(const struct hint_program *p, const struct place_of_template *t)
+struct slice profile_template_at(const struct profile *p, const struct place_of_template *t)
 {
 	if (t->made && t->size)
 		return slice_of(p->made.data + t->at, t->size);
 	return kept_file_piece(t->more ? &p->more : &p->first, &p->all->window, t->at, t->size);
 }
 
-struct slice hints_template(const struct hint_program *p, size_t i) { return hints_template_at(p, &p->list.templates[i]); }
+struct slice profile_template(const struct profile *p, size_t i) { return profile_template_at(p, &p->list.templates[i]); }
 
-uint64_t hints_template_key(const struct hint_program *p, size_t i)
+uint64_t profile_template_key(const struct profile *p, size_t i)
 {
 	const struct place_of_template *t = &p->list.templates[i];
 
 	return t->size ? 1ull << 34 | (uint64_t)t->made << 33 | (uint64_t)t->more << 32 | t->at : 0;
 }
 
-void hints_drop_template(struct hint_program *p, size_t i)
+void profile_drop_template(struct profile *p, size_t i)
 {
-	if (!hint_list_own(&p->list))
+	if (!profile_entries_own(&p->list))
 		return;
 	p->list.templates[i] = (struct place_of_template){.weak = true};
 	p->added++;
 }
 
-bool hints_wants_template(const struct hint_program *p, size_t i)
+bool profile_wants_template(const struct profile *p, size_t i)
 {
 	return *p->name && p->all->dir && !p->list.templates[i].size && !p->list.templates[i].tried;
 }
 
-struct fragment_kind hints_kind(const struct hint_program *p) { return p->all->kind; }
+struct fragment_kind profile_kind(const struct profile *p) { return p->all->kind; }
 
-bool hints_template_was_weak(const struct hint_program *p, size_t i) { return p->list.templates[i].weak; }
+bool profile_template_was_weak(const struct profile *p, size_t i) { return p->list.templates[i].weak; }
 
-void hints_put_template(struct hint_program *p, const size_t *hints, size_t n, struct slice bytes)
+void profile_put_template(struct profile *p, const size_t *entries, size_t n, struct slice bytes)
 {
-	bool fits = bytes.len && bytes.len <= TEMPLATE_BYTES && p->made.len + bytes.len <= HINT_TEMPLATES_MAX && p->all->made + bytes.len <= MADE_MAX;
+	bool fits = bytes.len && bytes.len <= TEMPLATE_BYTES && p->made.len + bytes.len <= PROFILE_TEMPLATES_MAX && p->all->made + bytes.len <= MADE_MAX;
 	uint32_t at = (uint32_t)p->made.len;
 
-	if (!n || !hint_list_own(&p->list))
+	if (!n || !profile_entries_own(&p->list))
 		return;
 	if (fits)
 		buf_put(&p->made, bytes.at, bytes.len);
 	fits = fits && !p->made.failed;
 	for (size_t i = 0; i < n; i++) {
-		struct place_of_template *t = &p->list.templates[hints[i]];
+		struct place_of_template *t = &p->list.templates[entries[i]];
 
 		t->tried = true;
 		if (fits)
@@ -194,41 +194,41 @@ void hints_put_template(struct hint_program *p, const size_t *hints, size_t n, s
 	}
 }
 
-static void free_program(struct hint_program *p)
+static void free_program(struct profile *p)
 {
 	kept_file_close(&p->first);
 	kept_file_close(&p->more);
 	free(p->files);
-	hint_list_release(&p->list);
+	profile_entries_release(&p->list);
 	free(p->head);
 	p->all->made -= p->made.len;
 	buf_release(&p->made);
 	free(p);
 }
 
-static void free_programs(struct hint_program *first)
+static void free_programs(struct profile *first)
 {
-	struct hint_program *next;
+	struct profile *next;
 
-	for (struct hint_program *p = first; p; p = next) {
+	for (struct profile *p = first; p; p = next) {
 		next = p->next;
 		free_program(p);
 	}
 }
 
-void hints_use(struct hint_program *p)
+void profile_use(struct profile *p)
 {
 	if (p)
 		p->uses++;
 }
 
 /* Of the programs that nobody uses the one whose last user left first gives way, if there are too many. */
-static void drop_idle(struct hints *h)
+static void drop_idle(struct profiles *h)
 {
-	struct hint_program **oldest = NULL, *p;
+	struct profile **oldest = NULL, *p;
 	size_t idle = 0;
 
-	for (struct hint_program **at = &h->programs; *at; at = &(*at)->next)
+	for (struct profile **at = &h->programs; *at; at = &(*at)->next)
 		if (!(*at)->uses) {
 			idle++;
 			if (!oldest || (*at)->left < (*oldest)->left)
@@ -238,11 +238,11 @@ static void drop_idle(struct hints *h)
 		return;
 	p = *oldest;
 	*oldest = p->next;
-	hints_save(h, p);
+	profile_save(h, p);
 	free_program(p);
 }
 
-void hints_leave(struct hint_program *p)
+void profile_leave(struct profile *p)
 {
 	if (!p)
 		return;
@@ -251,28 +251,28 @@ void hints_leave(struct hint_program *p)
 		drop_idle(p->all);
 }
 
-void hints_free(struct hints *h)
+void profiles_free(struct profiles *h)
 {
 	if (!h)
 		return;
-	for (struct hint_program *p = h->programs; p; p = p->next)
-		hints_save(h, p);
+	for (struct profile *p = h->programs; p; p = p->next)
+		profile_save(h, p);
 	free_programs(h->programs);
 	free_programs(h->kin);
 	kept_window_release(&h->window);
 	free(h);
 }
 
-static void put_name(char name[2 * BT_BUILD_ID_MAX + 1], const struct hint_identity *id)
+static void put_name(char name[2 * BT_BUILD_ID_MAX + 1], const struct profile_identity *id)
 {
 	for (size_t k = 0; k < id->len; k++)
 		snprintf(name + 2 * k, 3, "%02x", id->bytes[k]);
 }
 
 /* Behind its execve: there are the program and, where it has one, its interpreter. */
-static void name_program(struct hint_program *p, const struct address_space *s)
+static void name_program(struct profile *p, const struct address_space *s)
 {
-	struct hint_identity id = identity_of_stat(&p->exe), interpreter = {.len = 0};
+	struct profile_identity id = identity_of_stat(&p->exe), interpreter = {.len = 0};
 
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
@@ -281,17 +281,17 @@ static void name_program(struct hint_program *p, const struct address_space *s)
 			continue;
 		if (m->ino != p->exe.st_ino || m->dev != p->exe.st_dev)
 			interpreter = interpreter.len ? interpreter : identity_of(m);
-		else if (m->build_id_len >= HINT_NAME_MIN)
+		else if (m->build_id_len >= PROFILE_NAME_MIN)
 			id = identity_of(m);
 	}
 	put_name(p->name, &id);
-	if (interpreter.len >= HINT_NAME_MIN)
+	if (interpreter.len >= PROFILE_NAME_MIN)
 		put_name(p->interpreter, &interpreter);
 }
 
-struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_space *s)
+struct profile *profiles_find(struct profiles *h, pid_t pid, const struct address_space *s)
 {
-	struct hint_program *p;
+	struct profile *p;
 	struct stat exe;
 	char path[32];
 
@@ -312,14 +312,14 @@ struct hint_program *hints_of(struct hints *h, pid_t pid, const struct address_s
 	p->next = h->programs;
 	h->programs = p;
 	name_program(p, s);
-	hints_load(h, p);
+	profile_load(h, p);
 	return p;
 }
 
 /* One that is named so, as it is kept; empty where nothing is. NULL without memory. */
-static struct hint_program *kept_kin(struct hints *h, const char *interpreter)
+static struct profile *kept_kin(struct profiles *h, const char *interpreter)
 {
-	struct hint_program *p = h->kin;
+	struct profile *p = h->kin;
 
 	while (p && strcmp(p->name, interpreter))
 		p = p->next;
@@ -332,29 +332,29 @@ static struct hint_program *kept_kin(struct hints *h, const char *interpreter)
 	p->next = h->kin;
 	h->kin = p;
 	memcpy(p->name, interpreter, sizeof p->name);
-	hints_load_kin(h, p);
+	profile_load_kin(h, p);
 	return p;
 }
 
-bool hints_can_be_kin(const struct hint_program *p) { return p->exact && p->list.count >= KIN_HINTS_MIN && p->list.count <= KIN_HINTS_MAX; }
+bool profile_can_be_kin(const struct profile *p) { return p->exact && p->list.count >= KIN_ENTRIES_MIN && p->list.count <= KIN_ENTRIES_MAX; }
 
-static struct hint_program *find_kin(struct hint_program *p)
+static struct profile *find_kin(struct profile *p)
 {
-	struct hint_program *kin;
+	struct profile *kin;
 
 	if (!*p->interpreter)
 		return NULL;
 	for (kin = p->all->programs; kin; kin = kin->next)
-		if (kin != p && hints_can_be_kin(kin) && !strcmp(kin->interpreter, p->interpreter))
+		if (kin != p && profile_can_be_kin(kin) && !strcmp(kin->interpreter, p->interpreter))
 			return kin;
 	kin = kept_kin(p->all, p->interpreter);
-	return kin && hints_can_be_kin(kin) ? kin : NULL;
+	return kin && profile_can_be_kin(kin) ? kin : NULL;
 }
 
-struct hint_program *hints_kin(struct hint_program *p)
+struct profile *profile_kin(struct profile *p)
 {
-	struct hint_program *kin = find_kin(p);
+	struct profile *kin = find_kin(p);
 
-	hints_use(kin);
+	profile_use(kin);
 	return kin;
 }
