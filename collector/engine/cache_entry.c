@@ -255,7 +255,7 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 /* Of what others have run this program's own fragments are made: which of them it runs is to be known. */
 static uint64_t template_key(const struct engine_space *es, const struct profile_view *v, size_t i)
 {
-	return v == &es->kin ? 0 : profile_template_key(v->program, i);
+	return v == &es->similar ? 0 : profile_template_key(v->program, i);
 }
 
 /* Reads the pages of the entries of [i, end) that have no template; those of a template it names itself. */
@@ -292,7 +292,7 @@ static void follow_profile(const struct code_source *source, struct profile_view
 		if (!pc)
 			continue;
 		before = es->cache->fragment_count;
-		fragment = fragment_of_entry(es->cache, source, pc, profile_get(v->program, i).indirect, v == &es->kin ? PROFILE_NONE : i);
+		fragment = fragment_of_entry(es->cache, source, pc, profile_get(v->program, i).indirect, v == &es->similar ? PROFILE_NONE : i);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
 		if (!exact && fragment != FRAGMENT_NONE && fragment >= before)
@@ -329,7 +329,7 @@ static uint32_t fragment_for(struct source *src, uint64_t pc, bool indirect)
 		if (entry == PROFILE_NONE && !(src->es->learns && src->es->window.bytes))
 			note_in_profile(src, pc, indirect);
 		if (entry == PROFILE_NONE) {
-			view = &src->es->kin;
+			view = &src->es->similar;
 			entry = cache_profile_find(view, src->task->process->space, pc);
 		}
 		if (entry == PROFILE_NONE || !profile_is_exact(view->program))

@@ -127,7 +127,7 @@ struct engine_space {
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
 	struct profile_view profile; /* of its program */
-	struct profile_view kin; /* where nothing is known of that: of another that begins alike */
+	struct profile_view similar; /* where nothing is known of that: of another that begins alike */
 	bool knew;		    /* they were exact when it began */
 	bool learns;		    /* fragments that it runs become entries of it, too */
 	uint32_t noted; /* stops that became entries */

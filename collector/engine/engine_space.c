@@ -45,7 +45,7 @@ static void space_release(void *extension)
 	free(es->notes);
 	cache_sample_release(&es->sample);
 	profile_leave(es->profile.program);
-	profile_leave(es->kin.program);
+	profile_leave(es->similar.program);
 	free(es);
 }
 
@@ -90,7 +90,7 @@ static void *space_copy(void *extension, bool same)
 	n->harming = 0;
 	memset(n->area_used, 0, sizeof n->area_used);
 	profile_use(n->profile.program);
-	profile_use(n->kin.program);
+	profile_use(n->similar.program);
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(CALL_NOTES_BYTES);
@@ -432,7 +432,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 static void begin_profile(struct engine_space *es, struct profile *program)
 {
 	es->profile = (struct profile_view){.program = program};
-	es->kin = (struct profile_view){.program = program && !profile_count(program) ? profile_kin(program) : NULL};
+	es->similar = (struct profile_view){.program = program && !profile_count(program) ? profile_similar(program) : NULL};
 	es->learns = program && !profile_is_full(program);
 	es->knew = program && profile_is_exact(program);
 }

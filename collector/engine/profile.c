@@ -258,7 +258,7 @@ void profiles_free(struct profiles *h)
 	for (struct profile *p = h->programs; p; p = p->next)
 		profile_save(h, p);
 	free_programs(h->programs);
-	free_programs(h->kin);
+	free_programs(h->similar);
 	kept_window_release(&h->window);
 	free(h);
 }
@@ -317,9 +317,9 @@ struct profile *profiles_find(struct profiles *h, pid_t pid, const struct addres
 }
 
 /* One that is named so, as it is kept; empty where nothing is. NULL without memory. */
-static struct profile *kept_kin(struct profiles *h, const char *interpreter)
+static struct profile *kept_similar(struct profiles *h, const char *interpreter)
 {
-	struct profile *p = h->kin;
+	struct profile *p = h->similar;
 
 	while (p && strcmp(p->name, interpreter))
 		p = p->next;
@@ -329,32 +329,32 @@ static struct profile *kept_kin(struct profiles *h, const char *interpreter)
 	if (!p)
 		return NULL;
 	p->all = h;
-	p->next = h->kin;
-	h->kin = p;
+	p->next = h->similar;
+	h->similar = p;
 	memcpy(p->name, interpreter, sizeof p->name);
-	profile_load_kin(h, p);
+	profile_load_similar(h, p);
 	return p;
 }
 
-bool profile_can_be_kin(const struct profile *p) { return p->exact && p->list.count >= KIN_ENTRIES_MIN && p->list.count <= KIN_ENTRIES_MAX; }
+bool profile_can_be_similar(const struct profile *p) { return p->exact && p->list.count >= SIMILAR_ENTRIES_MIN && p->list.count <= SIMILAR_ENTRIES_MAX; }
 
-static struct profile *find_kin(struct profile *p)
+static struct profile *find_similar(struct profile *p)
 {
-	struct profile *kin;
+	struct profile *similar;
 
 	if (!*p->interpreter)
 		return NULL;
-	for (kin = p->all->programs; kin; kin = kin->next)
-		if (kin != p && profile_can_be_kin(kin) && !strcmp(kin->interpreter, p->interpreter))
-			return kin;
-	kin = kept_kin(p->all, p->interpreter);
-	return kin && profile_can_be_kin(kin) ? kin : NULL;
+	for (similar = p->all->programs; similar; similar = similar->next)
+		if (similar != p && profile_can_be_similar(similar) && !strcmp(similar->interpreter, p->interpreter))
+			return similar;
+	similar = kept_similar(p->all, p->interpreter);
+	return similar && profile_can_be_similar(similar) ? similar : NULL;
 }
 
-struct profile *profile_kin(struct profile *p)
+struct profile *profile_similar(struct profile *p)
 {
-	struct profile *kin = find_kin(p);
+	struct profile *similar = find_similar(p);
 
-	profile_use(kin);
-	return kin;
+	profile_use(similar);
+	return similar;
 }

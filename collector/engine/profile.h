@@ -35,7 +35,7 @@ void profiles_free(struct profiles *h);
 struct profile *profiles_find(struct profiles *h, pid_t pid, const struct address_space *s); /* of NULL: NULL */
 /* What another program ran that has the same interpreter (ld.so), and so begins alike: of this recording, else as it is kept of one that was recorded
  * lately. NULL: there is none. Nothing is to be added to it. Valid until profile_leave(), and as long as h. */
-struct profile *profile_kin(struct profile *p);
+struct profile *profile_similar(struct profile *p);
 /* One user of p more, or less: of those that nobody uses the last few stay in memory, and others are kept as by profiles_free(). NULL: nothing. */
 void profile_use(struct profile *p);
 void profile_leave(struct profile *p);

@@ -28,7 +28,7 @@ static const char magic[8] = "btrhint8";
 static const char *const kinds[2][2] = {{"", ".apart"}, {".ticks", ".ticks.apart"}}; /* [ticks][apart] */
 static const char second[] = ".more";
 /* Beside one that is named by an interpreter, and the same file as a program's that has it. */
-static const char of_kin[] = ".kin";
+static const char of_similar[] = ".similar";
 
 /* Places that were met last, and what has become of them. */
 struct places_seen {
@@ -91,7 +91,7 @@ static struct file_name name_of(const struct profile *p, const char *suffix)
 
 static bool is_last_suffix(const char *suffix)
 {
-	return !*suffix || !strcmp(suffix, second) || !strcmp(suffix, of_kin) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
+	return !*suffix || !strcmp(suffix, second) || !strcmp(suffix, of_similar) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
 }
 
 /* Whether name_of() can have given that name: other files are the user's. */
@@ -287,14 +287,14 @@ void profile_load(struct profiles *h, struct profile *p)
 	close(dir);
 }
 
-void profile_load_kin(struct profiles *h, struct profile *p)
+void profile_load_similar(struct profiles *h, struct profile *p)
 {
 	int dir = h->dir ? place_open_cache(h->dir, false) : -1;
 
 	p->first.fd = p->more.fd = -1;
 	if (dir < 0)
 		return;
-	load_first(h, p, dir, of_kin);
+	load_first(h, p, dir, of_similar);
 	kept_file_close(&p->first); /* its templates are not used */
 	close(dir);
 }
@@ -473,16 +473,16 @@ static bool shrink(int dir)
 	return (n > STORES_MAX || bytes > STORED_MAX) && !unlinkat(dir, oldest, 0);
 }
 
-/* The newest of the programs with that interpreter is kin to those that are not known yet. Where there are no links, none is. */
-static void become_kin(const struct profile *p, int dir, const struct file_name *of)
+/* The newest of the programs with that interpreter stands in for those that are not known yet. Where there are no links, none is. */
+static void become_similar(const struct profile *p, int dir, const struct file_name *of)
 {
 	struct profile interpreter = {.all = p->all};
 	struct file_name name;
 
-	if (!*p->interpreter || !profile_can_be_kin(p))
+	if (!*p->interpreter || !profile_can_be_similar(p))
 		return;
 	memcpy(interpreter.name, p->interpreter, sizeof interpreter.name);
-	name = name_of(&interpreter, of_kin);
+	name = name_of(&interpreter, of_similar);
 	unlinkat(dir, name.text, 0);
 	(void)!linkat(dir, of->text, dir, name.text, 0);
 }
@@ -505,7 +505,7 @@ static void save_in(struct profile *p, int dir)
 	if (!written || renameat(dir, fresh.text, dir, name.text)) {
 		unlinkat(dir, fresh.text, 0);
 	} else if (!more) {
-		become_kin(p, dir, &name);
+		become_similar(p, dir, &name);
 		name = name_of(p, second); /* it was another's */
 		unlinkat(dir, name.text, 0);
 	}

@@ -16,8 +16,8 @@ enum {
 	PROFILE_MAX = 1 << 18,  /* of a program */
 	PROFILE_FILES_MAX = 256, /* as many as an entry has numbers for */
 	PROFILE_TEMPLATES_MAX = 96 << 20, /* bytes, of a program */
-	KIN_ENTRIES_MIN = 1 << 8, /* of a program that is to be kin to others: one that has just been forked tells little, ... */
-	KIN_ENTRIES_MAX = 1 << 15, /* ... and the list is read as a whole */
+	SIMILAR_ENTRIES_MIN = 1 << 8, /* of a program that is to stand in for similar programs: one that has just been forked tells little, ... */
+	SIMILAR_ENTRIES_MAX = 1 << 15, /* ... and the list is read as a whole */
 };
 
 /* What tells a file from others: its build-id; or, of one that has none, which it is and since when (stat(2)), behind a byte that makes it
@@ -64,7 +64,7 @@ struct profile {
 	bool changed;	 /* since it was read, in what matters */
 	size_t added;	 /* entries and templates since then */
 	char name[2 * BT_BUILD_ID_MAX + 1]; /* of its file: the identity; "": none */
-	char interpreter[2 * BT_BUILD_ID_MAX + 1]; /* that file's, by which it is known to be others' kin; "": none */
+	char interpreter[2 * BT_BUILD_ID_MAX + 1]; /* that file's, by which it is known to be similar to others; "": none */
 	struct kept_file first, more; /* a new one takes a file's place by rename */
 	uint8_t *head;	 /* of the first one, all but the templates; NULL: there is none */
 	struct buf made; /* templates that are not in the file */
@@ -75,7 +75,7 @@ struct profiles {
 	struct fragment_kind kind;
 	uint64_t stamp;
 	struct profile *programs;
-	struct profile *kin; /* what is kept of others, named by their interpreters */
+	struct profile *similar; /* what is kept of others, named by their interpreters */
 	struct kept_window window;
 	size_t made; /* bytes of templates */
 	uint64_t leavings;
@@ -95,15 +95,15 @@ bool profile_entries_enter(struct profile_entries *l, const struct profile_entry
 
 struct slice profile_template_at(const struct profile *p, const struct place_of_template *t);
 
-/* Whether it can be kin to others. */
-bool profile_can_be_kin(const struct profile *p);
+/* Whether it can stand in for similar programs. */
+bool profile_can_be_similar(const struct profile *p);
 
 /* ---- profile_kept.c ---- */
 
 /* What is kept of the program comes to it, if there is something. */
 void profile_load(struct profiles *h, struct profile *p);
 /* What is kept of one of the programs whose interpreter has the name of p comes to p. */
-void profile_load_kin(struct profiles *h, struct profile *p);
+void profile_load_similar(struct profiles *h, struct profile *p);
 /* Keeps what is new. */
 void profile_save(const struct profiles *h, struct profile *p);
 

@@ -280,7 +280,7 @@ def together():
             equal(process.returncode, 0, "status")
     equal(record(argv).out, expected, "output afterwards")
     names = os.listdir(PLACE)
-    check(not [name for name in names if not re.fullmatch(r"[0-9a-f]+(\.ticks)?(\.apart)?(\.more|\.kin)?", name)], "unfinished files: %s" % names)
+    check(not [name for name in names if not re.fullmatch(r"[0-9a-f]+(\.ticks)?(\.apart)?(\.more|\.similar)?", name)], "unfinished files: %s" % names)
 
 
 MORE = """
@@ -428,7 +428,7 @@ def waits(argv):
 
 
 @case("a program that nobody knows starts with what another one of the same interpreter ran: it stops less often, what it did and what it learns are the same")
-def kin():
+def similar():
     forget()
     path = own(STOPS, "-lm", "-Wl,--build-id=0xabababababababababababababababababababab")
     argv, kept = [path, "12.5", "more"], os.path.join(PLACE, "ab" * 20)
@@ -436,27 +436,27 @@ def kin():
     expected, learned = branches(trace), entries_in(kept)
     forget()
     record([program()])
-    (of_kin,) = [name for name in os.listdir(PLACE) if name.endswith(".kin")]
-    linked = [name for name in os.listdir(PLACE) if os.path.samefile(os.path.join(PLACE, name), os.path.join(PLACE, of_kin))]
+    (of_similar,) = [name for name in os.listdir(PLACE) if name.endswith(".similar")]
+    linked = [name for name in os.listdir(PLACE) if os.path.samefile(os.path.join(PLACE, name), os.path.join(PLACE, of_similar))]
     equal(len(linked), 2, "names of what is kept of the other")
     stops, trace = waits(argv)
-    check(stops < alone * 3 // 4, "%d waits with kin, %d without" % (stops, alone))
+    check(stops < alone * 3 // 4, "%d waits with a similar program, %d without" % (stops, alone))
     same_branches(branches(trace), expected, "same branches")
-    check(abs(entries_in(kept) - learned) <= learned // 20, "entries: %d with kin, %d without" % (entries_in(kept), learned))
-    check(os.path.samefile(kept, os.path.join(PLACE, of_kin)), "the newest is not kin to those that come")
+    check(abs(entries_in(kept) - learned) <= learned // 20, "entries: %d with a similar program, %d without" % (entries_in(kept), learned))
+    check(os.path.samefile(kept, os.path.join(PLACE, of_similar)), "the newest is not taken for those that come")
     stops, trace = waits(argv)
     check(stops < alone // 2, "%d waits the second time, %d the first" % (stops, alone))
     same_branches(branches(trace), expected, "same branches the second time")
     for damage in (b"", b"\0", content(kept)[:200], content(kept)[:100] + b"x" + content(kept)[101:]):
         os.unlink(kept)
-        os.unlink(os.path.join(PLACE, of_kin))
-        with open(os.path.join(PLACE, of_kin), "wb") as file:
+        os.unlink(os.path.join(PLACE, of_similar))
+        with open(os.path.join(PLACE, of_similar), "wb") as file:
             file.write(damage)
-        same_branches(branches(waits(argv)[1]), expected, "same branches with damaged kin")
-        check(os.path.samefile(kept, os.path.join(PLACE, of_kin)), "damaged kin is still there")
+        same_branches(branches(waits(argv)[1]), expected, "same branches with a damaged similar profile")
+        check(os.path.samefile(kept, os.path.join(PLACE, of_similar)), "damaged similar profile is still there")
 
 
-@case("the kin of this recording will do, and a program without an interpreter has none")
+@case("a similar program of this recording will do, and a program without an interpreter has none")
 def kin_at_once():
     forget()
     paths = [own(STOPS, "-lm", "-Wl,--build-id=0x%s" % (byte * 20)) for byte in ("ac", "ad")]
@@ -468,7 +468,7 @@ def kin_at_once():
     forget()
     static = own(COUNT % "n + f(n - 1)", "-static")
     equal(record([static]).status, 0, "status")
-    equal([name for name in os.listdir(PLACE) if name.endswith(".kin")], [], "kin of a static program")
+    equal([name for name in os.listdir(PLACE) if name.endswith(".similar")], [], "similar profile of a static program")
 
 
 def overwrite(path, bytes_of):
