@@ -92,7 +92,7 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_goal tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_fragment_index tests/unit/test_fragment_template tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_engine_calls tests/unit/test_fragment_loop
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_goal tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_fragment_index tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_engine_calls tests/unit/test_fragment_loop
 tests_unit_test_goal_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_lookahead_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -101,7 +101,7 @@ tests_unit_test_code_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_fragment_index_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_address_lists_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_state_map_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_fragment_template_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_persisted_groups_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_kept_file_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_predictions_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_spin_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "collector/engine/fragment_template.h"
+#include "collector/engine/persisted_groups.h"
 #include "collector/engine/lookahead.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
@@ -20,29 +20,29 @@ enum {
 	LIKELY = LOOKAHEAD_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
 	PROFILE_FIRST = 64,    /* entries followed at once: at first, and when all of them seem to be needed */
 	PROFILE_MOST = 2048,
-	PROFILE_GAP = 64 + 2 * TEMPLATE_FRAGMENTS, /* from the last one that was followed to where execution is then; the template of that may have had others behind it */
-	TEMPLATES_KNOWN = 8,
+	PROFILE_GAP = 64 + 2 * PERSISTED_FRAGMENTS, /* from the last one that was followed to where execution is then; the group of that may have had others behind it */
+	PERSISTED_KNOWN = 8,
 	IDLE_MOST = 4,
 	NEAR_STEPS = 4096, /* near its goal, without a tick: then it is in a loop that has none, and may stay there */
 };
 
 #define PROFILE_UNKNOWN (PROFILE_NONE - 1) /* whether there is one */
 
-/* Some templates (profile_template_key()), the last ones. */
-struct template_keys {
-	uint64_t keys[TEMPLATES_KNOWN];
+/* Some groups (profile_group_key()), the last ones. */
+struct group_keys {
+	uint64_t keys[PERSISTED_KNOWN];
 	size_t count;
 };
 
-static bool keys_have(const struct template_keys *t, uint64_t key)
+static bool keys_have(const struct group_keys *t, uint64_t key)
 {
-	for (size_t i = 0; key && i < TEMPLATES_KNOWN; i++)
+	for (size_t i = 0; key && i < PERSISTED_KNOWN; i++)
 		if (t->keys[i] == key)
 			return true;
 	return false;
 }
 
-static void keys_note(struct template_keys *t, uint64_t key) { t->keys[t->count++ % TEMPLATES_KNOWN] = key; }
+static void keys_note(struct group_keys *t, uint64_t key) { t->keys[t->count++ % PERSISTED_KNOWN] = key; }
 
 struct source {
 	const struct backend *b;
@@ -53,7 +53,7 @@ struct source {
 	bool alone; /* nobody else is in the cache */
 	bool stays; /* the task stands in the middle of the cache: no call may be made in it, and no page be watched */
 	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
-	struct template_keys loaded, refused; /* of them there is nothing more to have */
+	struct group_keys loaded, refused; /* of them there is nothing more to have */
 	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
 };
 
@@ -170,20 +170,20 @@ static uint32_t fragment_kept(struct code_cache *c, const struct code_source *so
 	struct source *s = source->arg;
 	struct profile *p = s->es->profile.program;
 	size_t i = entry == PROFILE_UNKNOWN ? cache_profile_find(&s->es->profile, s->task->process->space, pc) : entry;
-	uint64_t key = i == PROFILE_NONE ? 0 : profile_template_key(p, i);
-	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : profile_template(p, i);
-	enum template_fault fault;
+	uint64_t key = i == PROFILE_NONE ? 0 : profile_group_key(p, i);
+	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : profile_group(p, i);
+	enum persisted_fault fault;
 	uint32_t fragment;
 
 	if (!bytes.len)
 		return FRAGMENT_NONE;
-	fragment = template_add(c, source, pc, profile_get(p, i).offset, bytes, &fault);
-	if (fragment == FRAGMENT_NONE && fault == TEMPLATE_REFUSED)
+	fragment = persisted_add(c, source, pc, profile_get(p, i).offset, bytes, &fault);
+	if (fragment == FRAGMENT_NONE && fault == PERSISTED_REFUSED)
 		keys_note(&s->refused, key);
 	if (fragment != FRAGMENT_NONE)
 		keys_note(&s->loaded, key);
-	if (fragment == FRAGMENT_NONE && fault == TEMPLATE_UNCHECKED)
-		profile_drop_template(p, i);
+	if (fragment == FRAGMENT_NONE && fault == PERSISTED_UNCHECKED)
+		profile_drop_group(p, i);
 	return fragment;
 }
 
@@ -253,12 +253,12 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 }
 
 /* Of what others have run this program's own fragments are made: which of them it runs is to be known. */
-static uint64_t template_key(const struct engine_space *es, const struct profile_view *v, size_t i)
+static uint64_t group_key(const struct engine_space *es, const struct profile_view *v, size_t i)
 {
-	return v == &es->similar ? 0 : profile_template_key(v->program, i);
+	return v == &es->similar ? 0 : profile_group_key(v->program, i);
 }
 
-/* Reads the pages of the entries of [i, end) that have no template; those of a template it names itself. */
+/* Reads the pages of the entries of [i, end) that have no group; those of a group it names itself. */
 static void read_pages(const struct source *s, struct profile_view *v, size_t i, size_t end)
 {
 	struct address_space *space = s->task->process->space;
@@ -266,7 +266,7 @@ static void read_pages(const struct source *s, struct profile_view *v, size_t i,
 	size_t n = 0;
 
 	for (; pcs && i < end; i++)
-		if (!template_key(s->es, v, i))
+		if (!group_key(s->es, v, i))
 			pcs[n++] = cache_profile_address(v, space, i);
 	if (n)
 		address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, n);
@@ -287,7 +287,7 @@ static void follow_profile(const struct code_source *source, struct profile_view
 	v->end = profile_count(v->program) - first > v->ahead ? first + v->ahead : profile_count(v->program);
 	read_pages(s, v, first + 1, v->end);
 	for (size_t i = first + 1; i < v->end && !es->cache->full; i++) {
-		uint64_t pc = keys_have(&s->loaded, template_key(es, v, i)) ? 0 : cache_profile_address(v, space, i);
+		uint64_t pc = keys_have(&s->loaded, group_key(es, v, i)) ? 0 : cache_profile_address(v, space, i);
 
 		if (!pc)
 			continue;

@@ -6,11 +6,11 @@
 #include "collector/code_pages.h"
 #include "collector/engine/engine_private.h"
 #include "collector/engine/layout.h"
-#include "collector/engine/template_maker.h"
+#include "collector/engine/persisted_maker.h"
 
 enum {
 	PAGE = 4096,
-	TOGETHER = 2 * TEMPLATE_FRAGMENTS, /* entries behind one another whose fragments are kept with others of the same file */
+	TOGETHER = 2 * PERSISTED_FRAGMENTS, /* entries behind one another whose fragments are kept with others of the same file */
 };
 
 /* Of code that is known again elsewhere. */
@@ -88,21 +88,21 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return done;
 }
 
-/* What the template of entry i is to meet: what the fragment there does. */
+/* What the group of entry i is to meet: what the fragment there does. */
 static struct fragment_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
 	uint32_t fragment = code_cache_find(es->cache, pc);
 	const struct fragment *frag = fragment == FRAGMENT_NONE ? NULL : &es->cache->fragments[fragment];
 
-	if (profile_template_was_weak(es->profile.program, i))
+	if (profile_group_was_weak(es->profile.program, i))
 		return (struct fragment_demand){.debt = (uint8_t)code_cache_most_debt(es->cache), .back = true};
 	return frag ? (struct fragment_demand){.debt = frag->debt, .back = frag->checked || frag->passes} : (struct fragment_demand){0};
 }
 
-/* The address of entry i where it wants a template that can be made here, 0. */
+/* The address of entry i where it wants a group that can be made here, 0. */
 static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
 {
-	uint64_t pc = profile_wants_template(es->profile.program, i) ? cache_profile_address(&es->profile, kept->space, i) : 0;
+	uint64_t pc = profile_wants_group(es->profile.program, i) ? cache_profile_address(&es->profile, kept->space, i) : 0;
 
 	return pc && kept_page(kept, pc) ? pc : 0;
 }
@@ -110,19 +110,19 @@ static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
 /* Profiles whose fragments are to be kept. */
 struct wishes {
 	size_t entries[TOGETHER];
-	struct template_wish list[TOGETHER];
+	struct persisted_wish list[TOGETHER];
 	size_t count;
 };
 
-/* What the templates are made with. */
+/* What the groups are made with. */
 struct making {
 	struct profile *profile;
-	struct template_maker *maker;
+	struct persisted_maker *maker;
 	struct code_source source;
 	struct buf bytes;
 };
 
-/* Templates of wishes of one file. */
+/* Groups of wishes of one file. */
 static void make_of_file(struct making *m, const struct wishes *wanted)
 {
 	struct wishes w = *wanted;
@@ -132,13 +132,13 @@ static void make_of_file(struct making *m, const struct wishes *wanted)
 		size_t n = 0;
 
 		buf_reset(&m->bytes);
-		done = template_make(m->maker, &m->source, w.list + from, w.count - from, profile_get(m->profile, w.entries[from]).offset, &m->bytes);
+		done = persisted_make(m->maker, &m->source, w.list + from, w.count - from, profile_get(m->profile, w.entries[from]).offset, &m->bytes);
 		for (size_t i = from; i < from + done; i++)
 			if (w.list[i].kept)
 				kept[n++] = w.entries[i];
 			else
-				profile_put_template(m->profile, &w.entries[i], 1, slice_of(NULL, 0));
-		profile_put_template(m->profile, kept, n, slice_of(m->bytes.data, m->bytes.len));
+				profile_put_group(m->profile, &w.entries[i], 1, slice_of(NULL, 0));
+		profile_put_group(m->profile, kept, n, slice_of(m->bytes.data, m->bytes.len));
 	}
 }
 
@@ -161,7 +161,7 @@ static void make_all(struct making *m, const struct wishes *wanted)
 	}
 }
 
-static void make_templates(const struct backend *b, struct engine_space *es, struct address_space *s)
+static void make_groups(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
 	struct kept kept = {.space = s};
 	struct making making = {.profile = es->profile.program, .source = {.read = read_kept, .arg = &kept}};
@@ -171,14 +171,14 @@ static void make_templates(const struct backend *b, struct engine_space *es, str
 
 	for (size_t i = 0; i < profile_count(es->profile.program); i++)
 		n += wanted_at(es, &kept, i) != 0;
-	if (!profile_is_worth(es->profile.program, n) || !(making.maker = template_maker_new(&b->processor, profile_kind(es->profile.program))))
+	if (!profile_is_worth(es->profile.program, n) || !(making.maker = persisted_maker_new(&b->processor, profile_kind(es->profile.program))))
 		return;
 	for (size_t i = 0; i < profile_count(es->profile.program); i++) {
 		pc = wanted_at(es, &kept, i);
 		if (!pc)
 			continue;
 		wanted.entries[wanted.count] = i;
-		wanted.list[wanted.count++] = (struct template_wish){.pc = pc, .indirect = profile_get(es->profile.program, i).indirect, .demand = demand_of(es, i, pc)};
+		wanted.list[wanted.count++] = (struct persisted_wish){.pc = pc, .indirect = profile_get(es->profile.program, i).indirect, .demand = demand_of(es, i, pc)};
 		if (wanted.count == TOGETHER) {
 			make_all(&making, &wanted);
 			wanted.count = 0;
@@ -186,7 +186,7 @@ static void make_templates(const struct backend *b, struct engine_space *es, str
 	}
 	make_all(&making, &wanted);
 	buf_release(&making.bytes);
-	template_maker_free(making.maker);
+	persisted_maker_free(making.maker);
 }
 
 void cache_keep(const struct backend *b, struct task *task)
@@ -198,7 +198,7 @@ void cache_keep(const struct backend *b, struct task *task)
 		return;
 	cache_learn(task, es);
 	if (es->knew)
-		make_templates(b, es, s);
+		make_groups(b, es, s);
 	code_pages_put(es->left_pages); /* of an end that was none: a thread came that had not run yet */
 	es->left_pages = es->program.ino && es->mapped ? left_pages_of(&es->program, s) : NULL;
 }

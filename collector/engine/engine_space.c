@@ -10,7 +10,7 @@
 
 #include "collector/call_filter.h"
 #include "collector/code_pages.h"
-#include "collector/engine/fragment_template.h"
+#include "collector/engine/persisted_groups.h"
 #include "collector/engine/region_calls.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
@@ -153,7 +153,7 @@ struct engine_shared *engine_shared_of(struct backend *b)
 	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
 	if (shared && !b->shared) {
-		shared->profiles = profiles_new(b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? template_stamp(&b->processor) : 0);
+		shared->profiles = profiles_new(b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? persisted_stamp(&b->processor) : 0);
 		shared->left = left_caches_new();
 	}
 	b->shared = shared;

@@ -19,7 +19,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/fragment_check.c \
 	collector/engine/fragment_code.c \
 	collector/engine/fragment_index.c collector/engine/fragment_index.h collector/engine/fragment_kind.h \
-	collector/engine/fragment_template.c collector/engine/fragment_template.h \
+	collector/engine/persisted_groups.c collector/engine/persisted_groups.h \
 	collector/engine/fragment_read.c \
 	collector/engine/fragment_rounds.c \
 	collector/engine/fragment_ticks.c \
@@ -51,7 +51,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/timer_signals.c collector/engine/timer_signals.h \
 	collector/engine/sweep.c \
 	collector/engine/tables.c collector/engine/tables.h \
-	collector/engine/template_form.h collector/engine/template_maker.c collector/engine/template_maker.h \
+	collector/engine/persisted_form.h collector/engine/persisted_maker.c collector/engine/persisted_maker.h \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \
 	collector/engine/watch.c collector/engine/watch.h \

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 enum {
-	MADE_MAX = 96 << 20, /* bytes of templates, of a recording */
+	MADE_MAX = 96 << 20, /* bytes of groups, of a recording */
 	WORTH = 1 << 18, /* bytes that are written in the time that a entry, a stop, spares in some runs */
 	WORTH_MIN = 16, /* entries that are worth writing the smallest file */
 	IDLE_MAX = 16, /* programs that nobody uses: a script comes back to its tools; a configure script makes hundreds that run once */
@@ -104,7 +104,7 @@ static int file_of(struct profile *p, const struct mapping *m)
 void profile_add(struct profile *p, const struct mapping *m, uint64_t pc, bool indirect)
 {
 	struct profile_entry h = {.offset = m->offset + (pc - m->start), .indirect = indirect};
-	const struct place_of_template none = {0};
+	const struct persisted_location none = {0};
 	int file = file_of(p, m);
 
 	if (file < 0)
@@ -136,44 +136,44 @@ size_t profile_find(const struct profile *p, int file, uint64_t offset) { return
 
 struct profile_entry profile_get(const struct profile *p, size_t i) { return p->list.entries[i]; }
 
-/* ---- Templates ---- */
+/* ---- Groups ---- */
 
-struct slice profile_template_at(const struct profile *p, const struct place_of_template *t)
+struct slice profile_group_at(const struct profile *p, const struct persisted_location *t)
 {
 	if (t->made && t->size)
 		return slice_of(p->made.data + t->at, t->size);
 	return kept_file_piece(t->more ? &p->more : &p->first, &p->all->window, t->at, t->size);
 }
 
-struct slice profile_template(const struct profile *p, size_t i) { return profile_template_at(p, &p->list.templates[i]); }
+struct slice profile_group(const struct profile *p, size_t i) { return profile_group_at(p, &p->list.groups[i]); }
 
-uint64_t profile_template_key(const struct profile *p, size_t i)
+uint64_t profile_group_key(const struct profile *p, size_t i)
 {
-	const struct place_of_template *t = &p->list.templates[i];
+	const struct persisted_location *t = &p->list.groups[i];
 
 	return t->size ? 1ull << 34 | (uint64_t)t->made << 33 | (uint64_t)t->more << 32 | t->at : 0;
 }
 
-void profile_drop_template(struct profile *p, size_t i)
+void profile_drop_group(struct profile *p, size_t i)
 {
 	if (!profile_entries_own(&p->list))
 		return;
-	p->list.templates[i] = (struct place_of_template){.weak = true};
+	p->list.groups[i] = (struct persisted_location){.weak = true};
 	p->added++;
 }
 
-bool profile_wants_template(const struct profile *p, size_t i)
+bool profile_wants_group(const struct profile *p, size_t i)
 {
-	return *p->name && p->all->dir && !p->list.templates[i].size && !p->list.templates[i].tried;
+	return *p->name && p->all->dir && !p->list.groups[i].size && !p->list.groups[i].tried;
 }
 
 struct fragment_kind profile_kind(const struct profile *p) { return p->all->kind; }
 
-bool profile_template_was_weak(const struct profile *p, size_t i) { return p->list.templates[i].weak; }
+bool profile_group_was_weak(const struct profile *p, size_t i) { return p->list.groups[i].weak; }
 
-void profile_put_template(struct profile *p, const size_t *entries, size_t n, struct slice bytes)
+void profile_put_group(struct profile *p, const size_t *entries, size_t n, struct slice bytes)
 {
-	bool fits = bytes.len && bytes.len <= TEMPLATE_BYTES && p->made.len + bytes.len <= PROFILE_TEMPLATES_MAX && p->all->made + bytes.len <= MADE_MAX;
+	bool fits = bytes.len && bytes.len <= PERSISTED_BYTES && p->made.len + bytes.len <= PROFILE_PERSISTED_MAX && p->all->made + bytes.len <= MADE_MAX;
 	uint32_t at = (uint32_t)p->made.len;
 
 	if (!n || !profile_entries_own(&p->list))
@@ -182,11 +182,11 @@ void profile_put_template(struct profile *p, const size_t *entries, size_t n, st
 		buf_put(&p->made, bytes.at, bytes.len);
 	fits = fits && !p->made.failed;
 	for (size_t i = 0; i < n; i++) {
-		struct place_of_template *t = &p->list.templates[entries[i]];
+		struct persisted_location *t = &p->list.groups[entries[i]];
 
 		t->tried = true;
 		if (fits)
-			*t = (struct place_of_template){.at = at, .size = (uint32_t)bytes.len & 0xffffff, .made = true, .tried = true, .weak = t->weak};
+			*t = (struct persisted_location){.at = at, .size = (uint32_t)bytes.len & 0xffffff, .made = true, .tried = true, .weak = t->weak};
 	}
 	if (fits) {
 		p->added += n;

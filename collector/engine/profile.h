@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where programs went, by program and by file, in the order in which they came there: the fragments that they ran (cache_learn.c), or, where
  * that cannot be known, the places at which a task stopped because nothing was translated there. From the second process on also those
- * fragments as they were made (fragment_template.h). It only guides the translator: a wrong entry makes a fragment that nobody runs.
+ * fragments as they were made (persisted_groups.h). It only guides the translator: a wrong entry makes a fragment that nobody runs.
  *
  * They are kept in a directory from one recording to the next, a file for each program, named by its build-id, or by which file it is where
  * it has none (those of Go and of Rust's tools), and a second one beside it for what came later. The one that was written last has a name by its
@@ -24,7 +24,7 @@ struct profile;  /* opaque */
 
 #define PROFILE_NONE SIZE_MAX
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the fragments that their templates are of. stamp: files that
+/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the fragments that their groups are of. stamp: files that
  * have another are not used. NULL without memory. */
 struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64_t stamp);
 /* Keeps what is new, where that will spare more than it costs; whether it succeeded is nobody's concern. */
@@ -63,20 +63,20 @@ struct profile_entry {
 };
 struct profile_entry profile_get(const struct profile *p, size_t i);
 
-/* The template of entry i, which others may have, too; valid until one is put or asked for. Empty: there is none. */
-struct slice profile_template(const struct profile *p, size_t i);
+/* The group of entry i, which others may have, too; valid until one is put or asked for. Empty: there is none. */
+struct slice profile_group(const struct profile *p, size_t i);
 /* By which it is known: entries that have it in common have one number. 0: there is none. */
-uint64_t profile_template_key(const struct profile *p, size_t i);
+uint64_t profile_group_key(const struct profile *p, size_t i);
 /* It does not do, for want of a safe point: another is to be made. */
-void profile_drop_template(struct profile *p, size_t i);
+void profile_drop_group(struct profile *p, size_t i);
 /* What profiles_new() was told. */
 struct fragment_kind profile_kind(const struct profile *p);
-/* Whether so many new entries or templates will spare more than keeping them costs. */
+/* Whether so many new entries or groups will spare more than keeping them costs. */
 bool profile_is_worth(const struct profile *p, size_t n);
 /* Whether one was dropped. */
-bool profile_template_was_weak(const struct profile *p, size_t i);
+bool profile_group_was_weak(const struct profile *p, size_t i);
 /* Whether one is to be made; and what was made, of all of these entries. Empty: none can be. */
-bool profile_wants_template(const struct profile *p, size_t i);
-void profile_put_template(struct profile *p, const size_t *entries, size_t n, struct slice bytes);
+bool profile_wants_group(const struct profile *p, size_t i);
+void profile_put_group(struct profile *p, const size_t *entries, size_t n, struct slice bytes);
 
 #endif

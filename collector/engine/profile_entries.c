@@ -19,7 +19,7 @@ void profile_entries_release(struct profile_entries *l)
 {
 	if (!l->borrowed) {
 		free(l->entries);
-		free(l->templates);
+		free(l->groups);
 		free(l->index);
 	}
 	*l = (struct profile_entries){0};
@@ -35,15 +35,15 @@ static bool make_room(struct profile_entries *l)
 	if (l->count == PROFILE_MAX)
 		return false;
 	grown.entries = malloc(cap * sizeof *grown.entries);
-	grown.templates = malloc(cap * sizeof *grown.templates);
+	grown.groups = malloc(cap * sizeof *grown.groups);
 	grown.index = calloc(2 * cap, sizeof *grown.index);
-	if (!grown.entries || !grown.templates || !grown.index) {
+	if (!grown.entries || !grown.groups || !grown.index) {
 		profile_entries_release(&grown);
 		return false;
 	}
 	if (l->count) {
 		memcpy(grown.entries, l->entries, l->count * sizeof *grown.entries);
-		memcpy(grown.templates, l->templates, l->count * sizeof *grown.templates);
+		memcpy(grown.groups, l->groups, l->count * sizeof *grown.groups);
 	}
 	if (cap == l->cap)
 		memcpy(grown.index, l->index, 2 * cap * sizeof *grown.index);
@@ -63,20 +63,20 @@ size_t profile_entries_find(const struct profile_entries *l, uint64_t file, uint
 	return n ? n - 1 : PROFILE_NONE;
 }
 
-bool profile_entries_enter(struct profile_entries *l, const struct profile_entry *h, const struct place_of_template *template)
+bool profile_entries_enter(struct profile_entries *l, const struct profile_entry *h, const struct persisted_location *group)
 {
 	size_t i = profile_entries_find(l, h->file, h->offset);
 
 	if (i != PROFILE_NONE) {
 		if (!h->indirect || l->entries[i].indirect || !profile_entries_own(l))
 			return false;
-		l->entries[i].indirect = true; /* its template has no such entry, but gets one */
+		l->entries[i].indirect = true; /* its group has no such entry, but gets one */
 		return true;
 	}
 	if (!make_room(l))
 		return false;
 	l->entries[l->count] = *h;
-	l->templates[l->count] = *template;
+	l->groups[l->count] = *group;
 	*place_of(l, h->file, h->offset) = (uint32_t)++l->count;
 	return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile as it is kept in a file: a head (the files, the entries, where their templates are, the index); the templates. As it is in memory, so that it
- * need not be decoded to be used: the stamp says for whom. The head is read as a whole, a template when it is wanted, as a program may want
+/* A profile as it is kept in a file: a head (the files, the entries, where their groups are, the index); the groups. As it is in memory, so that it
+ * need not be decoded to be used: the stamp says for whom. The head is read as a whole, a group when it is wanted, as a program may want
  * few. What is new or different since is kept in a second file of the same form, by which little that is new costs little to keep. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 
 enum {
 	STORES_MAX = 512, /* programs */
-	STATE_ENTRIES_SEEN = 128, /* entries that have a template in common are not far from one another */
-	FILE_SIZE_MAX = 2 * PROFILE_TEMPLATES_MAX,
+	STATE_ENTRIES_SEEN = 128, /* entries that have a group in common are not far from one another */
+	FILE_SIZE_MAX = 2 * PROFILE_PERSISTED_MAX,
 	STORED_MAX = 384 << 20, /* of all programs */
 	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
 };
@@ -33,16 +33,16 @@ static const char of_similar[] = ".similar";
 /* Places that were met last, and what has become of them. */
 struct places_seen {
 	struct {
-		struct place_of_template place, now;
+		struct persisted_location place, now;
 	} list[STATE_ENTRIES_SEEN];
 	size_t count;
 };
 
 /* What has become of the place; NULL: it is not known. */
-static const struct place_of_template *place_seen(const struct places_seen *s, const struct place_of_template *t)
+static const struct persisted_location *place_seen(const struct places_seen *s, const struct persisted_location *t)
 {
 	for (size_t i = s->count; i-- && s->count - i <= STATE_ENTRIES_SEEN;) {
-		const struct place_of_template *o = &s->list[i % STATE_ENTRIES_SEEN].place;
+		const struct persisted_location *o = &s->list[i % STATE_ENTRIES_SEEN].place;
 
 		if (o->at == t->at && o->made == t->made && o->more == t->more)
 			return &s->list[i % STATE_ENTRIES_SEEN].now;
@@ -50,7 +50,7 @@ static const struct place_of_template *place_seen(const struct places_seen *s, c
 	return NULL;
 }
 
-static void see_place(struct places_seen *s, struct place_of_template place, struct place_of_template now)
+static void see_place(struct places_seen *s, struct persisted_location place, struct persisted_location now)
 {
 	s->list[s->count % STATE_ENTRIES_SEEN].place = place;
 	s->list[s->count++ % STATE_ENTRIES_SEEN].now = now;
@@ -58,10 +58,10 @@ static void see_place(struct places_seen *s, struct place_of_template place, str
 
 struct stored {
 	char magic[8];
-	uint64_t check; /* of all that follows but the templates */
+	uint64_t check; /* of all that follows but the groups */
 	uint64_t stamp;
 	uint64_t base; /* of a second file: the first one's check; else 0 */
-	uint32_t files, entries, cap, templates_at;
+	uint32_t files, entries, cap, groups_at;
 	uint64_t exact;
 };
 
@@ -73,7 +73,7 @@ static void lay_out(const struct stored *st, size_t at[5])
 	at[0] = sizeof *st;
 	at[1] = at[0] + st->files * sizeof(struct profile_file);
 	at[2] = at[1] + st->entries * sizeof(struct profile_entry);
-	at[3] = at[2] + st->entries * sizeof(struct place_of_template);
+	at[3] = at[2] + st->entries * sizeof(struct persisted_location);
 	at[4] = up(at[3] + 2 * (size_t)st->cap * sizeof(uint32_t));
 }
 
@@ -120,24 +120,24 @@ static bool makes_sense(const struct stored *st, size_t size)
 	if (memcmp(st->magic, magic, sizeof magic) || st->files > PROFILE_FILES_MAX || st->entries > st->cap || st->cap > PROFILE_MAX || (st->cap & (st->cap - 1)))
 		return false;
 	lay_out(st, at);
-	return at[4] == st->templates_at && at[4] <= size;
+	return at[4] == st->groups_at && at[4] <= size;
 }
 
 /* The head of what has been read. */
 static const struct stored *head_at(const uint8_t *bytes) { return (const void *)bytes; }
 
-/* Behind all templates. */
-static size_t end_of_templates(const uint8_t *head)
+/* Behind all groups. */
+static size_t end_of_groups(const uint8_t *head)
 {
 	const struct stored *st = head_at(head);
-	const struct place_of_template *templates;
-	size_t at[5], end = st->templates_at;
+	const struct persisted_location *groups;
+	size_t at[5], end = st->groups_at;
 
 	lay_out(st, at);
-	templates = (const void *)(head + at[2]);
+	groups = (const void *)(head + at[2]);
 	for (size_t i = 0; i < st->entries; i++)
-		if (templates[i].size && templates[i].at + (size_t)templates[i].size > end)
-			end = templates[i].at + (size_t)templates[i].size;
+		if (groups[i].size && groups[i].at + (size_t)groups[i].size > end)
+			end = groups[i].at + (size_t)groups[i].size;
 	return end;
 }
 
@@ -158,16 +158,16 @@ static bool index_is_sound(const uint8_t *head)
 	return none || !st->cap;
 }
 
-/* Whether it is what encode() made, in a file that has all of the templates; or somebody who has given it the right sum. */
+/* Whether it is what encode() made, in a file that has all of the groups; or somebody who has given it the right sum. */
 static bool is_whole(const uint8_t *head, size_t len, size_t size)
 {
 	const struct stored *st = head_at(head);
 
-	return makes_sense(st, size) && st->templates_at == len && st->check == content_hash(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)).first &&
-	       end_of_templates(head) <= size && index_is_sound(head);
+	return makes_sense(st, size) && st->groups_at == len && st->check == content_hash(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)).first &&
+	       end_of_groups(head) <= size && index_is_sound(head);
 }
 
-/* All but the templates of a file, the caller's to free; NULL: there is none, or it is damaged. */
+/* All but the groups of a file, the caller's to free; NULL: there is none, or it is damaged. */
 static uint8_t *read_head(const struct kept_file *f)
 {
 	struct stored st;
@@ -175,8 +175,8 @@ static uint8_t *read_head(const struct kept_file *f)
 
 	if (!kept_file_read(f, 0, &st, sizeof st) || !makes_sense(&st, f->size))
 		return NULL;
-	head = malloc(st.templates_at);
-	if (!head || (kept_file_read(f, 0, head, st.templates_at) && is_whole(head, st.templates_at, f->size)))
+	head = malloc(st.groups_at);
+	if (!head || (kept_file_read(f, 0, head, st.groups_at) && is_whole(head, st.groups_at, f->size)))
 		return head;
 	free(head);
 	return NULL;
@@ -206,14 +206,14 @@ static bool use_first(struct profiles *h, struct profile *p, uint8_t *head)
 	lay_out(st, at);
 	if (!copy_files(p, (const void *)(head + at[0]), st->files))
 		return false;
-	p->list = (struct profile_entries){.entries = (void *)(head + at[1]), .templates = (void *)(head + at[2]), .index = (void *)(head + at[3]), .count = st->entries,
+	p->list = (struct profile_entries){.entries = (void *)(head + at[1]), .groups = (void *)(head + at[2]), .index = (void *)(head + at[3]), .count = st->entries,
 				     .cap = st->cap, .borrowed = true};
 	p->exact = st->exact;
 	p->head = head;
 	return true;
 }
 
-static bool learn_of(struct profile *p, const struct profile_entry *h, struct place_of_template t)
+static bool learn_of(struct profile *p, const struct profile_entry *h, struct persisted_location t)
 {
 	size_t i;
 
@@ -221,7 +221,7 @@ static bool learn_of(struct profile *p, const struct profile_entry *h, struct pl
 	if (h->file >= p->file_count || !profile_entries_own(&p->list) || (!profile_entries_enter(&p->list, h, &t) && profile_entries_find(&p->list, h->file, h->offset) == PROFILE_NONE))
 		return false;
 	i = profile_entries_find(&p->list, h->file, h->offset);
-	p->list.templates[i] = t; /* an entry of the first file may have got one */
+	p->list.groups[i] = t; /* an entry of the first file may have got one */
 	return true;
 }
 
@@ -230,7 +230,7 @@ static bool use_more(struct profile *p, const uint8_t *head)
 {
 	const struct stored *st = head_at(head), *first = head_at(p->head);
 	const struct profile_entry *entries;
-	const struct place_of_template *templates;
+	const struct persisted_location *groups;
 	size_t at[5];
 
 	if (st->stamp != first->stamp || st->base != first->check || st->files < first->files)
@@ -239,9 +239,9 @@ static bool use_more(struct profile *p, const uint8_t *head)
 	if (!copy_files(p, (const void *)(head + at[0]), st->files))
 		return false;
 	entries = (const void *)(head + at[1]);
-	templates = (const void *)(head + at[2]);
+	groups = (const void *)(head + at[2]);
 	for (size_t i = 0; i < st->entries; i++)
-		if (!learn_of(p, &entries[i], templates[i]))
+		if (!learn_of(p, &entries[i], groups[i]))
 			break;
 	return true;
 }
@@ -295,7 +295,7 @@ void profile_load_similar(struct profiles *h, struct profile *p)
 	if (dir < 0)
 		return;
 	load_first(h, p, dir, of_similar);
-	kept_file_close(&p->first); /* its templates are not used */
+	kept_file_close(&p->first); /* its groups are not used */
 	close(dir);
 }
 
@@ -308,7 +308,7 @@ static bool is_in_first(const struct profile *p, size_t i)
 		return false;
 	lay_out(head_at(p->head), at);
 	return !memcmp(p->head + at[1] + i * sizeof(struct profile_entry), &p->list.entries[i], sizeof(struct profile_entry)) &&
-	       !memcmp(p->head + at[2] + i * sizeof(struct place_of_template), &p->list.templates[i], sizeof(struct place_of_template));
+	       !memcmp(p->head + at[2] + i * sizeof(struct persisted_location), &p->list.groups[i], sizeof(struct persisted_location));
 }
 
 /* Whether the entry's file will be known again. A file of ours that somebody has given the right sum may number files as it likes. */
@@ -324,7 +324,7 @@ static bool keep_list(const struct profile *p, bool more, struct profile_entries
 {
 	for (size_t i = 0; i < p->list.count; i++)
 		if (is_of_known_file(p, i) && !(more && is_in_first(p, i)) &&
-		    !profile_entries_enter(kept, &p->list.entries[i], &p->list.templates[i]))
+		    !profile_entries_enter(kept, &p->list.entries[i], &p->list.groups[i]))
 			return false;
 	return kept->count;
 }
@@ -338,11 +338,11 @@ static bool is_little_more(const struct profile *p)
 	if (!p->head || p->changed)
 		return false;
 	for (size_t i = 0; i < p->list.count; i++) {
-		const struct place_of_template *t = &p->list.templates[i];
+		const struct persisted_location *t = &p->list.groups[i];
 
 		if (is_in_first(p, i))
 			continue;
-		bytes += sizeof(struct profile_entry) + sizeof(struct place_of_template);
+		bytes += sizeof(struct profile_entry) + sizeof(struct persisted_location);
 		if (t->size && !place_seen(&seen, t)) {
 			bytes += t->size;
 			see_place(&seen, *t, *t);
@@ -351,22 +351,22 @@ static bool is_little_more(const struct profile *p)
 	return bytes < p->first.size / MORE_SHARE;
 }
 
-/* The templates of the kept entries behind one another, from `at` of the file on; where they are is entered. One that is not in its file any
+/* The groups of the kept entries behind one another, from `at` of the file on; where they are is entered. One that is not in its file any
  * more is to be made anew. */
-static void put_templates(struct profile *p, struct profile_entries *kept, uint32_t at, struct buf *out)
+static void put_groups(struct profile *p, struct profile_entries *kept, uint32_t at, struct buf *out)
 {
 	struct places_seen seen = {.count = 0};
 
 	for (size_t i = 0; i < kept->count; i++) {
-		struct place_of_template *t = &kept->templates[i], now = {.at = (uint32_t)(at + out->len), .tried = t->tried};
-		const struct place_of_template *before = t->size ? place_seen(&seen, t) : NULL;
-		struct slice bytes = before ? slice_of(NULL, 0) : profile_template_at(p, t);
+		struct persisted_location *t = &kept->groups[i], now = {.at = (uint32_t)(at + out->len), .tried = t->tried};
+		const struct persisted_location *before = t->size ? place_seen(&seen, t) : NULL;
+		struct slice bytes = before ? slice_of(NULL, 0) : profile_group_at(p, t);
 
 		if (before) {
 			now = *before;
-		} else if (t->size && !t->made && !template_is_whole(bytes)) {
+		} else if (t->size && !t->made && !persisted_is_whole(bytes)) {
 			now.tried = false;
-		} else if (out->len + bytes.len <= PROFILE_TEMPLATES_MAX) {
+		} else if (out->len + bytes.len <= PROFILE_PERSISTED_MAX) {
 			now.size = (uint32_t)bytes.len & 0xffffff;
 			buf_put(out, bytes.at, bytes.len);
 		}
@@ -385,8 +385,8 @@ static void put_aligned(struct buf *b, const void *bytes, size_t n)
 	buf_put(b, zeros, up(b->len) - b->len);
 }
 
-/* The head; and in `templates` what stands behind it. */
-static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *head, struct buf *templates)
+/* The head; and in `groups` what stands behind it. */
+static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *head, struct buf *groups)
 {
 	struct profile_entries kept = {0};
 	struct stored st;
@@ -402,16 +402,16 @@ static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *hea
 	st.cap = (uint32_t)kept.cap;
 	st.exact = p->exact;
 	lay_out(&st, at);
-	st.templates_at = (uint32_t)at[4];
+	st.groups_at = (uint32_t)at[4];
 	if (ok) {
-		put_templates(p, &kept, st.templates_at, templates);
+		put_groups(p, &kept, st.groups_at, groups);
 		buf_put(head, &st, sizeof st);
 		buf_put(head, p->files, p->file_count * sizeof *p->files);
 		buf_put(head, kept.entries, kept.count * sizeof *kept.entries);
-		buf_put(head, kept.templates, kept.count * sizeof *kept.templates);
+		buf_put(head, kept.groups, kept.count * sizeof *kept.groups);
 		put_aligned(head, kept.index, 2 * kept.cap * sizeof *kept.index);
 	}
-	ok = ok && !head->failed && !templates->failed;
+	ok = ok && !head->failed && !groups->failed;
 	if (ok) {
 		st.check = content_hash(head->data + offsetof(struct stored, stamp), head->len - offsetof(struct stored, stamp)).first;
 		memcpy(head->data + offsetof(struct stored, check), &st.check, sizeof st.check);
@@ -437,11 +437,11 @@ static bool write_all(int fd, const void *bytes, size_t n)
 
 static bool write_file(struct profile *p, uint64_t stamp, bool more, int fd)
 {
-	struct buf head = {0}, templates = {0};
-	bool ok = encode(p, stamp, more, &head, &templates) && write_all(fd, head.data, head.len) && write_all(fd, templates.data, templates.len);
+	struct buf head = {0}, groups = {0};
+	bool ok = encode(p, stamp, more, &head, &groups) && write_all(fd, head.data, head.len) && write_all(fd, groups.data, groups.len);
 
 	buf_release(&head);
-	buf_release(&templates);
+	buf_release(&groups);
 	return ok;
 }
 

@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "collector/engine/fragment_template.h"
+#include "collector/engine/persisted_groups.h"
 #include "collector/engine/profile.h"
 #include "collector/engine/kept_file.h"
 #include "lib/buf.h"
@@ -15,7 +15,7 @@ enum {
 	PROFILE_NAME_MIN = 8,    /* bytes of a build-id that is likely to be nobody else's */
 	PROFILE_MAX = 1 << 18,  /* of a program */
 	PROFILE_FILES_MAX = 256, /* as many as an entry has numbers for */
-	PROFILE_TEMPLATES_MAX = 96 << 20, /* bytes, of a program */
+	PROFILE_PERSISTED_MAX = 96 << 20, /* bytes, of a program */
 	SIMILAR_ENTRIES_MIN = 1 << 8, /* of a program that is to stand in for similar programs: one that has just been forked tells little, ... */
 	SIMILAR_ENTRIES_MAX = 1 << 15, /* ... and the list is read as a whole */
 };
@@ -31,17 +31,17 @@ struct profile_file {
 	struct profile_identity id;
 };
 
-_Static_assert(TEMPLATE_BYTES <= (int)KEPT_PIECE_MAX, "a template is a piece of a file");
+_Static_assert(PERSISTED_BYTES <= (int)KEPT_PIECE_MAX, "a group is a piece of a file");
 
-/* Where the template of an entry is; entries that have one in common have one place. */
-struct place_of_template {
+/* Where the group of an entry is; entries that have one in common have one place. */
+struct persisted_location {
 	uint32_t at; /* in the file, in the second one (more), or in what was made */
 	uint32_t size : 24, made : 1, tried : 1, more : 1, weak : 1; /* weak: one that had no safe point did not do */
 };
 
 struct profile_entries {
 	struct profile_entry *entries;
-	struct place_of_template *templates; /* by entry */
+	struct persisted_location *groups; /* by entry */
 	size_t count, cap;
 	uint32_t *index; /* of entries, + 1; open addressing, twice cap */
 	bool borrowed;	 /* they lie in the first file's head */
@@ -62,12 +62,12 @@ struct profile {
 	struct profile_entries list;
 	bool exact;
 	bool changed;	 /* since it was read, in what matters */
-	size_t added;	 /* entries and templates since then */
+	size_t added;	 /* entries and groups since then */
 	char name[2 * BT_BUILD_ID_MAX + 1]; /* of its file: the identity; "": none */
 	char interpreter[2 * BT_BUILD_ID_MAX + 1]; /* that file's, by which it is known to be similar to others; "": none */
 	struct kept_file first, more; /* a new one takes a file's place by rename */
-	uint8_t *head;	 /* of the first one, all but the templates; NULL: there is none */
-	struct buf made; /* templates that are not in the file */
+	uint8_t *head;	 /* of the first one, all but the groups; NULL: there is none */
+	struct buf made; /* groups that are not in the file */
 };
 
 struct profiles {
@@ -77,7 +77,7 @@ struct profiles {
 	struct profile *programs;
 	struct profile *similar; /* what is kept of others, named by their interpreters */
 	struct kept_window window;
-	size_t made; /* bytes of templates */
+	size_t made; /* bytes of groups */
 	uint64_t leavings;
 };
 
@@ -89,11 +89,11 @@ bool profile_entries_own(struct profile_entries *l);
 /* The number of the entry, PROFILE_NONE. */
 size_t profile_entries_find(const struct profile_entries *l, uint64_t file, uint64_t offset);
 /* Whether something is new. */
-bool profile_entries_enter(struct profile_entries *l, const struct profile_entry *h, const struct place_of_template *template);
+bool profile_entries_enter(struct profile_entries *l, const struct profile_entry *h, const struct persisted_location *group);
 
 /* ---- profile.c ---- */
 
-struct slice profile_template_at(const struct profile *p, const struct place_of_template *t);
+struct slice profile_group_at(const struct profile *p, const struct persisted_location *t);
 
 /* Whether it can stand in for similar programs. */
 bool profile_can_be_similar(const struct profile *p);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # What a recording costs in memory: so many bytes for each byte of translated code, and a little for each address space. Counted at a moment at which
-# a large program waits, in the recorder, which has all of it but table 1; what it maps of files that are there anyway (its libraries, kept templates) is not.
+# a large program waits, in the recorder, which has all of it but table 1; what it maps of files that are there anyway (its libraries, kept groups) is not.
 import re
 
 from e2e import *
@@ -42,7 +42,7 @@ def add(name, *options):
         if has_sanitizer():
             raise Skip("a sanitizer's memory would be counted")
         own, *_ = memory(["sh", "-c", "echo waits; read x || :"], options)
-        for how in ("the first time", "the second", "the third, with templates"):
+        for how in ("the first time", "the second", "the third, with groups"):
             anon, shared, _, code = memory(["/usr/bin/python3", "-c", LARGE], options)
             check(code > 3000, "only %d kB of code" % code)
             used = anon - own + shared

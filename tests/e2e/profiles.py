@@ -130,8 +130,8 @@ def mistrusted():
         record([program()], ["--deterministic"])
     good = content(path)
     check(len(good) > 100000, "hardly a fragment is kept")
-    (end,) = struct.unpack_from("<I", good, 44) # of all but the templates, each of which is checked when it is used
-    check(20000 < end < len(good) // 2, "templates from byte %d on of %d" % (end, len(good)))
+    (end,) = struct.unpack_from("<I", good, 44) # of all but the groups, each of which is checked when it is used
+    check(20000 < end < len(good) // 2, "groups from byte %d on of %d" % (end, len(good)))
     for at in (0, 9, 12, 20, 30, 50, 500, 20000, end - 1, len(good) // 2, len(good) - 1):
         damaged = good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:]
         with open(path, "wb") as file:
@@ -332,7 +332,7 @@ def second():
     check(len(good) > 5000, "hardly a fragment is kept: %d" % len(good))
     equal(stat.S_IMODE(os.stat(more).st_mode), 0o600, "mode")
     damaged = [good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:] for at in (0, 8, 16, 24, 40, 200, len(good) // 2)]
-    whole = damaged[-1:] # but for a template, which is checked when it is used
+    whole = damaged[-1:] # but for a group, which is checked when it is used
     for bad in damaged + [b"", good[:50], before]:
         with open(more, "wb") as file:
             file.write(bad)
@@ -477,7 +477,7 @@ def overwrite(path, bytes_of):
 
 
 RUINS = {"emptied": lambda path: os.truncate(path, 0), "cut short": lambda path: os.truncate(path, 4096),
-         "its templates cut off": lambda path: os.truncate(path, os.stat(path).st_size // 2),
+         "its groups cut off": lambda path: os.truncate(path, os.stat(path).st_size // 2),
          "noise": lambda path: overwrite(path, os.urandom), "zeros": lambda path: overwrite(path, bytes), "deleted": os.unlink}
 
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "collector/engine/template_maker.h"
+#include "collector/engine/persisted_maker.h"
 #include "collector/engine/predictions.h"
 #include "tests/unit/program.h"
 
@@ -225,31 +225,31 @@ static void segments_and_fragments_have_them_from_then_on(void **state)
 	world_free(w);
 }
 
-static void templates_have_none(void **state)
+static void groups_have_none(void **state)
 {
-	struct template_maker *maker = template_maker_new(&processor, (struct fragment_kind){0});
+	struct persisted_maker *maker = persisted_maker_new(&processor, (struct fragment_kind){0});
 	struct world *w = world_new();
-	struct template_wish wishes[] = {{.pc = AT + 0x8, .indirect = true}, {.pc = AT + 0x38}};
+	struct persisted_wish wishes[] = {{.pc = AT + 0x8, .indirect = true}, {.pc = AT + 0x38}};
 	struct buf bytes = {0};
-	enum template_fault fault;
+	enum persisted_fault fault;
 	uint32_t other;
 
 	(void)state;
 	assert_non_null(maker);
-	assert_int_equal(template_make(maker, &w->source, wishes, 2, 0x8, &bytes), 2);
+	assert_int_equal(persisted_make(maker, &w->source, wishes, 2, 0x8, &bytes), 2);
 	assert_true(wishes[0].kept && wishes[1].kept);
 	make_prediction(w, 0x10, 0x11);
-	assert_int_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
-	assert_int_equal(fault, TEMPLATE_UNFIT);
+	assert_int_equal(persisted_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+	assert_int_equal(fault, PERSISTED_UNFIT);
 	/* What is kept with it does not suffer. */
-	other = template_add(w->cache, &w->source, AT + 0x38, 0x38, slice_of(bytes.data, bytes.len), &fault);
+	other = persisted_add(w->cache, &w->source, AT + 0x38, 0x38, slice_of(bytes.data, bytes.len), &fault);
 	assert_int_not_equal(other, FRAGMENT_NONE);
 	assert_int_equal(w->cache->fragments[other].pc, AT + 0x38);
 	assert_int_equal(code_cache_find(w->cache, AT + 0x8), FRAGMENT_NONE);
 	code_cache_drop(w->cache, AT + 0x11, AT + 0x12);
-	assert_int_not_equal(template_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+	assert_int_not_equal(persisted_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 	buf_release(&bytes);
-	template_maker_free(maker);
+	persisted_maker_free(maker);
 	world_free(w);
 }
 
@@ -261,7 +261,7 @@ int main(void)
 		cmocka_unit_test(none_closes_a_cycle_without_a_conditional),
 		cmocka_unit_test(all_lies_on_pages_that_do_not_change),
 		cmocka_unit_test(segments_and_fragments_have_them_from_then_on),
-		cmocka_unit_test(templates_have_none),
+		cmocka_unit_test(groups_have_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

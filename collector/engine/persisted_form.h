@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What a template consists of, for who makes and who reads it. Addresses are relative to its origin, an address in the file that its fragments are
+/* What a group consists of, for who makes and who reads it. Addresses are relative to its origin, an address in the file that its fragments are
  * of; places in the code to where the code begins, but for what a struct of the cache's says otherwise. */
-#ifndef BT_TEMPLATE_FORM_H
-#define BT_TEMPLATE_FORM_H
+#ifndef BT_PERSISTED_FORM_H
+#define BT_PERSISTED_FORM_H
 
 #include <string.h>
 
-#include "collector/engine/fragment_template.h"
+#include "collector/engine/persisted_groups.h"
 
 /* No relative address. */
-#define TEMPLATE_NOWHERE (1ull << 63)
+#define PERSISTED_NOWHERE (1ull << 63)
 
 enum {
-	TEMPLATE_SEGMENTS = 64, /* of a fragment */
-	TEMPLATE_NONE = UINT8_MAX, /* no fragment of the template's */
+	PERSISTED_SEGMENTS = 64, /* of a fragment */
+	PERSISTED_NONE = UINT8_MAX, /* no fragment of the group's */
 };
 
 /* Numbers in the code that depend on where things are: lists of where they stand. */
@@ -27,7 +27,7 @@ enum number_kind {
 };
 
 /* The parts stand behind one another in the order of these counts, and then the application's bytes, range by range. */
-struct template_head {
+struct persisted_head {
 	uint64_t check; /* of all that follows */
 	uint64_t origin; /* as an offset in the file */
 	uint64_t pc;	 /* where that must be, 0: anywhere high */
@@ -39,9 +39,9 @@ struct template_head {
 	struct fragment_kind kind;
 };
 
-struct template_fragment {
+struct persisted_fragment {
 	uint64_t pc;
-	uint64_t returns_to, slot; /* TEMPLATE_NOWHERE: none */
+	uint64_t returns_to, slot; /* PERSISTED_NOWHERE: none */
 	uint16_t start, end, body, fresh, indirect; /* fresh, indirect: as start, none */
 	uint16_t exits, state_map; /* how many, and how many bytes, are its */
 	uint8_t segments;
@@ -49,25 +49,25 @@ struct template_fragment {
 	bool has_fresh, has_indirect, checked, passes, x87;
 };
 
-struct template_range {
+struct persisted_range {
 	uint64_t start;
 	uint64_t len;
 };
 
-struct template_exit {
+struct persisted_exit {
 	uint64_t target;
 	uint16_t trap, site; /* site 0: none */
-	uint8_t linked;	     /* fragment of the template's to which its jump leads, TEMPLATE_NONE: to its own trap */
+	uint8_t linked;	     /* fragment of the group's to which its jump leads, PERSISTED_NONE: to its own trap */
 	uint8_t kind : 2, goes_on : 1, fresh : 1, conditional : 1, rcx : 1;
 	struct fragment_demand demand;
 };
 
-/* What templates must have all of, but fragment.last_len and fragment.head, which are for who makes them, and fragment.rounds: of such fragments there are none. */
+/* What groups must have all of, but fragment.last_len and fragment.head, which are for who makes them, and fragment.rounds: of such fragments there are none. */
 _Static_assert(sizeof(struct fragment) == 88 && sizeof(struct cache_exit) == 32 && sizeof(struct segment) == 48,
-	       "a template has all of a fragment");
-_Static_assert((int)TEMPLATE_FRAGMENTS <= (int)TEMPLATE_NONE, "fragments have numbers");
+	       "a group has all of a fragment");
+_Static_assert((int)PERSISTED_FRAGMENTS <= (int)PERSISTED_NONE, "fragments have numbers");
 
-static inline uint32_t template_get32(const uint8_t *p)
+static inline uint32_t persisted_get32(const uint8_t *p)
 {
 	uint32_t v;
 
@@ -75,7 +75,7 @@ static inline uint32_t template_get32(const uint8_t *p)
 	return v;
 }
 
-static inline uint64_t template_get64(const uint8_t *p)
+static inline uint64_t persisted_get64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -84,6 +84,6 @@ static inline uint64_t template_get64(const uint8_t *p)
 }
 
 /* Addresses below that stand in the code in other forms, and do not move. */
-static inline bool template_is_low(uint64_t addr) { return addr <= UINT32_MAX; }
+static inline bool persisted_is_low(uint64_t addr) { return addr <= UINT32_MAX; }
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/template_maker.h"
+#include "collector/engine/persisted_maker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/engine/layout.h"
-#include "collector/engine/template_form.h"
+#include "collector/engine/persisted_form.h"
 #include "lib/content_hash.h"
 
 /* How far the second translation is from the first. The lowest byte that can differ does, so that the place of a difference says where
@@ -15,11 +15,11 @@ enum {
 	MOVE_CODE = 0x15b40, /* CODE_ALIGN_LOOP times something */
 	MOVE_SEGMENT = 0x1d,
 	RANGES = 12,	   /* stretches of application code a fragment may be made from */
-	ALL_RANGES = 256,  /* and those of a template */
+	ALL_RANGES = 256,  /* and those of a group */
 	RANGE_GAP = 32,	   /* what lies nearer is one */
 	NUMBERS = 256,	   /* that are not the same everywhere, in a fragment */
 	CODE_MAX = 1 << 14,
-	BYTES_ENOUGH = TEMPLATE_BYTES / 8 * 5, /* no other fragment then: it might not fit */
+	BYTES_ENOUGH = PERSISTED_BYTES / 8 * 5, /* no other fragment then: it might not fit */
 };
 
 struct code_range {
@@ -42,10 +42,10 @@ struct made {
 	uint8_t code[CODE_MAX];
 	uint32_t len, exits;
 	uint64_t moved;
-	uint32_t segments[TEMPLATE_SEGMENTS];
+	uint32_t segments[PERSISTED_SEGMENTS];
 };
 
-struct template_maker {
+struct persisted_maker {
 	struct code_cache *caches[2];
 	const struct code_source *source;
 	uint64_t moved; /* in the translation that is made now */
@@ -81,7 +81,7 @@ static bool note_range(struct code_ranges *ranges, size_t most, uint64_t start, 
 
 static size_t read_moved(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
-	struct template_maker *m = arg;
+	struct persisted_maker *m = arg;
 	size_t got = m->source->read(m->source->arg, addr - m->moved, bytes, n);
 
 	m->unfit |= got != n;
@@ -126,7 +126,7 @@ static bool move_code(struct code_cache *c)
 	return true;
 }
 
-void template_maker_free(struct template_maker *m)
+void persisted_maker_free(struct persisted_maker *m)
 {
 	if (!m)
 		return;
@@ -135,9 +135,9 @@ void template_maker_free(struct template_maker *m)
 	free(m);
 }
 
-struct template_maker *template_maker_new(const struct processor *processor, struct fragment_kind kind)
+struct persisted_maker *persisted_maker_new(const struct processor *processor, struct fragment_kind kind)
 {
-	struct template_maker *m = calloc(1, sizeof *m);
+	struct persisted_maker *m = calloc(1, sizeof *m);
 
 	if (!m)
 		return NULL;
@@ -148,15 +148,15 @@ struct template_maker *template_maker_new(const struct processor *processor, str
 			m->caches[i]->kind = kind;
 	if (m->caches[0] && m->caches[1] && move_segments(m->caches[1]) && move_code(m->caches[1]))
 		return m;
-	template_maker_free(m);
+	persisted_maker_free(m);
 	return NULL;
 }
 
 /* Towards the middle of the addresses: near their end branches cannot be moved on. */
-static uint64_t move_of(uint64_t pc) { return template_is_low(pc) ? 0 : pc >> 46 ? -(uint64_t)MOVE_ADDRESS : MOVE_ADDRESS; }
+static uint64_t move_of(uint64_t pc) { return persisted_is_low(pc) ? 0 : pc >> 46 ? -(uint64_t)MOVE_ADDRESS : MOVE_ADDRESS; }
 
 /* The fragment in the two caches. False where it cannot be made in both in the same way. */
-static bool translate_both(struct template_maker *m, uint64_t pc, bool indirect, struct fragment_demand demand, const struct fragment *fragments[2])
+static bool translate_both(struct persisted_maker *m, uint64_t pc, bool indirect, struct fragment_demand demand, const struct fragment *fragments[2])
 {
 	const struct code_source source = {.read = read_moved, .fixed_page = no_page, .is_mutable = never_mutable, .others_write = never_mutable, .arg = m, .demand = &demand};
 	uint32_t clears[2] = {m->caches[0]->clears, m->caches[1]->clears}, made[2];
@@ -195,7 +195,7 @@ static bool take_made(struct made *made, const struct code_cache *c, const struc
 	made->moved = moved;
 	made->len = fragment->end - fragment->start;
 	made->exits = c->exit_count - fragment->exit_first;
-	if (made->len > CODE_MAX || fragment->span_count > TEMPLATE_SEGMENTS || !fragment->span_count || fragment->dead || fragment->parked || fragment->rounds)
+	if (made->len > CODE_MAX || fragment->span_count > PERSISTED_SEGMENTS || !fragment->span_count || fragment->dead || fragment->parked || fragment->rounds)
 		return false;
 	memcpy(made->code, c->code + fragment->start, made->len);
 	for (uint32_t i = 0; i < made->exits; i++) {
@@ -240,7 +240,7 @@ static bool name_number(const struct made *a, const struct made *b, uint32_t i, 
 {
 	*n = (struct number){0};
 	if (b->moved && i >= 1 && i + 7 <= a->len) {
-		uint64_t d = template_get64(b->code + i - 1) - template_get64(a->code + i - 1);
+		uint64_t d = persisted_get64(b->code + i - 1) - persisted_get64(a->code + i - 1);
 
 		n->at = (uint16_t)(i - 1);
 		n->kind = d == b->moved ? NUMBER_ADDRESS : NUMBER_NEGATIVE;
@@ -250,7 +250,7 @@ static bool name_number(const struct made *a, const struct made *b, uint32_t i, 
 	if (i + 4 > a->len)
 		return false;
 	n->at = (uint16_t)i;
-	switch (template_get32(b->code + i) - template_get32(a->code + i)) {
+	switch (persisted_get32(b->code + i) - persisted_get32(a->code + i)) {
 	case (uint32_t)-MOVE_CODE:
 		n->kind = NUMBER_ROUTINE;
 		return true;
@@ -259,7 +259,7 @@ static bool name_number(const struct made *a, const struct made *b, uint32_t i, 
 		return true;
 	case MOVE_SEGMENT:
 		n->kind = NUMBER_SEGMENT;
-		return find_segment(a, template_get32(a->code + i), &n->segment);
+		return find_segment(a, persisted_get32(a->code + i), &n->segment);
 	default:
 		return false;
 	}
@@ -319,14 +319,14 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 	return !memcmp(code_cache_state_map(a->cache, x), code_cache_state_map(b->cache, y), x->state_map_len) && same_exits(a, b) && same_segments(a, b);
 }
 
-/* ---- The template that is being made ---- */
+/* ---- The group that is being made ---- */
 
 struct draft {
-	struct template_head head;
+	struct persisted_head head;
 	uint64_t base; /* what addresses are relative to */
 	struct buf fragments, segments, exits, state_map, refs, numbers[NUMBER_KINDS], which, code; /* which: segments of numbers */
 	struct code_ranges ranges;
-	uint32_t made[TEMPLATE_FRAGMENTS]; /* their numbers in the first cache */
+	uint32_t made[PERSISTED_FRAGMENTS]; /* their numbers in the first cache */
 	uint32_t clears; /* of that, at the beginning */
 };
 
@@ -346,11 +346,11 @@ static size_t bytes_of(const struct code_ranges *ranges)
 	size_t sum = 0;
 
 	for (size_t i = 0; i < ranges->count; i++)
-		sum += sizeof(struct template_range) + (ranges->list[i].end - ranges->list[i].start);
+		sum += sizeof(struct persisted_range) + (ranges->list[i].end - ranges->list[i].start);
 	return sum;
 }
 
-/* Bytes of the template, nearly. */
+/* Bytes of the group, nearly. */
 static size_t draft_size(const struct draft *d)
 {
 	size_t size = sizeof d->head + d->fragments.len + d->segments.len + d->exits.len + d->state_map.len + d->refs.len + d->which.len + d->code.len;
@@ -360,9 +360,9 @@ static size_t draft_size(const struct draft *d)
 	return size + bytes_of(&d->ranges);
 }
 
-static uint64_t relative(const struct draft *d, uint64_t addr) { return addr ? addr - d->base : TEMPLATE_NOWHERE; }
+static uint64_t relative(const struct draft *d, uint64_t addr) { return addr ? addr - d->base : PERSISTED_NOWHERE; }
 
-/* The number that the segment has in the template. */
+/* The number that the segment has in the group. */
 static uint16_t draft_segment(struct draft *d, struct segment s)
 {
 	uint16_t i;
@@ -384,7 +384,7 @@ static uint16_t draft_segment(struct draft *d, struct segment s)
 	return i;
 }
 
-static void put_segments(struct draft *d, const struct made *a, uint16_t refs[TEMPLATE_SEGMENTS])
+static void put_segments(struct draft *d, const struct made *a, uint16_t refs[PERSISTED_SEGMENTS])
 {
 	for (uint32_t i = 0; i < a->fragment->span_count; i++)
 		refs[i] = draft_segment(d, made_segment(a, i));
@@ -395,7 +395,7 @@ static void put_segments(struct draft *d, const struct made *a, uint16_t refs[TE
 static void put_fragment(struct draft *d, const struct made *a, uint16_t start)
 {
 	const struct fragment *c = a->fragment;
-	struct template_fragment t;
+	struct persisted_fragment t;
 
 	memset(&t, 0, sizeof t);
 	t.pc = c->pc - d->base;
@@ -423,13 +423,13 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 {
 	for (uint32_t i = 0; i < a->exits; i++) {
 		const struct cache_exit *x = &a->cache->exits[a->fragment->exit_first + i];
-		struct template_exit t;
+		struct persisted_exit t;
 
 		memset(&t, 0, sizeof t);
 		t.target = x->target - d->base;
 		t.trap = (uint16_t)(start + x->trap - a->fragment->start);
 		t.site = (uint16_t)(x->site ? start + x->site - a->fragment->start : 0);
-		t.linked = TEMPLATE_NONE;
+		t.linked = PERSISTED_NONE;
 		t.kind = x->kind & 3;
 		t.goes_on = x->goes_on;
 		t.fresh = x->fresh;
@@ -442,7 +442,7 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 }
 
 /* The code as if the origin and the place of the code were 0, and where it depends on them. */
-static void put_code(struct draft *d, const struct template_maker *m, uint16_t start, const uint16_t refs[TEMPLATE_SEGMENTS])
+static void put_code(struct draft *d, const struct persisted_maker *m, uint16_t start, const uint16_t refs[PERSISTED_SEGMENTS])
 {
 	const struct made *a = &m->made[0];
 	uint32_t moved = a->fragment->start - start;
@@ -462,13 +462,13 @@ static void put_code(struct draft *d, const struct template_maker *m, uint16_t s
 		buf_put(&d->numbers[n->kind], &at, sizeof at);
 		d->head.numbers[n->kind]++;
 		if (n->kind <= NUMBER_NEGATIVE) {
-			v64 = template_get64(code) + (n->kind == NUMBER_ADDRESS ? -d->base : d->base);
+			v64 = persisted_get64(code) + (n->kind == NUMBER_ADDRESS ? -d->base : d->base);
 			memcpy(code, &v64, sizeof v64);
 			continue;
 		}
 		if (n->kind == NUMBER_SEGMENT)
 			buf_put(&d->which, &refs[n->segment], sizeof refs[0]);
-		v32 = n->kind == NUMBER_SEGMENT ? 0 : template_get32(code) + (n->kind == NUMBER_ROUTINE ? moved : -moved);
+		v32 = n->kind == NUMBER_SEGMENT ? 0 : persisted_get32(code) + (n->kind == NUMBER_ROUTINE ? moved : -moved);
 		memcpy(code, &v32, sizeof v32);
 	}
 }
@@ -490,20 +490,20 @@ static bool has_failed(const struct draft *d)
 }
 
 /* Takes the fragment that is ready, if there is room for it. */
-static bool draft_take(struct draft *d, const struct template_maker *m)
+static bool draft_take(struct draft *d, const struct persisted_maker *m)
 {
 	const struct made *a = &m->made[0];
-	size_t size = a->len + a->exits * sizeof(struct template_exit) + a->fragment->state_map_len +
-		      a->fragment->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + m->number_count * 2 * sizeof(uint16_t) + sizeof(struct template_fragment);
+	size_t size = a->len + a->exits * sizeof(struct persisted_exit) + a->fragment->state_map_len +
+		      a->fragment->span_count * (sizeof(struct segment) + sizeof(uint16_t)) + m->number_count * 2 * sizeof(uint16_t) + sizeof(struct persisted_fragment);
 	struct code_ranges ranges = d->ranges;
-	uint16_t refs[TEMPLATE_SEGMENTS], start;
+	uint16_t refs[PERSISTED_SEGMENTS], start;
 
 	if (has_failed(d))
 		return false;
 	for (size_t i = 0; i < m->ranges.count; i++)
 		if (!note_range(&ranges, ALL_RANGES, m->ranges.list[i].start, m->ranges.list[i].end))
 			return false;
-	if (draft_size(d) + size + CODE_ALIGN_LOOP + bytes_of(&ranges) - bytes_of(&d->ranges) > TEMPLATE_BYTES - 64)
+	if (draft_size(d) + size + CODE_ALIGN_LOOP + bytes_of(&ranges) - bytes_of(&d->ranges) > PERSISTED_BYTES - 64)
 		return false;
 	d->ranges = ranges;
 	fill_up(&d->code, fragment_align(a->fragment), 0xcc);
@@ -522,25 +522,25 @@ static uint8_t find_made(const struct draft *d, uint32_t fragment)
 	for (uint16_t i = 0; i < d->head.fragments; i++)
 		if (d->made[i] == fragment)
 			return (uint8_t)i;
-	return TEMPLATE_NONE;
+	return PERSISTED_NONE;
 }
 
 /* Leads jumps to the fragments of the draft that they lead to in the first cache. */
 static void link_fragments(struct draft *d, const struct code_cache *c)
 {
-	const struct template_fragment *fragments = (const void *)d->fragments.data;
-	struct template_exit *t = (void *)d->exits.data;
+	const struct persisted_fragment *fragments = (const void *)d->fragments.data;
+	struct persisted_exit *t = (void *)d->exits.data;
 
 	for (uint16_t k = 0; k < d->head.fragments; k++)
 		for (uint16_t i = 0; i < fragments[k].exits; i++, t++) {
 			const struct cache_exit *x = &c->exits[c->fragments[d->made[k]].exit_first + i];
-			const struct template_fragment *to;
+			const struct persisted_fragment *to;
 			uint32_t displacement;
 
 			if (x->kind != EXIT_LINK || !x->site || x->linked == FRAGMENT_NONE)
 				continue;
 			t->linked = find_made(d, x->linked);
-			if (t->linked == TEMPLATE_NONE)
+			if (t->linked == PERSISTED_NONE)
 				continue;
 			to = &fragments[t->linked];
 			displacement = (uint32_t)(t->fresh && to->has_fresh ? to->fresh : to->body) - (t->site + 4u);
@@ -551,7 +551,7 @@ static void link_fragments(struct draft *d, const struct code_cache *c)
 static void put_ranges(const struct draft *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->ranges.count; i++) {
-		const struct template_range r = {d->ranges.list[i].start - d->base, d->ranges.list[i].end - d->ranges.list[i].start};
+		const struct persisted_range r = {d->ranges.list[i].start - d->base, d->ranges.list[i].end - d->ranges.list[i].start};
 
 		buf_put(out, &r, sizeof r);
 	}
@@ -607,7 +607,7 @@ static bool draft_write(struct draft *d, const struct code_source *source, struc
 }
 
 /* Makes the wish's fragment, if it can be kept. */
-static bool make_ready(struct template_maker *m, const struct template_wish *w)
+static bool make_ready(struct persisted_maker *m, const struct persisted_wish *w)
 {
 	const struct fragment *fragments[2];
 
@@ -623,19 +623,19 @@ static bool make_ready(struct template_maker *m, const struct template_wish *w)
 /* Whether there may be room for another fragment. */
 static bool has_room(const struct draft *d)
 {
-	return d->head.fragments < TEMPLATE_FRAGMENTS && d->ranges.count <= ALL_RANGES - RANGES && draft_size(d) < BYTES_ENOUGH;
+	return d->head.fragments < PERSISTED_FRAGMENTS && d->ranges.count <= ALL_RANGES - RANGES && draft_size(d) < BYTES_ENOUGH;
 }
 
 /* The fragments of the first wishes, as many as there is room for; what is ready then was the first one too many. Returns how many were
  * looked at. */
-static size_t take_wishes(struct template_maker *m, struct draft *d, struct template_wish *wishes, size_t n)
+static size_t take_wishes(struct persisted_maker *m, struct draft *d, struct persisted_wish *wishes, size_t n)
 {
 	size_t done = 0;
 
 	for (; done < n && has_room(d); done++) {
-		struct template_wish *w = &wishes[done];
+		struct persisted_wish *w = &wishes[done];
 
-		w->kept = template_is_low(w->pc) == (d->head.pc != 0) && (m->ready == w->pc || make_ready(m, w)) && draft_take(d, m);
+		w->kept = persisted_is_low(w->pc) == (d->head.pc != 0) && (m->ready == w->pc || make_ready(m, w)) && draft_take(d, m);
 		if (m->ready && !w->kept && d->head.fragments)
 			break;
 		m->ready = 0;
@@ -643,7 +643,7 @@ static size_t take_wishes(struct template_maker *m, struct draft *d, struct temp
 	return done;
 }
 
-static struct draft *draft_new(const struct template_maker *m, uint64_t pc, uint64_t offset)
+static struct draft *draft_new(const struct persisted_maker *m, uint64_t pc, uint64_t offset)
 {
 	struct draft *d = calloc(1, sizeof *d);
 
@@ -652,12 +652,12 @@ static struct draft *draft_new(const struct template_maker *m, uint64_t pc, uint
 	d->base = pc;
 	d->clears = m->caches[0]->clears;
 	d->head.origin = offset;
-	d->head.pc = template_is_low(pc) ? pc : 0;
+	d->head.pc = persisted_is_low(pc) ? pc : 0;
 	d->head.kind = m->caches[0]->kind;
 	return d;
 }
 
-size_t template_make(struct template_maker *m, const struct code_source *source, struct template_wish *wishes, size_t n, uint64_t offset, struct buf *out)
+size_t persisted_make(struct persisted_maker *m, const struct code_source *source, struct persisted_wish *wishes, size_t n, uint64_t offset, struct buf *out)
 {
 	struct draft *d = n ? draft_new(m, wishes[0].pc, offset) : NULL;
 	size_t done, start = out->len;

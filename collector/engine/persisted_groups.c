@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/fragment_template.h"
+#include "collector/engine/persisted_groups.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 #include "collector/engine/layout.h"
-#include "collector/engine/template_form.h"
+#include "collector/engine/persisted_form.h"
 #include "lib/build_id.h"
 #include "lib/content_hash.h"
 
 enum {
 	PAGE = 4096,
 	RANGES_AHEAD = 256, /* whose pages are read together */
-	SEGMENTS_MOST = TEMPLATE_BYTES / sizeof(struct segment),
+	SEGMENTS_MOST = PERSISTED_BYTES / sizeof(struct segment),
 };
 
 /* The beginning of our own image, by the linker. */
 extern const char __ehdr_start[];
 
-/* Where the parts of a template are. */
+/* Where the parts of a group are. */
 struct parts {
-	struct template_head head;
-	const struct template_fragment *fragments;
-	const struct template_range *ranges;
+	struct persisted_head head;
+	const struct persisted_fragment *fragments;
+	const struct persisted_range *ranges;
 	const struct segment *segments;
-	const struct template_exit *exits;
+	const struct persisted_exit *exits;
 	const uint16_t *refs, *numbers[NUMBER_KINDS], *which; /* which: segments of numbers */
 	const uint8_t *state_map, *code, *source;
 	size_t source_len;
 };
 
-/* A template on its way into a cache. */
+/* A group on its way into a cache. */
 struct adding {
 	struct code_cache *cache;
 	const struct parts *parts;
 	uint64_t base; /* of its addresses */
 	uint32_t offset; /* of its code */
-	bool taken[TEMPLATE_FRAGMENTS];
-	uint32_t fragments[TEMPLATE_FRAGMENTS]; /* the numbers of those that are taken */
+	bool taken[PERSISTED_FRAGMENTS];
+	uint32_t fragments[PERSISTED_FRAGMENTS]; /* the numbers of those that are taken */
 };
 
-bool template_is_whole(struct slice bytes)
+bool persisted_is_whole(struct slice bytes)
 {
-	struct template_head head;
+	struct persisted_head head;
 
 	if (bytes.len < sizeof head)
 		return false;
@@ -55,7 +55,7 @@ static const uint16_t *take_shorts(struct slice *s, size_t n) { return (const vo
 /* Where the parts lie. */
 static bool find_parts(struct slice s, struct parts *p)
 {
-	if (!template_is_whole(s) || (uintptr_t)s.at % 8)
+	if (!persisted_is_whole(s) || (uintptr_t)s.at % 8)
 		return false;
 	memcpy(&p->head, slice_take(&s, sizeof p->head).at, sizeof p->head);
 	p->fragments = (const void *)slice_take(&s, p->head.fragments * sizeof *p->fragments).at;
@@ -70,7 +70,7 @@ static bool find_parts(struct slice s, struct parts *p)
 	p->code = slice_take(&s, p->head.code).at;
 	p->source = s.at;
 	p->source_len = s.len;
-	return !s.bad && p->head.fragments && p->head.fragments <= TEMPLATE_FRAGMENTS;
+	return !s.bad && p->head.fragments && p->head.fragments <= PERSISTED_FRAGMENTS;
 }
 
 static bool all_below(const uint16_t *numbers, size_t n, uint16_t limit)
@@ -93,28 +93,28 @@ static bool segments_make_sense(const struct parts *p)
 }
 
 /* Its int3s ascend, in its code; and so do fragments. */
-static bool exits_make_sense(const struct parts *p, const struct template_fragment *t, const struct template_exit *exits)
+static bool exits_make_sense(const struct parts *p, const struct persisted_fragment *t, const struct persisted_exit *exits)
 {
 	uint32_t after = t->start;
 
 	for (size_t i = 0; i < t->exits; i++) {
-		const struct template_exit *x = &exits[i];
+		const struct persisted_exit *x = &exits[i];
 		bool links = x->kind == EXIT_LINK && x->site;
 
 		if (x->trap < after || x->trap >= t->end || (links && (x->site < t->start || x->site + 4u > t->end || x->site % 8 > 4)) ||
-		    (x->linked != TEMPLATE_NONE && (!links || x->linked >= p->head.fragments || x->target != p->fragments[x->linked].pc)))
+		    (x->linked != PERSISTED_NONE && (!links || x->linked >= p->head.fragments || x->target != p->fragments[x->linked].pc)))
 			return false;
 		after = x->trap + 1u;
 	}
 	return true;
 }
 
-static bool is_in(const struct template_fragment *t, uint16_t at) { return at >= t->start && at < t->end; }
+static bool is_in(const struct persisted_fragment *t, uint16_t at) { return at >= t->start && at < t->end; }
 
-static bool fragment_makes_sense(const struct parts *p, const struct template_fragment *t, uint32_t after)
+static bool fragment_makes_sense(const struct parts *p, const struct persisted_fragment *t, uint32_t after)
 {
 	return t->start >= after && t->end > t->start && t->end <= p->head.code && !(t->start % CODE_ALIGN) && is_in(t, t->body) && (!t->has_fresh || is_in(t, t->fresh)) &&
-	       (!t->has_indirect || is_in(t, t->indirect)) && t->segments && t->segments <= TEMPLATE_SEGMENTS;
+	       (!t->has_indirect || is_in(t, t->indirect)) && t->segments && t->segments <= PERSISTED_SEGMENTS;
 }
 
 /* Nothing in it leads out of it, and it is in the order that a cache keeps. */
@@ -126,7 +126,7 @@ static bool makes_sense(const struct parts *p)
 	    !all_below(p->which, p->head.numbers[NUMBER_SEGMENT], p->head.segments))
 		return false;
 	for (size_t i = 0; i < p->head.fragments; i++) {
-		const struct template_fragment *t = &p->fragments[i];
+		const struct persisted_fragment *t = &p->fragments[i];
 
 		if (!fragment_makes_sense(p, t, i ? p->fragments[i - 1].end : 0) || exits + t->exits > p->head.exits || !exits_make_sense(p, t, p->exits + exits))
 			return false;
@@ -185,7 +185,7 @@ static bool same_source(const struct parts *p, const struct code_source *source,
 
 static uint64_t address_of(const struct parts *p, enum number_kind kind, size_t i, uint64_t base)
 {
-	uint64_t v = template_get64(p->code + p->numbers[kind][i]);
+	uint64_t v = persisted_get64(p->code + p->numbers[kind][i]);
 
 	return kind == NUMBER_ADDRESS ? v + base : base - v;
 }
@@ -196,23 +196,23 @@ static bool numbers_fit(const struct parts *p, uint64_t base)
 	for (unsigned kind = 0; kind < NUMBER_KINDS; kind++)
 		for (size_t i = 0; i < p->head.numbers[kind]; i++)
 			if (p->numbers[kind][i] + (kind <= NUMBER_NEGATIVE ? 8 : 4) > p->head.code ||
-			    (kind <= NUMBER_NEGATIVE && template_is_low(address_of(p, kind, i, base))))
+			    (kind <= NUMBER_NEGATIVE && persisted_is_low(address_of(p, kind, i, base))))
 				return false;
 	return true;
 }
 
-/* A fragment whose last branch has a prediction is made anew: templates have none. */
-static bool has_prediction(const struct adding *a, const struct template_fragment *t, const uint16_t *refs)
+/* A fragment whose last branch has a prediction is made anew: groups have none. */
+static bool has_prediction(const struct adding *a, const struct persisted_fragment *t, const uint16_t *refs)
 {
 	return a->cache->predictions.count && predictions_find(&a->cache->predictions, a->base + a->parts->segments[refs[t->segments - 1]].from);
 }
 
-/* Which fragments there are to be, and which is the one at pc; TEMPLATE_NONE: it cannot be. */
+/* Which fragments there are to be, and which is the one at pc; PERSISTED_NONE: it cannot be. */
 static uint8_t choose(struct adding *a, uint64_t pc)
 {
 	const struct parts *p = a->parts;
 	const uint16_t *refs = p->refs;
-	uint8_t wanted = TEMPLATE_NONE;
+	uint8_t wanted = PERSISTED_NONE;
 
 	for (uint8_t i = 0; i < p->head.fragments; refs += p->fragments[i++].segments) {
 		uint64_t at = a->base + p->fragments[i].pc;
@@ -242,14 +242,14 @@ static void put_addresses(const struct adding *a, uint8_t *code)
 static void add_to_each(const struct parts *p, enum number_kind kind, uint8_t *code, uint32_t what)
 {
 	for (size_t i = 0; i < p->head.numbers[kind]; i++) {
-		uint32_t v = template_get32(p->code + p->numbers[kind][i]) + what;
+		uint32_t v = persisted_get32(p->code + p->numbers[kind][i]) + what;
 
 		memcpy(code + p->numbers[kind][i], &v, sizeof v);
 	}
 }
 
 /* Whether the exit's jump leads to a fragment that is put in, too. */
-static bool is_linked(const struct adding *a, const struct template_exit *t) { return t->linked != TEMPLATE_NONE && a->taken[t->linked]; }
+static bool is_linked(const struct adding *a, const struct persisted_exit *t) { return t->linked != PERSISTED_NONE && a->taken[t->linked]; }
 
 /* Where a jump leads to a fragment that is not put in, it leads to its own int3. */
 static void unlink_exits(const struct adding *a, uint8_t *code)
@@ -257,10 +257,10 @@ static void unlink_exits(const struct adding *a, uint8_t *code)
 	const struct parts *p = a->parts;
 
 	for (size_t i = 0; i < p->head.exits; i++) {
-		const struct template_exit *t = &p->exits[i];
+		const struct persisted_exit *t = &p->exits[i];
 		uint32_t to_trap = t->trap - (t->site + 4u);
 
-		if (t->linked != TEMPLATE_NONE && !is_linked(a, t))
+		if (t->linked != PERSISTED_NONE && !is_linked(a, t))
 			memcpy(code + t->site, &to_trap, sizeof to_trap);
 	}
 }
@@ -279,7 +279,7 @@ static void put_code(const struct adding *a, uint8_t *code, const uint32_t *segm
 	unlink_exits(a, code);
 }
 
-static uint64_t address_or_none(const struct adding *a, uint64_t relative) { return relative == TEMPLATE_NOWHERE ? 0 : a->base + relative; }
+static uint64_t address_or_none(const struct adding *a, uint64_t relative) { return relative == PERSISTED_NOWHERE ? 0 : a->base + relative; }
 
 static struct segment segment_here(const struct adding *a, uint16_t i)
 {
@@ -316,7 +316,7 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 /* Its exits are to be exit_first and those that follow. */
 static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *state_map, uint32_t segment, uint32_t exit_first)
 {
-	const struct template_fragment *t = &a->parts->fragments[i];
+	const struct persisted_fragment *t = &a->parts->fragments[i];
 	struct code_cache *c = a->cache;
 	const struct fragment fragment = {.pc = a->base + t->pc,
 				    .start = a->offset + t->start,
@@ -354,7 +354,7 @@ static void append_fragments(struct adding *a, const uint32_t *segments)
 	uint32_t exit_first = a->cache->exit_count;
 
 	for (uint8_t i = 0; i < p->head.fragments; i++) {
-		const struct template_fragment *t = &p->fragments[i];
+		const struct persisted_fragment *t = &p->fragments[i];
 
 		if (a->taken[i]) {
 			append_fragment(a, i, refs, state_map, segments[refs[0]], exit_first);
@@ -365,7 +365,7 @@ static void append_fragments(struct adding *a, const uint32_t *segments)
 	}
 }
 
-static void add_exit(struct adding *a, const struct template_exit *t)
+static void add_exit(struct adding *a, const struct persisted_exit *t)
 {
 	const struct cache_exit x = {.trap = a->offset + t->trap, .site = t->site ? a->offset + t->site : 0, .target = a->base + t->target,
 				     .kind = t->kind, .goes_on = t->goes_on, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
@@ -379,7 +379,7 @@ static void add_exit(struct adding *a, const struct template_exit *t)
 static void add_exits(struct adding *a)
 {
 	const struct parts *p = a->parts;
-	const struct template_exit *exits = p->exits;
+	const struct persisted_exit *exits = p->exits;
 
 	for (size_t i = 0; i < p->head.fragments; exits += p->fragments[i++].exits)
 		for (size_t k = 0; a->taken[i] && k < p->fragments[i].exits; k++)
@@ -393,25 +393,25 @@ static bool meets_demand(const struct adding *a, uint8_t i, uint64_t pc)
 	return fragment_meets(&as, code_cache_demand(a->cache, pc));
 }
 
-uint32_t template_add(struct code_cache *c, const struct code_source *source, uint64_t pc, uint64_t offset, struct slice bytes, enum template_fault *fault)
+uint32_t persisted_add(struct code_cache *c, const struct code_source *source, uint64_t pc, uint64_t offset, struct slice bytes, enum persisted_fault *fault)
 {
 	uint32_t segments[SEGMENTS_MOST];
 	struct adding a;
 	struct parts p;
 	uint8_t *code, wanted;
 
-	*fault = TEMPLATE_REFUSED;
+	*fault = PERSISTED_REFUSED;
 	if (!find_parts(bytes, &p) || !makes_sense(&p) || !fragment_kind_is(c->kind, p.head.kind))
 		return FRAGMENT_NONE;
 	a = (struct adding){.cache = c, .parts = &p, .base = pc - (offset - p.head.origin)};
-	if ((p.head.pc ? p.head.pc != a.base : template_is_low(a.base)) || !numbers_fit(&p, a.base))
+	if ((p.head.pc ? p.head.pc != a.base : persisted_is_low(a.base)) || !numbers_fit(&p, a.base))
 		return FRAGMENT_NONE;
 	wanted = choose(&a, pc);
-	if (wanted == TEMPLATE_NONE)
-		*fault = TEMPLATE_UNFIT;
+	if (wanted == PERSISTED_NONE)
+		*fault = PERSISTED_UNFIT;
 	else if (!meets_demand(&a, wanted, pc))
-		*fault = TEMPLATE_UNCHECKED;
-	if (*fault != TEMPLATE_REFUSED || !same_source(&p, source, a.base))
+		*fault = PERSISTED_UNCHECKED;
+	if (*fault != PERSISTED_REFUSED || !same_source(&p, source, a.base))
 		return FRAGMENT_NONE;
 	if (!code_cache_room(c, p.head.code, CODE_ALIGN_LOOP, &code, &a.offset) ||
 	    !code_cache_reserve(c, p.head.fragments, p.head.exits, p.head.refs, p.head.state_map) || !add_segments(&a, segments))
@@ -427,7 +427,7 @@ uint32_t template_add(struct code_cache *c, const struct code_source *source, ui
 
 /* ---- For whom ---- */
 
-uint64_t template_stamp(const struct processor *processor)
+uint64_t persisted_stamp(const struct processor *processor)
 {
 	struct code_cache *c = code_cache_new(processor, false);
 	struct {

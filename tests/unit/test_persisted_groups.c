@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates of fragments: what is put into a cache is, byte for byte, what the translator would have made there, of one fragment or of several
+/* Groups of fragments: what is put into a cache is, byte for byte, what the translator would have made there, of one fragment or of several
  * together. The application is this program's own code, as if it lay elsewhere. */
 #include "tests/unit/unit.h"
 
 #include <link.h>
 #include <string.h>
 
-#include "collector/engine/template_maker.h"
+#include "collector/engine/persisted_maker.h"
 #include "collector/engine/x86.h"
 #include "tests/unit/program.h"
 
@@ -23,7 +23,7 @@ enum {
 struct wanted {
 	uint64_t offset;
 	bool indirect;
-	bool fit; /* for a template */
+	bool fit; /* for a group */
 };
 
 static const struct processor processor = {.fast_pext = true, .lzcnt = true, .fast_loop = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the routines must have room */
@@ -77,7 +77,7 @@ static void want(struct wanted *w, size_t *count, const struct program *p, uint6
 /* Places that lead to one another, from some functions on. */
 static size_t collect(struct wanted *w, struct program *p, struct fragment_kind kind)
 {
-	const void *const first[] = {(const void *)translator_translate, (const void *)template_make, (const void *)code_cache_add, (const void *)segment_add,
+	const void *const first[] = {(const void *)translator_translate, (const void *)persisted_make, (const void *)code_cache_add, (const void *)segment_add,
 				     (const void *)x86_decode};
 	struct code_cache *c = code_cache_new(&processor, kind.apart);
 	struct code_source source = program_source(p);
@@ -118,7 +118,7 @@ static struct code_cache *used_cache(struct fragment_kind kind)
 	return c;
 }
 
-/* Templates begin at a cache line. */
+/* Groups begin at a cache line. */
 static void begin_line(struct code_cache *c)
 {
 	uint8_t *bytes;
@@ -200,91 +200,91 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	assert_memory_equal(a->tables.pairs, b->tables.pairs, (1u << a->tables.bits) * sizeof *a->tables.pairs);
 }
 
-/* One template of one fragment. */
-static bool make(struct template_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct fragment_demand demand, uint64_t offset, struct buf *out)
+/* One group of one fragment. */
+static bool make(struct persisted_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct fragment_demand demand, uint64_t offset, struct buf *out)
 {
-	struct template_wish wish = {.pc = pc, .indirect = indirect, .demand = demand};
+	struct persisted_wish wish = {.pc = pc, .indirect = indirect, .demand = demand};
 
-	assert_int_equal(template_make(m, source, &wish, 1, offset, out), 1);
+	assert_int_equal(persisted_make(m, source, &wish, 1, offset, out), 1);
 	assert_int_equal(wish.kept, out->len != 0);
 	return wish.kept;
 }
 
-/* Templates are made of the program at one place, and put into a cache of it at another. Each lies where the one before it lay. Says which
+/* Groups are made of the program at one place, and put into a cache of it at another. Each lies where the one before it lay. Says which
  * fragments had one. */
 static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other, struct fragment_kind kind)
 {
-	struct template_maker *maker = template_maker_new(&processor, kind);
+	struct persisted_maker *maker = persisted_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
-	struct code_cache *by_template = used_cache(kind), *by_translator = used_cache(kind);
+	struct code_cache *by_group = used_cache(kind), *by_translator = used_cache(kind);
 	struct buf bytes = {0};
 	size_t made = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t pc = other->at + w[i].offset;
-		enum template_fault fault;
+		enum persisted_fault fault;
 
 		buf_reset(&bytes);
-		w[i].fit = make(maker, &source, one->at + w[i].offset, w[i].indirect, code_cache_demand(by_template, pc), w[i].offset, &bytes);
+		w[i].fit = make(maker, &source, one->at + w[i].offset, w[i].indirect, code_cache_demand(by_group, pc), w[i].offset, &bytes);
 		if (w[i].fit)
-			assert_int_not_equal(template_add(by_template, &elsewhere, pc, w[i].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+			assert_int_not_equal(persisted_add(by_group, &elsewhere, pc, w[i].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 		else
-			translator_translate(by_template, &elsewhere, pc, w[i].indirect);
+			translator_translate(by_group, &elsewhere, pc, w[i].indirect);
 		if (w[i].fit)
 			begin_line(by_translator);
 		translator_translate(by_translator, &elsewhere, pc, w[i].indirect);
 		made += w[i].fit;
 	}
-	assert_same_cache(by_template, by_translator);
+	assert_same_cache(by_group, by_translator);
 	buf_release(&bytes);
-	template_maker_free(maker);
-	code_cache_put(by_template);
+	persisted_maker_free(maker);
+	code_cache_put(by_group);
 	code_cache_put(by_translator);
 	return made;
 }
 
-/* The same of `size` fragments together; any of them is what the template is added for. */
+/* The same of `size` fragments together; any of them is what the group is added for. */
 static void compare_together(const struct wanted *w, size_t count, struct program *one, struct program *other, size_t size, struct fragment_kind kind)
 {
-	struct template_maker *maker = template_maker_new(&processor, kind);
+	struct persisted_maker *maker = persisted_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
-	struct code_cache *by_template = used_cache(kind), *by_translator = used_cache(kind), *before = used_cache(kind);
-	struct template_wish *wishes = calloc(count, sizeof *wishes);
+	struct code_cache *by_group = used_cache(kind), *by_translator = used_cache(kind), *before = used_cache(kind);
+	struct persisted_wish *wishes = calloc(count, sizeof *wishes);
 	struct buf bytes = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t pc = other->at + w[i].offset;
 
-		wishes[i] = (struct template_wish){.pc = one->at + w[i].offset, .indirect = w[i].indirect, .demand = code_cache_demand(before, pc)};
+		wishes[i] = (struct persisted_wish){.pc = one->at + w[i].offset, .indirect = w[i].indirect, .demand = code_cache_demand(before, pc)};
 		translator_translate(before, &elsewhere, pc, w[i].indirect);
 	}
 	for (size_t i = 0, done; i < count; i += done) {
 		size_t n = size < count - i ? size : count - i, which;
-		enum template_fault fault;
+		enum persisted_fault fault;
 
 		buf_reset(&bytes);
-		done = template_make(maker, &source, wishes + i, n, w[i].offset, &bytes);
-		assert_true(done && done <= n && (done == n || done == TEMPLATE_FRAGMENTS || bytes.len > TEMPLATE_BYTES / 2));
+		done = persisted_make(maker, &source, wishes + i, n, w[i].offset, &bytes);
+		assert_true(done && done <= n && (done == n || done == PERSISTED_FRAGMENTS || bytes.len > PERSISTED_BYTES / 2));
 		which = i + (i * 7 + 3) % done;
-		assert_int_not_equal(template_add(by_template, &elsewhere, other->at + w[which].offset, w[which].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+		assert_int_not_equal(persisted_add(by_group, &elsewhere, other->at + w[which].offset, w[which].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 		begin_line(by_translator);
 		for (size_t k = i; k < i + done; k++)
 			translator_translate(by_translator, &elsewhere, other->at + w[k].offset, w[k].indirect);
 	}
 	for (size_t i = 0; i < count; i++)
 		assert_true(wishes[i].kept);
-	assert_same_cache(by_template, by_translator);
+	assert_same_cache(by_group, by_translator);
 	code_cache_put(before);
 	free(wishes);
 	buf_release(&bytes);
-	template_maker_free(maker);
-	code_cache_put(by_template);
+	persisted_maker_free(maker);
+	code_cache_put(by_group);
 	code_cache_put(by_translator);
 }
 
 static void compare_at(uint64_t from, uint64_t to, struct fragment_kind kind)
 {
-	static const size_t sizes[] = {1, 2, 7, TEMPLATE_FRAGMENTS, 4 * TEMPLATE_FRAGMENTS};
+	static const size_t sizes[] = {1, 2, 7, PERSISTED_FRAGMENTS, 4 * PERSISTED_FRAGMENTS};
 	struct program one = program_at(from), other = program_at(to);
 	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &one, kind), fit = 0;
@@ -301,7 +301,7 @@ static void compare_at(uint64_t from, uint64_t to, struct fragment_kind kind)
 	free(other.bytes);
 }
 
-static void a_template_makes_what_the_translator_makes(void **state)
+static void a_persisted_group_makes_what_the_translator_makes(void **state)
 {
 	const struct fragment_kind kinds[] = {history, ticks, apart, {.ticks = true, .apart = true}};
 
@@ -315,19 +315,19 @@ static void a_template_makes_what_the_translator_makes(void **state)
 
 static void assert_refused(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes)
 {
-	enum template_fault fault;
+	enum persisted_fault fault;
 
-	assert_int_equal(template_add(c, source, pc, OFFSET, bytes, &fault), FRAGMENT_NONE);
-	assert_int_equal(fault, TEMPLATE_REFUSED);
+	assert_int_equal(persisted_add(c, source, pc, OFFSET, bytes, &fault), FRAGMENT_NONE);
+	assert_int_equal(fault, PERSISTED_REFUSED);
 	assert_int_equal(c->fragment_count, 0);
 }
 
-/* Each byte of what the fragment at pc was made of, and of its template, is another one once. */
+/* Each byte of what the fragment at pc was made of, and of its group, is another one once. */
 static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 {
 	struct code_cache *c = used_cache(history), *again = used_cache(history), *others[] = {used_cache(ticks), used_cache(apart)};
 	struct code_source source = program_source(p);
-	enum template_fault fault;
+	enum persisted_fault fault;
 
 	for (size_t i = 0; i < bytes->len; i++) {
 		bytes->data[i] ^= 0x10;
@@ -344,7 +344,7 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 		assert_refused(others[i], &source, pc, slice_of(bytes->data, bytes->len));
 		code_cache_put(others[i]);
 	}
-	assert_int_not_equal(template_add(again, &source, pc, OFFSET, slice_of(bytes->data, bytes->len), &fault), FRAGMENT_NONE);
+	assert_int_not_equal(persisted_add(again, &source, pc, OFFSET, slice_of(bytes->data, bytes->len), &fault), FRAGMENT_NONE);
 	code_cache_put(c);
 	code_cache_put(again);
 }
@@ -354,7 +354,7 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	struct program p = program_at(HERE), low = program_at(LOW);
 	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &p, history);
-	struct template_maker *maker = template_maker_new(&processor, history), *low_maker = template_maker_new(&processor, history);
+	struct persisted_maker *maker = persisted_maker_new(&processor, history), *low_maker = persisted_maker_new(&processor, history);
 	struct code_source source = program_source(&p), low_source = program_source(&low);
 	struct code_cache *c = used_cache(history);
 
@@ -372,8 +372,8 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 		buf_release(&low_bytes);
 	}
 	code_cache_put(c);
-	template_maker_free(maker);
-	template_maker_free(low_maker);
+	persisted_maker_free(maker);
+	persisted_maker_free(low_maker);
 	free(w);
 	free(p.bytes);
 	free(low.bytes);
@@ -385,17 +385,17 @@ static void fragments_that_are_there_stay(void **state)
 	struct program p = program_at(HERE);
 	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &p, history), there = 0, n = 0;
-	struct template_maker *maker = template_maker_new(&processor, history);
+	struct persisted_maker *maker = persisted_maker_new(&processor, history);
 	struct code_source source = program_source(&p);
-	struct template_wish wishes[TEMPLATE_FRAGMENTS];
+	struct persisted_wish wishes[PERSISTED_FRAGMENTS];
 	struct buf bytes = {0};
-	enum template_fault fault;
+	enum persisted_fault fault;
 
 	(void)state;
-	assert_true(count > TEMPLATE_FRAGMENTS);
-	for (size_t i = 0; i < TEMPLATE_FRAGMENTS; i++)
-		wishes[i] = (struct template_wish){.pc = HERE + w[i].offset, .indirect = w[i].indirect};
-	n = template_make(maker, &source, wishes, TEMPLATE_FRAGMENTS, w[0].offset, &bytes);
+	assert_true(count > PERSISTED_FRAGMENTS);
+	for (size_t i = 0; i < PERSISTED_FRAGMENTS; i++)
+		wishes[i] = (struct persisted_wish){.pc = HERE + w[i].offset, .indirect = w[i].indirect};
+	n = persisted_make(maker, &source, wishes, PERSISTED_FRAGMENTS, w[0].offset, &bytes);
 	for (size_t first = 0; first < n; first++) {
 		struct code_cache *c = used_cache(history);
 		uint32_t made = translator_translate(c, &source, wishes[first].pc, wishes[first].indirect);
@@ -405,10 +405,10 @@ static void fragments_that_are_there_stay(void **state)
 			code_cache_put(c);
 			continue;
 		}
-		assert_int_equal(template_add(c, &source, wishes[first].pc, w[first].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
-		assert_int_equal(fault, TEMPLATE_UNFIT);
-		if (template_add(c, &source, wishes[wanted].pc, w[wanted].offset, slice_of(bytes.data, bytes.len), &fault) == FRAGMENT_NONE) {
-			assert_int_equal(fault, TEMPLATE_UNCHECKED);
+		assert_int_equal(persisted_add(c, &source, wishes[first].pc, w[first].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+		assert_int_equal(fault, PERSISTED_UNFIT);
+		if (persisted_add(c, &source, wishes[wanted].pc, w[wanted].offset, slice_of(bytes.data, bytes.len), &fault) == FRAGMENT_NONE) {
+			assert_int_equal(fault, PERSISTED_UNCHECKED);
 			assert_int_equal(c->fragment_count, 1);
 		}
 		assert_int_equal(code_cache_find(c, wishes[first].pc), made);
@@ -429,17 +429,17 @@ static void fragments_that_are_there_stay(void **state)
 	}
 	assert_true(there > 0);
 	buf_release(&bytes);
-	template_maker_free(maker);
+	persisted_maker_free(maker);
 	free(w);
 	free(p.bytes);
 }
 
-/* Nothing but nops, up to a return: a fragment each so many bytes on. Segments are cut where spans end; each fragment has its place in some template. */
-static void long_lines_have_templates(void **state)
+/* Nothing but nops, up to a return: a fragment each so many bytes on. Segments are cut where spans end; each fragment has its place in some group. */
+static void long_lines_have_groups(void **state)
 {
 	struct program p = {.len = 300 * 1024, .at = HERE};
-	struct template_wish wishes[300];
-	struct template_maker *maker = template_maker_new(&processor, history);
+	struct persisted_wish wishes[300];
+	struct persisted_maker *maker = persisted_maker_new(&processor, history);
 	struct code_cache *c = used_cache(history);
 	struct code_source source = program_source(&p);
 	struct buf bytes = {0};
@@ -453,48 +453,48 @@ static void long_lines_have_templates(void **state)
 	assert_int_equal(c->clears, 0);
 	assert_int_equal(segment_at(c->segments, p.at, segment_generation(c->segments))->end, p.at + SPAN_LEN_MAX);
 	for (size_t i = 0; i < n; i++)
-		wishes[i] = (struct template_wish){.pc = p.at + p.len - 64 - 48 * (i + 1)};
+		wishes[i] = (struct persisted_wish){.pc = p.at + p.len - 64 - 48 * (i + 1)};
 	for (size_t i = 0; i < n; i += done) {
-		enum template_fault fault;
+		enum persisted_fault fault;
 
 		buf_reset(&bytes);
-		done = template_make(maker, &source, wishes + i, n - i, wishes[i].pc - p.at, &bytes);
-		assert_true(done && bytes.len <= TEMPLATE_BYTES);
-		assert_int_not_equal(template_add(c, &source, wishes[i].pc, wishes[i].pc - p.at, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+		done = persisted_make(maker, &source, wishes + i, n - i, wishes[i].pc - p.at, &bytes);
+		assert_true(done && bytes.len <= PERSISTED_BYTES);
+		assert_int_not_equal(persisted_add(c, &source, wishes[i].pc, wishes[i].pc - p.at, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 		for (size_t k = i; k < i + done; k++)
 			kept += wishes[k].kept;
 	}
 	assert_int_equal(kept, n);
 	assert_int_equal(c->clears, 0);
 	buf_release(&bytes);
-	template_maker_free(maker);
+	persisted_maker_free(maker);
 	code_cache_put(c);
 	free(p.bytes);
 }
 
 /* What cannot be kept leaves the others alone, also where it is the first. */
-static void a_template_is_without_what_cannot_be_kept(void **state)
+static void a_persisted_group_is_without_what_cannot_be_kept(void **state)
 {
 	struct program p = program_at(HERE);
-	struct template_wish wishes[] = {{.pc = HERE + p.len - 2}, {.pc = HERE + 0x100}, {.pc = HERE + p.len + 0x1000}, {.pc = HERE + 0x140}};
-	struct template_maker *maker = template_maker_new(&processor, history);
+	struct persisted_wish wishes[] = {{.pc = HERE + p.len - 2}, {.pc = HERE + 0x100}, {.pc = HERE + p.len + 0x1000}, {.pc = HERE + 0x140}};
+	struct persisted_maker *maker = persisted_maker_new(&processor, history);
 	struct code_cache *c = used_cache(history);
 	struct code_source source = program_source(&p);
 	struct buf bytes = {0};
-	enum template_fault fault;
+	enum persisted_fault fault;
 
 	(void)state;
 	memset(p.bytes + 0x100, 0x90, 0x80);
 	p.bytes[0x13f] = p.bytes[0x17f] = 0xc3;
 	p.bytes[p.len - 2] = 0x90;
-	assert_int_equal(template_make(maker, &source, wishes, 4, p.len - 2, &bytes), 4);
+	assert_int_equal(persisted_make(maker, &source, wishes, 4, p.len - 2, &bytes), 4);
 	assert_false(wishes[0].kept || wishes[2].kept);
 	assert_true(wishes[1].kept && wishes[3].kept);
-	assert_int_not_equal(template_add(c, &source, wishes[3].pc, 0x140, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+	assert_int_not_equal(persisted_add(c, &source, wishes[3].pc, 0x140, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
 	assert_int_equal(c->fragment_count, 2);
 	assert_int_not_equal(code_cache_find(c, wishes[1].pc), FRAGMENT_NONE);
 	buf_release(&bytes);
-	template_maker_free(maker);
+	persisted_maker_free(maker);
 	code_cache_put(c);
 	free(p.bytes);
 }
@@ -540,20 +540,20 @@ static void the_stamp_knows_the_processor(void **state)
 	const struct processor other = {.fast_pext = false, .lzcnt = true}, slow_loop = {.fast_pext = true, .lzcnt = true};
 
 	(void)state;
-	assert_int_equal(template_stamp(&processor), template_stamp(&processor));
-	assert_int_not_equal(template_stamp(&processor), 0);
-	assert_int_not_equal(template_stamp(&processor), template_stamp(&other));
-	assert_int_not_equal(template_stamp(&processor), template_stamp(&slow_loop));
+	assert_int_equal(persisted_stamp(&processor), persisted_stamp(&processor));
+	assert_int_not_equal(persisted_stamp(&processor), 0);
+	assert_int_not_equal(persisted_stamp(&processor), persisted_stamp(&other));
+	assert_int_not_equal(persisted_stamp(&processor), persisted_stamp(&slow_loop));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_template_makes_what_the_translator_makes),
+		cmocka_unit_test(a_persisted_group_makes_what_the_translator_makes),
 		cmocka_unit_test(what_is_damaged_or_was_made_of_something_else_is_refused),
 		cmocka_unit_test(fragments_that_are_there_stay),
-		cmocka_unit_test(long_lines_have_templates),
-		cmocka_unit_test(a_template_is_without_what_cannot_be_kept),
+		cmocka_unit_test(long_lines_have_groups),
+		cmocka_unit_test(a_persisted_group_is_without_what_cannot_be_kept),
 		cmocka_unit_test(nobody_comes_to_a_fragment_before_it_is_let_in),
 		cmocka_unit_test(the_stamp_knows_the_processor),
 	};
