@@ -491,9 +491,9 @@ static void forget_fragment(struct code_cache *c, uint32_t number)
 void code_cache_drop_fragment(struct code_cache *c, uint32_t number)
 {
 	assert(c->users == 1);
-	if (!c->fragments[number].parked)
+	if (!c->fragments[number].unlinked)
 		unlink_fragment(c, number);
-	c->fragments[number].parked = false;
+	c->fragments[number].unlinked = false;
 	forget_fragment(c, number);
 }
 
@@ -608,24 +608,24 @@ void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t s
 	}
 }
 
-static bool park_one(void *arg, uint32_t number)
+static bool unlink_one(void *arg, uint32_t number)
 {
 	struct walk *w = arg;
 	struct fragment *frag = &w->cache->fragments[number];
 
-	if (frag->dead || frag->parked)
+	if (frag->dead || frag->unlinked)
 		return !frag->dead;
 	unlink_fragment(w->cache, number);
-	frag->parked = true;
+	frag->unlinked = true;
 	return true;
 }
 
-void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end)
+void code_cache_unlink(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct walk w = {.cache = c};
 
 	assert(c->users == 1);
-	walk_fragments(c, start, end, park_one, &w);
+	walk_fragments(c, start, end, unlink_one, &w);
 }
 
 static bool is_blocked(const struct walk *w, const struct fragment *frag)
@@ -636,15 +636,15 @@ static bool is_blocked(const struct walk *w, const struct fragment *frag)
 	return false;
 }
 
-static bool unpark_one(void *arg, uint32_t number)
+static bool relink_one(void *arg, uint32_t number)
 {
 	struct walk *w = arg;
 	struct code_cache *c = w->cache;
 	struct fragment *frag = &c->fragments[number];
 
-	if (frag->dead || !frag->parked || is_blocked(w, frag))
+	if (frag->dead || !frag->unlinked || is_blocked(w, frag))
 		return !frag->dead;
-	frag->parked = false;
+	frag->unlinked = false;
 	if (frag->superseded || code_cache_find(c, frag->pc) != FRAGMENT_NONE) { /* another has taken its place */
 		forget_fragment(c, number);
 		return false;
@@ -656,12 +656,12 @@ static bool unpark_one(void *arg, uint32_t number)
 	return true;
 }
 
-void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg)
+void code_cache_relink(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	struct walk w = {.cache = c, .blocked = blocked, .arg = arg};
 
 	assert(c->users == 1);
-	walk_fragments(c, start, end, unpark_one, &w);
+	walk_fragments(c, start, end, relink_one, &w);
 }
 
 bool code_cache_is_stale(const struct code_cache *c)

@@ -43,7 +43,7 @@ struct fragment {
 	uint64_t returns_to; /* behind the call that ends it, 0: none */
 	uint64_t slot;	     /* of the address that its last branch jumps to, where that is at a fixed place, 0: none */
 	bool dead;
-	bool parked; /* nothing leads to it, but its code may still be right: code_cache_park() */
+	bool unlinked; /* nothing leads to it, but its code may still be right: code_cache_unlink() */
 	bool superseded; /* it is not found any more: code_cache_supersede() */
 	bool checked; /* it has a safe point before its first conditional. Else: */
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
@@ -247,11 +247,11 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
  * code. It costs a look at everything there is. */
 void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg);
 
-/* Fragments made from code in [start, end) are not to be entered until code_cache_unpark(): somebody may be writing there. */
-void code_cache_park(struct code_cache *c, uint64_t start, uint64_t end);
+/* Fragments made from code in [start, end) are not to be entered until code_cache_relink(): somebody may be writing there. */
+void code_cache_unlink(struct code_cache *c, uint64_t start, uint64_t end);
 
 /* What of them has not been forgotten meanwhile may be entered again, unless blocked() says that code it was made from may still change. */
-void code_cache_unpark(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg);
+void code_cache_relink(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg);
 
 /* Forgets one fragment. */
 void code_cache_drop_fragment(struct code_cache *c, uint32_t fragment);

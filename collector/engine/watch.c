@@ -157,7 +157,7 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 
 	if (tracee_read(task->tid, p->addr, now, sizeof now) != sizeof now)
 		return false;
-	if (!known) /* what was parked there is of bytes that were forgotten */
+	if (!known) /* what was unlinked there is of bytes that were forgotten */
 		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
 	else if (memcmp(p->bytes, now, sizeof now))
 		drop_changed(es->cache, p, now);
@@ -168,7 +168,7 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 	}
 	watched_protect(&es->watch, p, time);
 	if (known)
-		code_cache_unpark(es->cache, p->addr, p->addr + WATCH_PAGE, is_open, &es->watch);
+		code_cache_relink(es->cache, p->addr, p->addr + WATCH_PAGE, is_open, &es->watch);
 	return true;
 }
 
@@ -268,7 +268,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 
 		/* Whoever writes there from now on finds no fragment of it. */
 		if (es->parallel && engine_space_is_busy(es, task)) {
-			code_cache_park(es->cache, p->addr, run);
+			code_cache_unlink(es->cache, p->addr, run);
 			if (code_cache_push(es->cache, task->tid))
 				return WATCH_GONE;
 		}
@@ -281,7 +281,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 			return rc;
 		for (uint64_t page = p->addr; page < run; page += WATCH_PAGE)
 			watched_opened(&es->watch, watched_find(&es->watch, page), trace_writer_time(b->writer));
-		code_cache_park(es->cache, p->addr, run);
+		code_cache_unlink(es->cache, p->addr, run);
 		es->opened++;
 		es->gather |= es->parallel && engine_space_is_busy(es, task);
 		if (rc != WATCH_DONE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Code in private writable memory runs as other code does as long as nobody writes to it: its pages are write-protected in the tracee.
- * A write faults, the page is the program's again, its fragments are parked; when execution comes to the page again, it is protected
+ * A write faults, the page is the program's again, its fragments are unlinked; when execution comes to the page again, it is protected
  * again, and of the fragments those go whose bytes have changed. A page for which this happens often is left alone for a while, and its
  * fragments compare themselves. The program sees neither the faults nor a system call that fails. What it can see is /proc/self/maps. */
 #ifndef BT_WATCH_H

@@ -14,14 +14,14 @@ enum {
 };
 
 enum watch_state {
-	WATCH_OPEN,	 /* the program can write it; fragments made from it are parked */
+	WATCH_OPEN,	 /* the program can write it; fragments made from it are unlinked */
 	WATCH_PROTECTED, /* writing it faults */
 	WATCH_COMPARED,	 /* written often: left to the program until a time, its fragments compare themselves */
 };
 
 struct watched_page {
 	uint64_t addr;
-	const uint8_t *bytes; /* what its fragments, parked or not, were made from; NULL: none. A fork's child has the same ones as its parent */
+	const uint8_t *bytes; /* what its fragments, unlinked or not, were made from; NULL: none. A fork's child has the same ones as its parent */
 	uint8_t state, prot; /* enum watch_state; PROT_* as the program has it */
 	uint8_t backoff; /* how often it was compared lately */
 	uint32_t heat;	/* how often it was opened, halved as time passes */

@@ -145,7 +145,7 @@ static void assert_same_fragment(const struct fragment *a, const struct fragment
 	assert_int_equal(a->checked, b->checked);
 	assert_int_equal(a->debt, b->debt);
 	assert_int_equal(a->passes, b->passes);
-	assert_false(a->dead || b->dead || a->parked || b->parked);
+	assert_false(a->dead || b->dead || a->unlinked || b->unlinked);
 }
 
 static void assert_same_exit(const struct cache_exit *a, const struct cache_exit *b)
