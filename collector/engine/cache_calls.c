@@ -134,7 +134,7 @@ void calls_entered(struct task *task)
 	es->serves_faults |= may_serve_faults(&task->call);
 	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->unit->tasks);
 	if (es->parallel && (filtered != es->filtered || shared != es->descriptors.shared)) /* others have been granted more */
-		es->gather = true;
+		es->quiesce = true;
 }
 
 void calls_left(struct task *task)

@@ -112,7 +112,7 @@ static bool is_mutable(void *arg, uint64_t addr)
 	if (!s->alone) { /* on a page that is watched nobody is writing */
 		if (watch_bytes(s->es, addr & ~(uint64_t)(WATCH_PAGE - 1)))
 			return false;
-		s->es->gather = true;
+		s->es->quiesce = true;
 		return true;
 	}
 	rc = watch_page(s->b, s->task, s->es, addr & ~(uint64_t)(WATCH_PAGE - 1));
@@ -405,12 +405,12 @@ static bool may_enter(struct source *s)
 
 	s->alone = !es->parallel || !engine_space_is_busy(es, s->task);
 	if (s->alone)
-		es->gather = false;
+		es->quiesce = false;
 	else
-		es->gather |= ((struct engine_task *)s->task->backend)->opens || !is_ready(s, s->task->regs.rip) ||
+		es->quiesce |= ((struct engine_task *)s->task->backend)->opens || !is_ready(s, s->task->regs.rip) ||
 			      engine_space_has_much_dead(es) || watch_sweep_is_due(s->b, es);
 	es->cache->busy = !s->alone;
-	return !es->gather;
+	return !es->quiesce;
 }
 
 static int step_first(struct backend *b, struct task *task)
@@ -419,7 +419,7 @@ static int step_first(struct backend *b, struct task *task)
 	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
-/* All are to leave the cache first (es->gather). It waits for those that run where it is: an instruction on, it would need another fragment than
+/* All are to leave the cache first (es->quiesce). It waits for those that run where it is: an instruction on, it would need another fragment than
  * the one for which it waits. For those that were stopped in the cache (SIGSTOP) nobody can wait: it goes on by a step. */
 static int wait_for_others(struct backend *b, struct task *task)
 {
@@ -438,7 +438,7 @@ static int open_and_step(const struct source *s, struct backend *b)
 	enum watch_result rc = watch_open(b, s->task, s->es, et->opens, et->opens + 1, false);
 
 	et->opens = 0;
-	s->es->gather = false;
+	s->es->quiesce = false;
 	if (rc == WATCH_GONE || rc == WATCH_INTERRUPTED)
 		return rc == WATCH_GONE ? -BT_E_GONE : 0;
 	return step_first(b, s->task);
@@ -505,12 +505,12 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
 	if (src.alone && es)
-		es->gather = false; /* what has changed since was changed by this task alone */
-	rc = fragment == FRAGMENT_NONE || es->gather ? -BT_E_NO_MEMORY : engine_space_prepare_area(b, task, es);
+		es->quiesce = false; /* what has changed since was changed by this task alone */
+	rc = fragment == FRAGMENT_NONE || es->quiesce ? -BT_E_NO_MEMORY : engine_space_prepare_area(b, task, es);
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
-		return es && es->gather ? wait_for_others(b, task) : step_first(b, task);
+		return es && es->quiesce ? wait_for_others(b, task) : step_first(b, task);
 	calls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;

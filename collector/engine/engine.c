@@ -146,7 +146,7 @@ static enum backend_stop written(struct backend *b, struct task *task, struct en
 	struct engine_task *et = task->backend;
 
 	if (es->parallel && engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
-		es->gather = true;
+		es->quiesce = true;
 		et->opens = addr;
 		return BACKEND_SLICE;
 	}

@@ -134,7 +134,7 @@ struct engine_space {
 	struct window window;
 	/* Where tasks run side by side: */
 	bool parallel;
-	bool gather; /* all tasks are to leave the cache before any goes on: something of it is to go */
+	bool quiesce; /* all tasks are to leave the cache before any goes on: something of it is to go */
 	bool turns; /* what they would need cannot be had: they run one at a time in the first data area */
 	bool turns_told;
 	bool area_used[AREAS]; /* by a task */

@@ -86,7 +86,7 @@ static void *space_copy(void *extension, bool same)
 	n->in_calls = n->tasks = NULL;
 	n->inside = 0;
 	n->sample = (struct cache_sample){0};
-	n->gather = n->turns = n->turns_told = false;
+	n->quiesce = n->turns = n->turns_told = false;
 	n->harming = 0;
 	memset(n->area_used, 0, sizeof n->area_used);
 	profile_use(n->profile.program);
@@ -108,7 +108,7 @@ static void space_apart(void *extension)
 	struct engine_space *es = extension;
 
 	es->leaves |= es->cache->users > 1;
-	es->gather = es->parallel;
+	es->quiesce = es->parallel;
 }
 
 static void space_changed(void *extension, uint64_t start, uint64_t end)
@@ -116,7 +116,7 @@ static void space_changed(void *extension, uint64_t start, uint64_t end)
 	struct engine_space *es = extension;
 	struct lost_code *last = &es->lost[es->lost_count - !!es->lost_count];
 
-	es->gather = es->parallel;
+	es->quiesce = es->parallel;
 	if (!es->leaves) {
 		code_cache_drop(es->cache, start, end);
 	} else if (es->lost_count < sizeof es->lost / sizeof es->lost[0]) {
@@ -398,7 +398,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	struct code_cache *own;
 
 	if (es->parallel && engine_space_is_busy(es, task)) {
-		es->gather |= engine_space_wants_change(b, es); /* nothing can be taken out while others may be in it */
+		es->quiesce |= engine_space_wants_change(b, es); /* nothing can be taken out while others may be in it */
 		return true;
 	}
 	if (es->parallel && es->cache->users == 1) {
@@ -454,7 +454,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	if (!es || es->refused || es->harming)
 		return NULL;
 	if (es->parallel && es->torn && engine_space_is_busy(es, task)) {
-		es->gather = true;
+		es->quiesce = true;
 		return es;
 	}
 	if ((es->torn && !region_begin_anew(b, es, task)) || !own_cache(b, es, task))
@@ -464,7 +464,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		es->turns_told = true;
 		engine_note(b, task, "the threads of this process take turns from here on: too many of them, or memory that cannot be shared with them");
 	}
-	if (es->gather && engine_space_is_busy(es, task))
+	if (es->quiesce && engine_space_is_busy(es, task))
 		return es;
 	limits_raise(&task->process->limits, task->process->pid, share_of(es));
 	if (has_region(es))
@@ -549,7 +549,7 @@ enum backend_company engine_space_company(const struct task *task)
 	/* Until the child has both from one moment: protections and what is known of them, code and what was made from it. */
 	if (es && es->parallel && es->watch.suspended)
 		return COMPANY_LATER;
-	if (!es || es->gather || !has_region(es))
+	if (!es || es->quiesce || !has_region(es))
 		return COMPANY_NONE;
 	return es->turns ? COMPANY_TURNS : COMPANY_ANY;
 }
@@ -601,8 +601,8 @@ int engine_space_prepare_area(const struct backend *b, struct task *task, struct
 		return 0;
 	}
 	if (et->area == AREAS) {
-		es->gather = engine_space_is_busy(es, task);
-		if (es->gather)
+		es->quiesce = engine_space_is_busy(es, task);
+		if (es->quiesce)
 			return -BT_E_NO_MEMORY;
 		es->turns = true;
 		et->runs_in = 0;

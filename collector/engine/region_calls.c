@@ -141,7 +141,7 @@ void region_after_call(const struct backend *b, struct task *task)
 		engine_refuse(b, task, REFUSED_TAKEN);
 	} else if (harm != HARM_NONE) {
 		es->torn = true;
-		es->gather = es->parallel;
+		es->quiesce = es->parallel;
 	}
 }
 

@@ -283,7 +283,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 			watched_opened(&es->watch, watched_find(&es->watch, page), trace_writer_time(b->writer));
 		code_cache_unlink(es->cache, p->addr, run);
 		es->opened++;
-		es->gather |= es->parallel && engine_space_is_busy(es, task);
+		es->quiesce |= es->parallel && engine_space_is_busy(es, task);
 		if (rc != WATCH_DONE)
 			return rc;
 	}

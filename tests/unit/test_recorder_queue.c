@@ -51,7 +51,7 @@ static void seize(struct herd *h, int i)
 	assert_non_null(task_add(&h->recorder.tasks, h->tids[i]));
 }
 
-static void gather(struct herd *h)
+static void quiesce(struct herd *h)
 {
 	sigset_t told;
 
@@ -100,7 +100,7 @@ static void all_events_come_once(void **state)
 	struct wait_event ev;
 
 	(void)state;
-	gather(&h);
+	quiesce(&h);
 	/* Of all these stops one SIGCHLD may tell. */
 	for (int i = 1; i < TASKS; i++)
 		assert_int_equal(ptrace(PTRACE_INTERRUPT, h.tids[i], NULL, NULL), 0);
@@ -123,7 +123,7 @@ static void stops_of_one_do_not_cost_a_look_at_all(void **state)
 	unsigned before;
 
 	(void)state;
-	gather(&h);
+	quiesce(&h);
 	before = looks;
 	for (int i = 0; i < STOPS; i++) {
 		assert_true(recorder_next_event(&h.recorder, &ev));
