@@ -14,7 +14,7 @@
 
 enum backend_stop {
 	BACKEND_RUNS,	       /* a stop of the backend's own; the task has been resumed */
-	BACKEND_SLICE,	       /* between two instructions, after the budget or an interruption, or at the task's goal: the recorder may run another task */
+	BACKEND_SLICE,	       /* between two instructions, after the budget or an interruption, or at the task's stop point: the recorder may run another task */
 	BACKEND_SPINS,	       /* the same, where others wait for its turn and it does nothing but wait for what they do: that they do it is due */
 	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
@@ -49,7 +49,7 @@ struct backend_ops {
 	int (*task_init)(struct backend *b, struct task *task);
 	void (*task_release)(struct backend *b, struct task *task);
 
-	/* Lets a stopped task run from where it is, at most to its goal (goal.h), delivering signo (0: none) first, whose action will be this one (never
+	/* Lets a stopped task run from where it is, at most to its stop point (stop_point.h), delivering signo (0: none) first, whose action will be this one (never
 	 * BT_ACTION_IGNORE). In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE; or, of tasks that run side by
 	 * side and without a signal, BACKEND_WAITS: it has not run, and is to be resumed again in the company that it may have now. */
 	int (*resume)(struct backend *b, struct task *task, int signo, enum bt_signal_action action);

@@ -19,7 +19,7 @@
 #include "collector/doctor/doctor.h"
 #include "collector/from.h"
 #include "collector/front.h"
-#include "collector/goals_missed.h"
+#include "collector/missed_stop_points.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
 #include "collector/mode.h"
@@ -46,7 +46,7 @@ enum {
 struct run {
 	struct recorder_options recorder;
 	struct mode_wish wish;
-	struct goal *goals; /* recorder.goals */
+	struct stop_point *stop_points; /* recorder.stop_points */
 	const char *output; /* -o */
 	bool quiet, help;
 	const struct perf_kernel *kernel;   /* what a processor's branch records are reached through */
@@ -128,16 +128,16 @@ static int set_from(void *target, const char *value, struct bt_error *err)
 static int set_snap_at(void *target, const char *value, struct bt_error *err)
 {
 	struct run *run = target;
-	struct goal *more = realloc(run->goals, (run->recorder.goal_count + 1) * sizeof *more);
+	struct stop_point *more = realloc(run->stop_points, (run->recorder.stop_point_count + 1) * sizeof *more);
 
 	if (!more)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
-	run->goals = more;
-	run->recorder.goals = more;
-	if (!goal_parse(value, &more[run->recorder.goal_count]))
+	run->stop_points = more;
+	run->recorder.stop_points = more;
+	if (!stop_point_parse(value, &more[run->recorder.stop_point_count]))
 		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]", value);
-	run->recorder.goal_count++;
-	qsort(more, run->recorder.goal_count, sizeof *more, goal_compare);
+	run->recorder.stop_point_count++;
+	qsort(more, run->recorder.stop_point_count, sizeof *more, stop_point_compare);
 	return 0;
 }
 
@@ -382,7 +382,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "", missed[GOALS_MISSED_TEXT] = "";
+	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "", missed[MISSED_STOP_POINTS_TEXT] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
@@ -397,8 +397,8 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 	if (!lives_on && r->options.from && !r->from_reached)
 		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
 			 r->from_found ? "" : ": no function of that name, nor code at that address, was found in the program and the libraries it loaded");
-	if (!lives_on && r->goals_kept < r->options.goal_count)
-		goals_missed(run->trace, r->options.goals, r->options.goal_count, r->goals_kept, missed);
+	if (!lives_on && r->stop_points_kept < r->options.stop_point_count)
+		missed_stop_points(run->trace, r->options.stop_points, r->options.stop_point_count, r->stop_points_kept, missed);
 	m->lives_on = lives_on;
 	m->lacks = *stopped || *never || *missed;
 	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how, r->initial_left ? "; it was let go, and ran on unrecorded (btrec info says why)" : "", stopped,
@@ -598,7 +598,7 @@ static int open_source(struct run *run, struct bt_error *err)
 
 	if (run->mode->ops != &pmu_ops)
 		return 0;
-	if (run->recorder.goal_count)
+	if (run->recorder.stop_point_count)
 		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at needs ticks, which are unknown under --backend pmu");
 	if (!strcmp(run->mode->source, "auto") && !(run->source = pmu_choose(run->kernel, err)))
 		return -(int)err->code;
@@ -813,7 +813,7 @@ int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const 
 	run->recorder = (struct recorder_options){
 		.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE};
 	status = run_command(run, argc, argv);
-	free(run->goals);
+	free(run->stop_points);
 	free(run);
 	return status;
 }

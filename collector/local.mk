@@ -11,8 +11,8 @@ collector_libcollector_a_SOURCES = \
 	collector/call_numbers.c collector/call_numbers.h \
 	collector/call_timeout.c collector/call_timeout.h \
 	collector/cut_transfer.c collector/cut_transfer.h \
-	collector/goal.c collector/goal.h \
-	collector/goals_missed.c collector/goals_missed.h \
+	collector/stop_point.c collector/stop_point.h \
+	collector/missed_stop_points.c collector/missed_stop_points.h \
 	collector/hidden_signals.c collector/hidden_signals.h \
 	collector/last_words.c collector/last_words.h \
 	collector/launch.c collector/launch.h \

@@ -75,18 +75,18 @@ void recorder_serve_snapshot(struct recorder *r, struct task *task)
 		recorder_keep_requested(r, task);
 }
 
-void recorder_serve_goals(struct recorder *r, struct task *task)
+void recorder_serve_stop_points(struct recorder *r, struct task *task)
 {
-	enum goal_place place;
-	char text[GOAL_TEXT];
+	enum stop_point_side place;
+	char text[STOP_POINT_TEXT];
 
-	while (!r->frozen && (place = goal_place(task)) != GOAL_AHEAD) {
-		goal_print(task->goal++, text, sizeof text);
-		if (place == GOAL_PASSED) {
+	while (!r->frozen && (place = stop_point_side(task)) != STOP_POINT_AHEAD) {
+		stop_point_print(task->stop_point++, text, sizeof text);
+		if (place == STOP_POINT_PASSED) {
 			recorder_note(r, task, "--snap-at %s: the task was never there", text);
 			continue;
 		}
-		r->goals_kept++;
+		r->stop_points_kept++;
 		snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, text);
 	}
 }
@@ -94,7 +94,7 @@ void recorder_serve_goals(struct recorder *r, struct task *task)
 static void slice_over(struct recorder *r, struct task *task)
 {
 	recorder_serve_snapshot(r, task);
-	recorder_serve_goals(r, task);
+	recorder_serve_stop_points(r, task);
 	recorder_make_ready(r, task);
 }
 

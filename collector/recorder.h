@@ -21,8 +21,8 @@ struct recorder_options {
 	enum snap_exit snap_exit;
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL: none */
 	const char *from; /* NULL: from the start */
-	const struct goal *goals; /* moments to keep, sorted; stay as long as the recorder */
-	size_t goal_count;
+	const struct stop_point *stop_points; /* moments to keep, sorted; stay as long as the recorder */
+	size_t stop_point_count;
 	struct pmu *pmu; /* opened, of the pmu backend; else NULL */
 	bool parallel; /* the threads of a process run side by side under the engine */
 	bool unbound; /* the recorder and the program may run on any processor (affinity.h) */
@@ -82,7 +82,7 @@ struct recorder {
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
 	uint64_t patience; /* until when that waits for tasks to stop */
 	bool from_found, from_reached; /* by any task */
-	size_t goals_kept; /* of options.goals */
+	size_t stop_points_kept; /* of options.stop_points */
 	bool started;	   /* the initial process is past its execve */
 	/* The caller's timer sets *tick: every RECORDER_SLICE_MS while somebody waits for a turn (hurried; at first, too), else each
 	 * RECORDER_SLICES times that, as on_pace says; then turns change. on_tick is called each RECORDER_SLICES slices. */

@@ -168,7 +168,7 @@ void recorder_keep_requested(struct recorder *r, struct task *task);
 void recorder_serve_snapshot(struct recorder *r, struct task *task);
 
 /* Takes the snapshots that are wanted where the task is now, stopped between two instructions. */
-void recorder_serve_goals(struct recorder *r, struct task *task);
+void recorder_serve_stop_points(struct recorder *r, struct task *task);
 
 /* Does what is due at the caller's timer, if it has ticked. */
 void recorder_serve_tick(struct recorder *r);

@@ -63,7 +63,7 @@ static bool begin_ring(struct recorder *r, struct task *task)
 		start.tick = BT_TICKS_UNKNOWN;
 	task->history = r->options.history;
 	branch_ring_init(&task->ring, task->history, &start);
-	goal_begin(task, r->options.goals, r->options.goal_count);
+	stop_point_begin(task, r->options.stop_points, r->options.stop_point_count);
 	return !r->backend.ops->task_init(&r->backend, task);
 }
 

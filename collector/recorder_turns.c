@@ -66,7 +66,7 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 		return;
 	}
 	if (!task->in_syscall && !task->mid_run)
-		recorder_serve_goals(r, task);
+		recorder_serve_stop_points(r, task);
 	r->backend.ticks ^= r->options.switch_history && !task->in_syscall;
 	task_set_state(task, task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING);
 	if (task->mid_run) {

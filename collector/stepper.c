@@ -558,7 +558,7 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const sig
 	note_step(task, true);
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
-	if (--st->budget == 0 || goal_place(task) != GOAL_AHEAD)
+	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD)
 		return BACKEND_SLICE;
 	return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 }

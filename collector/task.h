@@ -9,7 +9,7 @@
 #include "collector/address_space.h"
 #include "collector/branch_ring.h"
 #include "collector/engine/branch_log.h"
-#include "collector/goal.h"
+#include "collector/stop_point.h"
 #include "collector/limits.h"
 #include "collector/tracee.h"
 #include "format/call.h"
@@ -131,7 +131,7 @@ struct task {
 	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h), else NULL: what is newer than the ring */
 	uint64_t history; /* entries of branch history it may keep */
 	uint64_t history_counted; /* bytes of it, of the sum of all tasks */
-	const struct goal *goal, *goals_end; /* where it is to be stopped, in order (goal.h) */
+	const struct stop_point *stop_point, *stop_points_end; /* where it is to be stopped, in order (stop_point.h) */
 	unsigned ran;	  /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
 	struct task_calls calls; /* system calls made without a stop that are not in the trace yet */

@@ -23,7 +23,7 @@ enum {
 	PROFILE_GAP = 64 + 2 * PERSISTED_FRAGMENTS, /* from the last one that was followed to where execution is then; the group of that may have had others behind it */
 	PERSISTED_KNOWN = 8,
 	IDLE_MOST = 4,
-	NEAR_STEPS = 4096, /* near its goal, without a tick: then it is in a loop that has none, and may stay there */
+	NEAR_STEPS = 4096, /* near its stop_point, without a tick: then it is in a loop that has none, and may stay there */
 };
 
 #define PROFILE_UNKNOWN (PROFILE_NONE - 1) /* whether there is one */
@@ -357,7 +357,7 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 		ctx->slots[i] = i ? TICKS_NONE : start;
 }
 
-/* How far the task may run in the cache: not to its goal, which is so many ticks ahead, STOP_NEAR or more. */
+/* How far the task may run in the cache: not to its stop_point, which is so many ticks ahead, STOP_NEAR or more. */
 static void bound_stretch(struct engine_task *et, uint64_t ahead)
 {
 	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - TICKS_AHEAD;
@@ -366,7 +366,7 @@ static void bound_stretch(struct engine_task *et, uint64_t ahead)
 	et->ticks_start = TICKS_START | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
 }
 
-/* Whether the task, which is near its goal and about to make a step, has made so many without a tick that it may make any number of them. */
+/* Whether the task, which is near its stop point and about to make a step, has made so many without a tick that it may make any number of them. */
 static bool is_far_in_time(struct engine_task *et, uint64_t tick)
 {
 	if (et->near_tick != tick)
@@ -460,7 +460,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
 	bool straight = et->straight;
-	uint64_t ahead = goal_ticks_ahead(task);
+	uint64_t ahead = stop_point_ticks_ahead(task);
 	struct engine_space *es = NULL;
 	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .limit = BITS_FULL, .mask = BITS_FULL,
 			      .call_next = -(uint64_t)CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
@@ -474,7 +474,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	/* Side by side, tasks that have all others stopped for them, each as soon as it is resumed, get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))
 		return step_first(b, task);
-	/* At the goal's tick its transfers are counted. */
+	/* At the stop point's tick its transfers are counted. */
 	if (careful && (!ahead || !is_far_in_time(et, task_tick(task))))
 		return step_first(b, task);
 	if (task->process->space->extension)
@@ -611,8 +611,8 @@ bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
 {
 	struct engine_space *es = task->process->space->extension;
 
-	/* What cache_enter() sees to from time to time, and the goal that it looks at, are not to be missed. */
-	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks && may_stay(b, task) && goal_ticks_ahead(task) == UINT64_MAX &&
+	/* What cache_enter() sees to from time to time, and the stop point that it looks at, are not to be missed. */
+	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks && may_stay(b, task) && stop_point_ticks_ahead(task) == UINT64_MAX &&
 	       !cache_is_watched(task->backend) && !engine_space_has_much_dead(es) && !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) && !branch_log_crowded(task->log) &&
 	       !cache_predictions_now(b, task, es) && stretch_go_on(task, es, s);
 }

@@ -338,7 +338,7 @@ static bool comes_too_soon(const struct task *task, const siginfo_t *info)
 	const struct engine_task *et = task->backend;
 
 	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) && !task->syscall_restarts && !task->call_cut && !task->in_syscall &&
-	       goal_place(task) == GOAL_AHEAD;
+	       stop_point_side(task) == STOP_POINT_AHEAD;
 }
 
 static enum backend_stop let_wait(struct backend *b, struct task *task, const siginfo_t *info)
@@ -363,7 +363,7 @@ static enum backend_stop waiting_stopped(struct backend *b, struct task *task, c
 
 	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
 		return stop;
-	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience && task_tick(task) == et->timers.tick && goal_place(task) == GOAL_AHEAD)
+	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience && task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	return end_wait(task) ? BACKEND_GONE : stop;
 }
@@ -651,7 +651,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task, const 
 		return stop;
 	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop: post_held() */
 		return BACKEND_SLICE;
-	if (et->holds || et->stop_wanted || goal_place(task) != GOAL_AHEAD)
+	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD)
 		return report(task, info);
 	return resumed(cache_enter(b, task, false));
 }

@@ -122,7 +122,7 @@ struct engine_space {
 	struct left_program program; /* what the cache is of: the next process may be one of it, too */
 	struct left_caches *left; /* those of processes that are gone, NULL */
 	struct code_pages *left_pages; /* what of the code the next process may have; NULL: the cache is not left to any */
-	bool careful; /* the task that runs, or ran last, is near its goal, and in no hurry to come there */
+	bool careful; /* the task that runs, or ran last, is near its stop_point, and in no hurry to come there */
 	bool leaves; /* what is executable here is not what it is for others that use the cache: it is to have its own before it runs again */
 	struct lost_code lost[16]; /* what that one is to forget; the last piece may stand for many */
 	size_t lost_count;
@@ -188,7 +188,7 @@ struct engine_task {
 	uint64_t opened; /* the space's count when it was last resumed */
 	uint64_t opens; /* it has written there, on a watched page; 0: nowhere. When it is alone the page is given back */
 	bool ticks; /* no history is kept of it */
-	uint64_t near_tick; /* so near its goal that it is stepped: its tick, */
+	uint64_t near_tick; /* so near its stop point that it is stepped: its tick, */
 	unsigned near_steps; /* ... and steps since that came */
 	unsigned asked; /* how often to stop, after the first time */
 	bool stop_wanted;
@@ -346,7 +346,7 @@ void cache_sample_begin(struct engine_space *es, size_t wanted);
 /* One that was begun has what was wanted. */
 bool cache_sample_is_full(const struct cache_sample *s);
 void cache_sample_end(struct engine_space *es);
-/* For a task that is about to enter the cache: its CTX_SAMPLE; how far it may run at most, with so many ticks to its goal. */
+/* For a task that is about to enter the cache: its CTX_SAMPLE; how far it may run at most, with so many ticks to its stop point. */
 uint64_t cache_sample_offset(const struct engine_space *es);
 uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead);
 /* The task has left the cache, after so many ticks there. Returns 0 or -BT_E_GONE. */
@@ -381,7 +381,7 @@ bool cache_make_room(struct backend *b, struct task *task, struct stretch *s);
 
 /* ---- cache_spin.c ---- */
 
-/* For a task that is about to enter the cache with this context, so many ticks before its goal: where others wait for its turn it will stop to
+/* For a task that is about to enter the cache with this context, so many ticks before its stop point: where others wait for its turn it will stop to
  * be looked at. Gives how many ticks it may run at most. */
 uint64_t cache_watch_turn(const struct task *task, struct context *ctx, uint64_t ahead);
 

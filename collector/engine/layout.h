@@ -152,7 +152,7 @@ static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 /* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task might not get on: a safe point, a prediction
  * that missed, an indirect branch, and what stays free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks
  * are counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a stretch is bounded TICKS_AHEAD
- * before its goal. */
+ * before its stop point. */
 enum {
 	RECORD_TICKS = 64,
 	RECORDS_LEAST = 4,

@@ -181,11 +181,11 @@ def ticks_beyond_32_bits():
 
 
 @case("a point a few ticks ahead, and before it many rounds of a cycle without one")
-def near_goal():
-    few = [build("near_goal.S", *BARE, "-DROUNDS=1200")]
+def near_stop_point():
+    few = [build("near_stop_point.S", *BARE, "-DROUNDS=1200")]
     points = [option for point in ("9", "10+3000", "11", "60", "110") for option in ("--snap-at", point)]
     same_points(few, points=points)
-    many = [build("near_goal.S", *BARE, "-DROUNDS=2000000")] # stepped they would take minutes
+    many = [build("near_stop_point.S", *BARE, "-DROUNDS=2000000")] # stepped they would take minutes
     for name, options in FULL, OFF:
         result = record(many, [*WHOLE, *options, "--snap-at", "50"])
         threads = [row for row in engine_compare.events(result.trace) if row.startswith("THREAD ")]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/goal.h"
+#include "collector/stop_point.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +22,9 @@ static bool take_number(const char **at, int base, uint64_t *out)
 	return !errno;
 }
 
-bool goal_parse(const char *text, struct goal *g)
+bool stop_point_parse(const char *text, struct stop_point *g)
 {
-	struct goal found = {.task = 1};
+	struct stop_point found = {.task = 1};
 	uint64_t number;
 
 	if (!take_number(&text, 10, &number))
@@ -48,7 +48,7 @@ bool goal_parse(const char *text, struct goal *g)
 	return true;
 }
 
-void goal_print(const struct goal *g, char *out, size_t size)
+void stop_point_print(const struct stop_point *g, char *out, size_t size)
 {
 	char at[24] = "";
 
@@ -57,9 +57,9 @@ void goal_print(const struct goal *g, char *out, size_t size)
 	snprintf(out, size, "%" PRIu32 ":%" PRIu64 "+%" PRIu64 "%s", g->task, g->tick, g->transfers, at);
 }
 
-int goal_compare(const void *a, const void *b)
+int stop_point_compare(const void *a, const void *b)
 {
-	const struct goal *one = a, *two = b;
+	const struct stop_point *one = a, *two = b;
 	const uint64_t keys[][2] = {
 		{one->task, two->task}, {one->tick, two->tick}, {one->transfers, two->transfers},
 		{one->rip, two->rip}, /* nothing but straight-line code lies between two transfers */
@@ -71,40 +71,40 @@ int goal_compare(const void *a, const void *b)
 	return 0;
 }
 
-void goal_begin(struct task *task, const struct goal *goals, size_t count)
+void stop_point_begin(struct task *task, const struct stop_point *stop_points, size_t count)
 {
-	const struct goal *end = goals + count;
+	const struct stop_point *end = stop_points + count;
 
-	while (goals < end && goals->task < task->number)
-		goals++;
-	task->goal = task->goals_end = goals;
-	while (task->goals_end < end && task->goals_end->task == task->number)
-		task->goals_end++;
+	while (stop_points < end && stop_points->task < task->number)
+		stop_points++;
+	task->stop_point = task->stop_points_end = stop_points;
+	while (task->stop_points_end < end && task->stop_points_end->task == task->number)
+		task->stop_points_end++;
 }
 
-static const struct goal *next_goal(const struct task *task)
+static const struct stop_point *next_stop_point(const struct task *task)
 {
-	return task->goal < task->goals_end ? task->goal : NULL;
+	return task->stop_point < task->stop_points_end ? task->stop_point : NULL;
 }
 
-enum goal_place goal_place(const struct task *task)
+enum stop_point_side stop_point_side(const struct task *task)
 {
-	const struct goal *g = next_goal(task);
+	const struct stop_point *g = next_stop_point(task);
 	struct bt_point now;
 
 	if (!g || task_tick(task) < g->tick)
-		return GOAL_AHEAD;
+		return STOP_POINT_AHEAD;
 	now = task_point(task);
 	if (now.tick > g->tick || now.transfers > g->transfers)
-		return GOAL_PASSED;
+		return STOP_POINT_PASSED;
 	if (now.transfers < g->transfers)
-		return GOAL_AHEAD;
-	return !g->rip || g->rip == now.rip ? GOAL_HERE : GOAL_AHEAD;
+		return STOP_POINT_AHEAD;
+	return !g->rip || g->rip == now.rip ? STOP_POINT_HERE : STOP_POINT_AHEAD;
 }
 
-uint64_t goal_ticks_ahead(const struct task *task)
+uint64_t stop_point_ticks_ahead(const struct task *task)
 {
-	const struct goal *g = next_goal(task);
+	const struct stop_point *g = next_stop_point(task);
 	uint64_t tick;
 
 	if (!g)

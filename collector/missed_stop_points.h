@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Which of the points of --snap-at no task came to, for the line at the end of a recording (btrec run). */
-#ifndef BT_GOALS_MISSED_H
-#define BT_GOALS_MISSED_H
+#ifndef BT_MISSED_STOP_POINTS_H
+#define BT_MISSED_STOP_POINTS_H
 
-#include "collector/goal.h"
+#include "collector/stop_point.h"
 
 enum {
-	GOALS_MISSED_TEXT = 400, /* room for the text, with the NUL */
+	MISSED_STOP_POINTS_TEXT = 400, /* room for the text, with the NUL */
 };
 
 /* Writes "N of M points of --snap-at were never reached: A, B and K more". trace: whose snapshots, all of them written by now, bear the points that were
  * reached; where it cannot be read, only the numbers are told. kept: how many were. */
-void goals_missed(const char *trace, const struct goal *goals, size_t count, size_t kept, char text[GOALS_MISSED_TEXT]);
+void missed_stop_points(const char *trace, const struct stop_point *stop_points, size_t count, size_t kept, char text[MISSED_STOP_POINTS_TEXT]);
 
 #endif
