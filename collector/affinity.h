@@ -34,7 +34,7 @@ void affinity_begin(struct affinity *a);
 /* A task has come, stopped: a child has what its parent (NULL: gone) had when it was made. */
 void affinity_join(const struct affinity *a, pid_t tid, const struct task *parent);
 
-/* A task is about to be let go. */
+/* A task is about to be detached. */
 void affinity_leave(const struct affinity *a, pid_t tid);
 
 /* At the entry of a system call (task->call), before it is made, and at its exit. */

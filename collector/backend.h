@@ -71,7 +71,7 @@ struct backend_ops {
 	 * any. */
 	enum backend_company (*company)(const struct backend *b, const struct task *task);
 
-	/* The stopped task is about to be let go: puts back whatever of its state the backend keeps changed. */
+	/* The stopped task is about to be detached: puts back whatever of its state the backend keeps changed. */
 	void (*leave)(struct backend *b, struct task *task);
 
 	/* The stopped task (maybe mid_run) has to wait while others of its unit run: what they may ask the kernel for, and the backend keeps, is

@@ -196,7 +196,7 @@ static void print_info(const struct model *m)
 		if (m->events[i].rec.kind == BT_RECORD_NOTE)
 			print_text("note", m->events[i].rec.u.note.text);
 		else if (m->events[i].rec.kind == BT_RECORD_DETACH)
-			print_text("let go", m->events[i].rec.u.detach.reason);
+			print_text("detached", m->events[i].rec.u.detach.reason);
 }
 
 /* Lists what could not be read. Returns whether any of it is damage. */

@@ -401,7 +401,7 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 		missed_stop_points(run->trace, r->options.stop_points, r->options.stop_point_count, r->stop_points_kept, missed);
 	m->lives_on = lives_on;
 	m->lacks = *stopped || *never || *missed;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how, r->initial_left ? "; it was let go, and ran on unrecorded (btrec info says why)" : "", stopped,
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how, r->initial_left ? "; it was detached, and ran on unrecorded (btrec info says why)" : "", stopped,
 		 never, *missed ? "; " : "", missed, lives_on ? "; what it left running is recorded on" : "", run->trace);
 }
 
@@ -474,7 +474,7 @@ static void on_tick(void *arg, struct recorder *r)
 	if (!r->notify) /* the program has ended, and the front with it; a daemon of its may be left */
 		run->ending |= front_asked_to_end();
 	if (run->ending)
-		recorder_let_all_go(r, "the recorder was asked to end");
+		recorder_detach_all(r, "the recorder was asked to end");
 	recorder_watch_left(r);
 	if (r->initial_pid)
 		terminal_hand_on(run->front_pid, r->initial_pid); /* a shell's fg gives it to the front */
@@ -490,7 +490,7 @@ static void on_tick(void *arg, struct recorder *r)
 	tell_stopped(run, r);
 	control_serve(&run->control, r);
 	recorder_adopt_orphans(r);
-	recorder_let_doomed_go(r);
+	recorder_detach_doomed(r);
 	recorder_flush_due(r);
 }
 

@@ -236,7 +236,7 @@ bool program_gains_privileges(pid_t tid, bool at, const uint64_t args[2], char *
 	privilege = privilege_gained(path, credentials_of(tid));
 	if (!privilege)
 		return false;
-	snprintf(reason, size, "%.400s is %s: let go at its execve, so that it keeps its privileges", name, privilege);
+	snprintf(reason, size, "%.400s is %s: detached at its execve, so that it keeps its privileges", name, privilege);
 	return true;
 }
 

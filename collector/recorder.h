@@ -75,8 +75,8 @@ struct recorder {
 	pid_t initial_pid;
 	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial process was sent last; 0: not known */
 	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose going on will; 0 */
-	uint64_t doomed_next; /* when those that are to be let go are looked at again */
-	bool initial_left; /* the initial process was let go: waited for, and no task */
+	uint64_t doomed_next; /* when those that are to be detached are looked at again */
+	bool initial_left; /* the initial process was detached: waited for, and no task */
 	struct recorder_outcome outcome;
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them (program.h) */
 	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
@@ -112,7 +112,7 @@ void recorder_abandon(struct recorder *r, const char *dir);
 /* Hands what is buffered to the kernel when a second has passed since the last time. */
 void recorder_flush_due(struct recorder *r);
 
-/* To be called at each tick: where the initial process was let go, whether it has been stopped or continued since. */
+/* To be called at each tick: where the initial process was detached, whether it has been stopped or continued since. */
 void recorder_watch_left(struct recorder *r);
 
 /* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does not. Errors: BT_E_NO_MEMORY. */
@@ -125,10 +125,10 @@ void recorder_run(struct recorder *r);
 void recorder_adopt_orphans(struct recorder *r);
 
 /* To be called at the caller's ticks: lets go of processes that a fault would not end while they are traced. */
-void recorder_let_doomed_go(struct recorder *r);
+void recorder_detach_doomed(struct recorder *r);
 
 /* Lets go of every task that can be left right now, with a reason for the trace; to be called again at later ticks until none is left. */
-void recorder_let_all_go(struct recorder *r, const char *reason);
+void recorder_detach_all(struct recorder *r, const char *reason);
 
 /* For the modules of the collector: */
 

@@ -110,7 +110,7 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
 		return;
 	left = (struct tracee_syscall){.nr = task->regs.orig_rax, .compat = !tracee_is_in_64_bit(&task->regs)};
-	if (stop == TRACEE_SYSCALL_ENTRY && recorder_let_go_before_exec(r, task))
+	if (stop == TRACEE_SYSCALL_ENTRY && recorder_detach_before_exec(r, task))
 		return;
 	/* Behind such a call it might be out of reach, and the breakpoint stay: without CAP_SYS_PTRACE, where all calls are watched. */
 	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY && map_call_changes_rights(&task->call))
@@ -162,7 +162,7 @@ void recorder_on_first_syscall(struct recorder *r, struct task *task)
 
 	if (tracee_get_regs(task->tid, &task->regs))
 		return;
-	if (stop != TRACEE_SYSCALL_ENTRY || !recorder_let_go_before_exec(r, task))
+	if (stop != TRACEE_SYSCALL_ENTRY || !recorder_detach_before_exec(r, task))
 		recorder_interrupt_again(task);
 }
 

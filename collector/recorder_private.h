@@ -66,9 +66,9 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 void recorder_forget(struct recorder *r, struct task *task);
 
 /* Lets a task run on unrecorded for good, and frees it. The reason goes to the trace. */
-void recorder_let_go(struct recorder *r, struct task *task, const char *reason);
+void recorder_detach(struct recorder *r, struct task *task, const char *reason);
 
-/* The initial process has ended, recorded to its end or let go before. */
+/* The initial process has ended, recorded to its end or detached before. */
 void recorder_note_outcome(struct recorder *r, const struct wait_event *ev);
 
 /* The front need not wait for those that the initial process leaves behind. */
@@ -87,13 +87,13 @@ void recorder_discount_history(struct recorder *r, const struct task *task);
 
 /* ---- recorder_syscalls.c ---- */
 
-/* May free the task (a program that gains privileges is let go). */
+/* May free the task (a program that gains privileges is detached). */
 void recorder_syscall_entered(struct recorder *r, struct task *task);
 void recorder_syscall_left(struct recorder *r, struct task *task);
 
 /* The task is at the entry of a system call (task->call, task->regs). A program that gains privileges at its execve would lose them under a
- * tracer: it is let go before, and freed. True when it was. */
-bool recorder_let_go_before_exec(struct recorder *r, struct task *task);
+ * tracer: it is detached before, and freed. True when it was. */
+bool recorder_detach_before_exec(struct recorder *r, struct task *task);
 
 /* What ended the task's last system call, if anything did, is nothing that the program will notice: where that was made without a stop
  * and gave EINTR, it is made again. */

@@ -178,11 +178,11 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		task->syscall_restarts = false;
 	}
 	task->call_cut = false;
-	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; let go,
+	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; detached,
 	 * it dies of it. */
 	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
 		task->pending_signal = 0;
-		task->process->leaving = "the first process of a PID namespace, which a fault ends only when nobody traces it: let go there";
+		task->process->leaving = "the first process of a PID namespace, which a fault ends only when nobody traces it: detached there";
 	}
 	recorder_make_ready(r, task);
 }

@@ -75,7 +75,7 @@ static void snapshot_on_request(struct recorder *r, struct task *task)
 	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
-bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
+bool recorder_detach_before_exec(struct recorder *r, struct task *task)
 {
 	char reason[600];
 	pid_t pid = task->process->pid;
@@ -91,9 +91,9 @@ bool recorder_let_go_before_exec(struct recorder *r, struct task *task)
 	for (struct task *other = r->tasks.first; other; other = next) {
 		next = other->next;
 		if (other != task && other->process && other->process->pid == pid && other->state == TASK_READY)
-			recorder_let_go(r, other, reason);
+			recorder_detach(r, other, reason);
 	}
-	recorder_let_go(r, task, reason);
+	recorder_detach(r, task, reason);
 	return true;
 }
 
@@ -180,7 +180,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	recorder_serve_snapshot(r, task);
 	snapshot_before_exit(r, task);
 	snapshot_on_request(r, task);
-	if (recorder_let_go_before_exec(r, task))
+	if (recorder_detach_before_exec(r, task))
 		return;
 	refuse_call(r, task);
 	trace_child(task);

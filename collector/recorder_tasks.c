@@ -126,7 +126,7 @@ static int held_signal(const struct recorder *r, const struct task *task)
 	return task->pending_signal ? task->pending_signal : recorder_event_signal(r, task->tid);
 }
 
-void recorder_let_go(struct recorder *r, struct task *task, const char *reason)
+void recorder_detach(struct recorder *r, struct task *task, const char *reason)
 {
 	struct bt_record_detach rec = {.task = task->number, .point = task_point(task), .reason = bt_str(reason)};
 	int signo = held_signal(r, task);
@@ -498,7 +498,7 @@ static bool can_leave(struct recorder *r, struct task *task)
 }
 
 /* Those that can be left: all, or (reason NULL) only those of processes that are leaving. */
-static void let_go_where(struct recorder *r, const char *reason)
+static void detach_where(struct recorder *r, const char *reason)
 {
 	struct task *next;
 
@@ -511,14 +511,14 @@ static void let_go_where(struct recorder *r, const char *reason)
 				continue;
 			if (task->native && task->process->space->from_addr)
 				(void)from_disarm(task->process->space, task->tid);
-			recorder_let_go(r, task, reason ? reason : task->process->leaving);
+			recorder_detach(r, task, reason ? reason : task->process->leaving);
 		}
 	recorder_thaw(r);
 }
 
-void recorder_let_all_go(struct recorder *r, const char *reason)
+void recorder_detach_all(struct recorder *r, const char *reason)
 {
-	let_go_where(r, reason);
+	detach_where(r, reason);
 }
 
 static bool any_leaves(const struct recorder *r)
@@ -529,7 +529,7 @@ static bool any_leaves(const struct recorder *r)
 	return false;
 }
 
-void recorder_let_doomed_go(struct recorder *r)
+void recorder_detach_doomed(struct recorder *r)
 {
 	enum {
 		PAUSE = 16, /* who waits uninterruptibly (a vfork's parent) is not to hold up the others for more than a part of the time */
@@ -538,7 +538,7 @@ void recorder_let_doomed_go(struct recorder *r)
 
 	if (began < r->doomed_next || !any_leaves(r))
 		return;
-	let_go_where(r, NULL);
+	detach_where(r, NULL);
 	r->doomed_next = trace_writer_time(r->writer) + PAUSE * (trace_writer_time(r->writer) - began);
 }
 

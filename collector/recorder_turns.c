@@ -129,7 +129,7 @@ static bool look_at_running(struct recorder *r, struct unit *u, bool now)
 	return u->running;
 }
 
-/* Of a process that is to be let go, nobody runs on but who was stopped in the midst of something: to where it can be let go. */
+/* Of a process that is to be detached, nobody runs on but who was stopped in the midst of something: to where it can be detached. */
 static bool stays(const struct task *task) { return task->process->leaving && !task->mid_run; }
 
 /* The first that waits and may run now, NULL: none. */
@@ -289,12 +289,12 @@ void recorder_make_call(struct recorder *r, struct task *task)
 		task->turn_used = SLICE_NS;
 }
 
-/* What is there is not known for certain any more: all that run in it are let go before they run on. */
+/* What is there is not known for certain any more: all that run in it are detached before they run on. */
 static void leave_unread(const struct recorder *r, const struct address_space *s)
 {
 	const char *why = s->unread == EACCES || s->unread == EPERM
-				  ? "its memory may not be looked at any more (another user's, made undumpable, or a program that may not be read) without CAP_SYS_PTRACE: let go there"
-				  : "its mappings cannot be read (no memory or descriptors left): let go there";
+				  ? "its memory may not be looked at any more (another user's, made undumpable, or a program that may not be read) without CAP_SYS_PTRACE: detached there"
+				  : "its mappings cannot be read (no memory or descriptors left): detached there";
 
 	for (const struct task *task = r->tasks.first; task; task = task->next)
 		if (task->process && task->process->space == s && !task->process->leaving)

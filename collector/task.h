@@ -64,7 +64,7 @@ struct process {
 	unsigned tasks;
 	bool initial;
 	bool fatal_kept; /* its fatal snapshot has been taken */
-	const char *leaving; /* why it is to be let go at the next tick; until then it stays stopped where it is. NULL: it is not */
+	const char *leaving; /* why it is to be detached at the next tick; until then it stays stopped where it is. NULL: it is not */
 	unsigned request_mark; /* of the last request for a snapshot of it */
 	bool snapshot_wanted; /* at the next stop of any of its tasks */
 	bool files_shared; /* another process has the same descriptors (CLONE_FILES without CLONE_VM) */

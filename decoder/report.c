@@ -423,7 +423,7 @@ static void put_note(struct report *r, const struct bt_record *rec)
 		text_printf(&r->t, "  task %u: %" PRIu64 " further snapshots were suppressed, because they came too fast", rec->u.suppressed.task,
 			    rec->u.suppressed.count);
 	} else if (rec->kind == BT_RECORD_DETACH) {
-		text_printf(&r->t, "  task %u was let go and ran on unrecorded: ", rec->u.detach.task);
+		text_printf(&r->t, "  task %u was detached and ran on unrecorded: ", rec->u.detach.task);
 		put_slice(&r->t, rec->u.detach.reason);
 	}
 	text_printf(&r->t, "\n");

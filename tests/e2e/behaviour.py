@@ -213,10 +213,10 @@ def stops_leaderless():
         equal(done.out, b"stopped\n3\n", " ".join(prefix))
 
 
-@case("a program that stops itself when it was let go at its execve")
-def stops_let_go():
+@case("a program that stops itself when it was detached at its execve")
+def stops_detached():
     need_root()
-    folder = fresh_dir("let_go", 0o777)
+    folder = fresh_dir("detached", 0o777)
     tool = shutil.copy(BTREC, os.path.join(folder, "btrec"))
     program = shutil.copy(build("stops_itself.c", "-pthread"), os.path.join(folder, "program"))
     os.chmod(program, 0o4755)
@@ -226,7 +226,7 @@ def stops_let_go():
         equal(done.out, b"stopped\n3\n", " ".join(prefix))
     if execute([program, "euid"], user=NOBODY, group=NOBODY, extra_groups=[]).out != b"0\n":
         raise Skip("set-uid has no effect here (nosuid)")
-    check("let go" in text(trace), "it was not let go")
+    check("detached" in text(trace), "it was not detached")
 
 
 @case("a broken pipe")

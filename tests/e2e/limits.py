@@ -168,8 +168,8 @@ def from_start_hard():
     equal(note(recorded.trace), 0, "notes that there is no room")
 
 
-@case("a set-uid program, let go, has the limits of who ran it")
-def let_go_at_exec():
+@case("a set-uid program, detached, has the limits of who ran it")
+def detached_at_exec():
     need_root()
     folder = fresh_dir("setuid", 0o777)
     copies = [shutil.copy(program(), os.path.join(folder, name)) for name in ("first", "second")]
@@ -181,11 +181,11 @@ def let_go_at_exec():
     equal((recorded.status, recorded.out), (0, alone.out), "end and output")
     if b"euid 0\n" not in alone.out:
         raise Skip("set-uid has no effect here (nosuid)")
-    check("let go" in text(os.path.join(folder, "trace")), "it was not let go")
+    check("detached" in text(os.path.join(folder, "trace")), "it was not detached")
 
 
-@case("a daemon that is let go has its own limits")
-def let_go():
+@case("a daemon that is detached has its own limits")
+def detached():
     script = "ulimit -Sv 500000; ulimit -Sd 400000; exec %s leave" % program()
     run = record(["sh", "-c", script])
     daemon = int(run.out)

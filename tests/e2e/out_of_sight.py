@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Processes whose memory btrec may not look into any more: they are let go, with the reason, and do what they do natively.
+# Processes whose memory btrec may not look into any more: they are detached, with the reason, and do what they do natively.
 import os
 import re
 import shutil
@@ -25,8 +25,8 @@ def copies(*files):
     return folder, [shutil.copy(path, folder) for path in (BTREC, *files)]
 
 
-def runs_alike(prefix, files, argv, as_whom, let_go=2, modes=MODES):
-    """Recorded by a btrec that prefix is put before; {0}, {1} in argv stand for copies of the files. let_go: tasks, at least."""
+def runs_alike(prefix, files, argv, as_whom, detached=2, modes=MODES):
+    """Recorded by a btrec that prefix is put before; {0}, {1} in argv stand for copies of the files. detached: tasks, at least."""
     for mode in modes:
         folder, (tool, *names) = copies(*files)
         argv_here = [names[int(a[1])] if re.match(r"\{\d\}$", a) else a for a in argv]
@@ -34,10 +34,10 @@ def runs_alike(prefix, files, argv, as_whom, let_go=2, modes=MODES):
         alone = native(argv_here, cwd=folder, **as_whom)
         recorded = execute([*prefix, tool, "run", *mode, "-o", trace, "--", *argv_here], env=dict(os.environ, HOME=folder), cwd=folder, **as_whom)
         equal((recorded.status, recorded.out), (alone.status, alone.out), "end, %s (%s)" % (mode, recorded.err.decode()))
-        check("it was let go, and ran on unrecorded" in recorded.err.decode(), "btrec says: " + recorded.err.decode())
+        check("it was detached, and ran on unrecorded" in recorded.err.decode(), "btrec says: " + recorded.err.decode())
         said = execute([BTREC, "dump", trace]).out.decode(errors="replace")
         reasons = re.findall(r'^DETACH .*reason="?([^"\n]*)', said, re.M)
-        check(len(reasons) >= let_go and all(reason.startswith(WHY) for reason in reasons), "let go, %s: %s" % (mode, reasons))
+        check(len(reasons) >= detached and all(reason.startswith(WHY) for reason in reasons), "detached, %s: %s" % (mode, reasons))
         check('"' + WHY in execute([BTREC, "info", trace]).out.decode(), "btrec info does not say why")
 
 
@@ -75,7 +75,7 @@ def stopped():
     for mode in [], [], [], ["--parallel"]:
         result, said = left("stopped", *mode)
         equal((result.status, result.out), (0, b"went on\n"), "end, %s (%s)" % (mode, result.err.decode()))
-        check("\nDETACH " in said, "it was not let go")
+        check("\nDETACH " in said, "it was not detached")
 
 
 @case("... while signals come: none is lost")
@@ -84,7 +84,7 @@ def signals():
         for _ in range(4):
             result, said = left("signals", *mode)
             equal((result.status, result.out), (0, b"1500 signals\n"), "end, %s (%s)" % (mode, result.err.decode()))
-            check("\nDETACH " in said, "it was not let go")
+            check("\nDETACH " in said, "it was not detached")
 
 
 @case("... before the place of --from is reached: it does not meet the breakpoint")
@@ -94,7 +94,7 @@ def place():
     check("the place of --from is not watched for" in said, said)
 
 
-@case("a program that the user may execute, but not read: refused as the first one, else let go")
+@case("a program that the user may execute, but not read: refused as the first one, else detached")
 def unreadable():
     folder, (tool, echo) = copies("/bin/echo")
     os.chmod(echo, 0o711)
@@ -106,7 +106,7 @@ def unreadable():
             check("may be executed by you, but not read" in result.err.decode(), result.err.decode())
             continue
         equal(result.out, b"said\n", "stdout")
-        check('reason="' + WHY in execute([BTREC, "dump", trace]).out.decode(errors="replace"), "it is not let go")
+        check('reason="' + WHY in execute([BTREC, "dump", trace]).out.decode(errors="replace"), "it is not detached")
 
 
 @case("with CAP_SYS_PTRACE all of these are recorded to their ends")
@@ -117,7 +117,7 @@ def with_capability():
     for how in "dumpable", "user":
         result = record([program(), how, "/bin/echo", "executed"])
         equal((result.status, result.out), (0, native([program(), how, "/bin/echo", "executed"]).out), how)
-        check(b"\nDETACH " not in execute([BTREC, "dump", result.trace]).out, "let go of, " + how)
+        check(b"\nDETACH " not in execute([BTREC, "dump", result.trace]).out, "detached of, " + how)
 
 
 main()

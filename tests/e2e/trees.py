@@ -156,7 +156,7 @@ def set_uid():
     equal(alone.out, b"uid 0 euid %d\nprogram exited with 0\n" % NOBODY, "native output")
 
 
-@case("an ordinary user's set-uid program in the tree gets its privileges and is let go")
+@case("an ordinary user's set-uid program in the tree gets its privileges and is detached")
 def set_uid_of_other():
     need_root()
     folder = fresh_dir("other", 0o777)
@@ -176,7 +176,7 @@ def set_uid_of_other():
         recorded = execute([tool, "run", "-o", trace, *options, "--", *argv], **other)
         equal((recorded.status, recorded.out), (alone.status, alone.out), "end and output (%s)" % recorded.err.decode())
         said = text(trace)
-        check("let go" in said, "that it was let go is not told: " + said[:2000])
+        check("detached" in said, "that it was detached is not told: " + said[:2000])
 
 
 @case("a thread crashes while others block and spin")
@@ -250,7 +250,7 @@ def namespace_init():
     equal(recorded.status, alone.status, "end")
     told = report(recorded.trace, "-n", "1")
     equal([s["kind"] for s in told["snapshots"]][:1], ["fatal"], "the first snapshot")
-    check("first process of a PID namespace" in execute([BTREC, "info", recorded.trace]).out.decode(), "the trace does not say why it was let go")
+    check("first process of a PID namespace" in execute([BTREC, "info", recorded.trace]).out.decode(), "the trace does not say why it was detached")
 
 
 @case("four threads and a mutex")
