@@ -14,20 +14,20 @@ enum {
 	MUCH = 4, /* waiting: one part in so many of the time */
 };
 
-enum affinity_call {
-	CALL_OTHER,
-	CALL_ASKS,   /* for an affinity */
-	CALL_SETS,   /* one, or a policy that wants all processors or keeps others from them: nothing is bound from then on */
-	CALL_CLONES, /* a child that nobody hears of if it is CLONE_UNTRACED */
+enum affinity_syscall {
+	SYSCALL_OTHER,
+	SYSCALL_ASKS,   /* for an affinity */
+	SYSCALL_SETS,   /* one, or a policy that wants all processors or keeps others from them: nothing is bound from then on */
+	SYSCALL_CLONES, /* a child that nobody hears of if it is CLONE_UNTRACED */
 };
 
 static const struct {
 	uint64_t nr, compat;
-	enum affinity_call call;
+	enum affinity_syscall call;
 } calls[] = {
-	{SYS_sched_getaffinity, 242, CALL_ASKS}, {SYS_sched_setaffinity, 241, CALL_SETS}, {SYS_sched_setscheduler, 156, CALL_SETS},
-	{SYS_sched_setparam, 154, CALL_SETS},	 {SYS_sched_setattr, 351, CALL_SETS},	  {SYS_clone, 120, CALL_CLONES},
-	{SYS_clone3, 435, CALL_CLONES},
+	{SYS_sched_getaffinity, 242, SYSCALL_ASKS}, {SYS_sched_setaffinity, 241, SYSCALL_SETS}, {SYS_sched_setscheduler, 156, SYSCALL_SETS},
+	{SYS_sched_setparam, 154, SYSCALL_SETS},	 {SYS_sched_setattr, 351, SYSCALL_SETS},	  {SYS_clone, 120, SYSCALL_CLONES},
+	{SYS_clone3, 435, SYSCALL_CLONES},
 };
 
 #define MILLISECOND 1000000ull
@@ -123,7 +123,7 @@ static bool choose(struct affinity *a)
 static void come_together(struct affinity *a, struct task_table *t)
 {
 	for (struct task *task = t->first; task; task = task->next)
-		if (task->affinity_call)
+		if (task->affinity_syscall)
 			return;
 	a->since = a->looked = now();
 	a->together = a->on = choose(a);
@@ -158,33 +158,33 @@ void affinity_leave(const struct affinity *a, pid_t tid)
 
 static bool is_untraced(const struct task *task)
 {
-	uint64_t flags = task->call.args[0];
+	uint64_t flags = task->syscall.args[0];
 
-	if (task->call.nr == SYS_clone3 && tracee_read(task->tid, task->call.args[0], &flags, sizeof flags) != sizeof flags)
+	if (task->syscall.nr == SYS_clone3 && tracee_read(task->tid, task->syscall.args[0], &flags, sizeof flags) != sizeof flags)
 		return false;
 	return flags & CLONE_UNTRACED;
 }
 
-static enum affinity_call call_of(const struct task *task)
+static enum affinity_syscall call_of(const struct task *task)
 {
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		if (task->call.nr == (task->call.compat ? calls[i].compat : calls[i].nr))
-			return calls[i].call == CALL_CLONES && !is_untraced(task) ? CALL_OTHER : calls[i].call;
-	return CALL_OTHER;
+		if (task->syscall.nr == (task->syscall.compat ? calls[i].compat : calls[i].nr))
+			return calls[i].call == SYSCALL_CLONES && !is_untraced(task) ? SYSCALL_OTHER : calls[i].call;
+	return SYSCALL_OTHER;
 }
 
-void affinity_call_entered(struct affinity *a, struct task_table *t, struct task *task)
+void affinity_syscall_entered(struct affinity *a, struct task_table *t, struct task *task)
 {
-	enum affinity_call call = a->on ? call_of(task) : CALL_OTHER;
+	enum affinity_syscall call = a->on ? call_of(task) : SYSCALL_OTHER;
 
-	if (call == CALL_OTHER)
+	if (call == SYSCALL_OTHER)
 		return;
 	go_apart(a, t);
-	task->affinity_call = true;
-	a->on = call != CALL_SETS;
+	task->affinity_syscall = true;
+	a->on = call != SYSCALL_SETS;
 }
 
-void affinity_call_left(struct task *task) { task->affinity_call = false; }
+void affinity_syscall_left(struct task *task) { task->affinity_syscall = false; }
 
 void affinity_look(struct affinity *a, struct task_table *t)
 {

@@ -37,9 +37,9 @@ void affinity_join(const struct affinity *a, pid_t tid, const struct task *paren
 /* A task is about to be detached. */
 void affinity_leave(const struct affinity *a, pid_t tid);
 
-/* At the entry of a system call (task->call), before it is made, and at its exit. */
-void affinity_call_entered(struct affinity *a, struct task_table *t, struct task *task);
-void affinity_call_left(struct task *task);
+/* At the entry of a system call (task->syscall), before it is made, and at its exit. */
+void affinity_syscall_entered(struct affinity *a, struct task_table *t, struct task *task);
+void affinity_syscall_left(struct task *task);
 
 /* To be called every now and then: whether anybody has to wait; whether all may come together again. */
 void affinity_look(struct affinity *a, struct task_table *t);

@@ -115,7 +115,7 @@ void cut_transfer_again(struct task *task, bool rewinds)
 	task->regs.rip -= SYSCALL_LEN;
 }
 
-void cut_call_again(struct task *task)
+void cut_syscall_again(struct task *task)
 {
 	if ((int64_t)task->regs.rax == -EINTR)
 		tracee_restart(&task->regs);

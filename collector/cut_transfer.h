@@ -21,7 +21,7 @@ bool cut_transfer_may_be_short(const struct task *task);
 void cut_transfer_again(struct task *task, bool rewinds);
 
 /* The same of any call that gave -EINTR (QUIRK(interrupt-eintr)) or less than all: it is made again by the kernel. */
-void cut_call_again(struct task *task);
+void cut_syscall_again(struct task *task);
 
 /* The call is begun again. */
 void cut_transfer_begun(struct task *task);

@@ -16,7 +16,7 @@ enum {
 };
 
 /* For how long, at most, in ns. */
-static const uint64_t patience[] = {[OTHERS_NONE] = 0, [OTHERS_RUN] = 3000000, [OTHERS_CALL] = 50000000, [OTHERS_SHORT] = 2000000000};
+static const uint64_t patience[] = {[OTHERS_NONE] = 0, [OTHERS_RUN] = 3000000, [OTHERS_SYSCALL] = 50000000, [OTHERS_SHORT] = 2000000000};
 
 #define MASK_OF(signo) (1ull << ((signo) - 1))
 
@@ -34,19 +34,19 @@ static bool is_forced(const siginfo_t *info)
 }
 
 /* Calls in which a task sleeps or is about to return: they take, show or unblock what waits, or wait for a descriptor that may do so (signalfd(2)). */
-static const uint16_t short_calls[] = {
+static const uint16_t short_syscalls[] = {
 	SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_rt_sigsuspend, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_poll, SYS_ppoll,
 	SYS_select,	     SYS_pselect6,	SYS_epoll_wait,	   SYS_epoll_pwait,    SYS_epoll_pwait2,
 };
 
-static bool is_in_short_call(const struct task *task)
+static bool is_in_short_syscall(const struct task *task)
 {
-	if (!task->in_syscall || task->call.compat)
+	if (!task->in_syscall || task->syscall.compat)
 		return false;
-	for (size_t i = 0; i < sizeof short_calls / sizeof short_calls[0]; i++)
-		if (task->call.nr == short_calls[i])
+	for (size_t i = 0; i < sizeof short_syscalls / sizeof short_syscalls[0]; i++)
+		if (task->syscall.nr == short_syscalls[i])
 			return true;
-	return task->call.nr == SYS_read && task->call.args[2] <= SHORT_READ; /* of a signalfd, perhaps */
+	return task->syscall.nr == SYS_read && task->syscall.args[2] <= SHORT_READ; /* of a signalfd, perhaps */
 }
 
 /* Whether one of the signals comes to it as soon as it is given a processor. */
@@ -67,9 +67,9 @@ static enum others others_to_wait_for(const struct task *task, uint64_t signals)
 		if (other == task)
 			continue;
 		if (other->state == TASK_RUNNING)
-			kind = found < OTHERS_CALL && lets_come(other->tid, signals) && tracee_is_awake(other->tid) ? OTHERS_CALL : OTHERS_RUN;
+			kind = found < OTHERS_SYSCALL && lets_come(other->tid, signals) && tracee_is_awake(other->tid) ? OTHERS_SYSCALL : OTHERS_RUN;
 		else if (other->state == TASK_IN_SYSCALL)
-			kind = is_in_short_call(other) ? OTHERS_SHORT : OTHERS_CALL;
+			kind = is_in_short_syscall(other) ? OTHERS_SHORT : OTHERS_SYSCALL;
 		/* Asked last: each time a file of procfs is read. */
 		if (kind > found && (other->state == TASK_RUNNING || tracee_is_awake(other->tid)))
 			found = kind;
@@ -102,7 +102,7 @@ static int let_others_look(const struct task *task, struct hidden_signals *h, ui
 		if (others == OTHERS_NONE)
 			return 0;
 		if (looks >= LOOKS_LEAST && now_ns() - began >= patience[others] >> h->impatience[others]) {
-			h->impatience[others] += others == first && others >= OTHERS_CALL && h->impatience[others] < IMPATIENCE;
+			h->impatience[others] += others == first && others >= OTHERS_SYSCALL && h->impatience[others] < IMPATIENCE;
 			return 0;
 		}
 		nanosleep(&pause, NULL);

@@ -19,7 +19,7 @@ enum {
 enum others {
 	OTHERS_NONE,
 	OTHERS_RUN,   /* they run side by side with it, and have it at once or not at all */
-	OTHERS_CALL,  /* they are awake in a system call, or it comes to them when they are given a processor */
+	OTHERS_SYSCALL,  /* they are awake in a system call, or it comes to them when they are given a processor */
 	OTHERS_SHORT, /* in a short one: who is awake there has not been given a processor */
 	OTHERS_KINDS,
 };

@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collector/call_numbers.h"
+#include "collector/syscall_numbers.h"
 #include "collector/recorder_private.h"
 #include "collector/tracee.h"
 
@@ -88,13 +88,13 @@ void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t 
 
 void last_words_heard(struct task *task)
 {
-	const struct tracee_syscall *c = &task->call;
+	const struct tracee_syscall *c = &task->syscall;
 	const struct bt_regs *regs = &task->regs;
 	bool vectors = !c->compat && c->nr == SYS_writev;
 	struct last_words *w;
 	uint64_t at = c->compat ? (uint32_t)regs->rcx : regs->rsi;
 
-	if ((!vectors && !call_is(c, SYS_write)) || (int)(c->compat ? regs->rbx : regs->rdi) != STDERR_FILENO || (int64_t)regs->rax <= 0)
+	if ((!vectors && !syscall_is(c, SYS_write)) || (int)(c->compat ? regs->rbx : regs->rdi) != STDERR_FILENO || (int64_t)regs->rax <= 0)
 		return;
 	if (!vectors) {
 		last_words_wrote(task->process, task->tid, at, regs->rax);

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "collector/call_numbers.h"
+#include "collector/syscall_numbers.h"
 #include "collector/task.h"
 #include "collector/tracee.h"
 
@@ -274,7 +274,7 @@ static struct process *process_known_as(const struct task_table *t, const struct
 
 static struct process *target_of(const struct task_table *t, const struct task *task, const struct form *f)
 {
-	pid_t pid = f->pid < 0 ? 0 : (pid_t)task->call.args[f->pid];
+	pid_t pid = f->pid < 0 ? 0 : (pid_t)task->syscall.args[f->pid];
 
 	return pid ? process_known_as(t, task, pid) : task->process;
 }
@@ -321,7 +321,7 @@ static struct rlimit with_share(const struct limit *l, enum limited which, uint6
 
 /* Lets the call read c->passed instead of what is at addr: from a place of the thread's own, behind the red zone, so that no other
  * thread of the program ever sees it; where there is no stack, from addr. */
-static bool redirect(struct task *task, struct limits_call *c, int arg, uint64_t addr)
+static bool redirect(struct task *task, struct limits_syscall *c, int arg, uint64_t addr)
 {
 	enum {
 		BELOW_STACK = 1024,
@@ -339,28 +339,28 @@ static bool redirect(struct task *task, struct limits_call *c, int arg, uint64_t
 	return !tracee_set_regs(task->tid, &task->regs);
 }
 
-static void undo_redirect(struct task *task, const struct limits_call *c, int arg)
+static void undo_redirect(struct task *task, const struct limits_syscall *c, int arg)
 {
 	struct rlimit there = {0};
 
 	/* In place of the argument, the kernel may have put the old limit over it. */
 	if (read_as_program(task->tid, c->scratch, &there, sizeof there) && same(&there, &c->passed))
 		tracee_write(task->tid, c->scratch, &c->saved, sizeof c->saved);
-	*argument(&task->regs, arg) = task->call.args[arg];
+	*argument(&task->regs, arg) = task->syscall.args[arg];
 	(void)!tracee_set_regs(task->tid, &task->regs);
 }
 
-void limits_call_entered(const struct task_table *t, struct task *task)
+void limits_syscall_entered(const struct task_table *t, struct task *task)
 {
-	const struct form *f = form_of(&task->call);
-	struct limits_call *c = &task->limits_call;
-	enum limited which = f ? limited_by(f, &task->call) : LIMITED;
+	const struct form *f = form_of(&task->syscall);
+	struct limits_syscall *c = &task->limits_syscall;
+	enum limited which = f ? limited_by(f, &task->syscall) : LIMITED;
 	struct process *p;
 	uint64_t new;
 
-	*c = (struct limits_call){0};
+	*c = (struct limits_syscall){0};
 	/* Other threads go on until the execve has succeeded: they need the share. */
-	if ((call_is(&task->call, SYS_execve) || call_is(&task->call, SYS_execveat)) && task->process->limits.share && task->process->tasks == 1)
+	if ((syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat)) && task->process->limits.share && task->process->tasks == 1)
 		set_aside(&task->process->limits, task->process->pid);
 	p = which < LIMITED ? target_of(t, task, f) : NULL;
 	if (!p || !p->limits.share || !refresh(&p->limits.of[which], which, p->pid))
@@ -368,7 +368,7 @@ void limits_call_entered(const struct task_table *t, struct task *task)
 	c->target = p->pid;
 	c->which = which;
 	c->before = p->limits.of[which];
-	new = f->new < 0 ? 0 : task->call.args[f->new];
+	new = f->new < 0 ? 0 : task->syscall.args[f->new];
 	if (!new || !read_as_program(task->tid, new, &c->asked, sizeof c->asked))
 		return;
 	c->passed = with_share(&c->before, which, p->limits.share->bytes[which], c->asked);
@@ -376,7 +376,7 @@ void limits_call_entered(const struct task_table *t, struct task *task)
 }
 
 /* The limit as it was, where the kernel has written it for the program. */
-static void correct_old(const struct task *task, const struct limits_call *c, uint64_t addr)
+static void correct_old(const struct task *task, const struct limits_syscall *c, uint64_t addr)
 {
 	struct rlimit told = {0};
 
@@ -384,10 +384,10 @@ static void correct_old(const struct task *task, const struct limits_call *c, ui
 		tracee_write(task->tid, addr, &c->before.own, sizeof c->before.own);
 }
 
-void limits_call_left(const struct task_table *t, struct task *task)
+void limits_syscall_left(const struct task_table *t, struct task *task)
 {
-	struct limits_call *c = &task->limits_call;
-	const struct form *f = form_of(&task->call);
+	struct limits_syscall *c = &task->limits_syscall;
+	const struct form *f = form_of(&task->syscall);
 	int64_t result = (int64_t)task->regs.rax;
 	struct process *p = c->target ? process_by_pid(t, c->target) : NULL;
 
@@ -402,5 +402,5 @@ void limits_call_left(const struct task_table *t, struct task *task)
 	if (p && p->limits.share && c->sets && (!result || result == -EFAULT))
 		p->limits.of[c->which] = (struct limit){c->asked, c->passed};
 	if (!result && f->old >= 0)
-		correct_old(task, c, task->call.args[f->old]);
+		correct_old(task, c, task->syscall.args[f->old]);
 }

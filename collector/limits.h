@@ -37,7 +37,7 @@ struct limits {
 };
 
 /* A system call in progress that gets or sets a limit of a process with a share. */
-struct limits_call {
+struct limits_syscall {
 	pid_t target; /* the process; 0: there is no such call */
 	enum limited which;
 	struct limit before;
@@ -76,9 +76,9 @@ void limits_restore(struct limits *l, pid_t pid);
  * it is gone. */
 bool limits_get(pid_t pid, int resource, struct rlimit *now);
 
-/* At the entry of a system call (task->call, task->regs), before it is made, and at its exit. The program's memory and registers are
+/* At the entry of a system call (task->syscall, task->regs), before it is made, and at its exit. The program's memory and registers are
  * changed for the time of the call at most. */
-void limits_call_entered(const struct task_table *t, struct task *task);
-void limits_call_left(const struct task_table *t, struct task *task);
+void limits_syscall_entered(const struct task_table *t, struct task *task);
+void limits_syscall_left(const struct task_table *t, struct task *task);
 
 #endif

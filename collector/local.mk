@@ -2,14 +2,14 @@ noinst_LIBRARIES += collector/libcollector.a
 collector_libcollector_a_SOURCES = \
 	collector/backend.h \
 	collector/branch_ring.c collector/branch_ring.h \
-	collector/call_filter.c collector/call_filter.h \
+	collector/syscall_filter.c collector/syscall_filter.h \
 	collector/code_pages.c collector/code_pages.h \
 	collector/control.c collector/control.h \
 	collector/from.c collector/from.h \
 	collector/front.c collector/front.h \
 	collector/terminal.c collector/terminal.h \
-	collector/call_numbers.c collector/call_numbers.h \
-	collector/call_timeout.c collector/call_timeout.h \
+	collector/syscall_numbers.c collector/syscall_numbers.h \
+	collector/syscall_timeout.c collector/syscall_timeout.h \
 	collector/cut_transfer.c collector/cut_transfer.h \
 	collector/stop_point.c collector/stop_point.h \
 	collector/missed_stop_points.c collector/missed_stop_points.h \
@@ -19,7 +19,7 @@ collector_libcollector_a_SOURCES = \
 	collector/limits.c collector/limits.h \
 	collector/mapped_files.c collector/mapped_files.h \
 	collector/mappings.c collector/mappings.h \
-	collector/map_calls.c collector/map_calls.h \
+	collector/map_syscalls.c collector/map_syscalls.h \
 	collector/mode.c collector/mode.h \
 	collector/memory_lock.c collector/memory_lock.h \
 	collector/place.c collector/place.h \

@@ -94,14 +94,14 @@ static bool lock_pieces(struct task *task, const struct limits_share *share, uns
 	return true;
 }
 
-void memory_lock_call_left(struct task *task)
+void memory_lock_syscall_left(struct task *task)
 {
 	const struct limits_share *share = task->process->limits.share;
-	unsigned flags = (unsigned)task->call.args[0];
+	unsigned flags = (unsigned)task->syscall.args[0];
 	int64_t result = (int64_t)task->regs.rax;
 	uint64_t mask;
 
-	if (task->call.nr != SYS_mlockall || task->call.compat || !(flags & MCL_CURRENT) || !share)
+	if (task->syscall.nr != SYS_mlockall || task->syscall.compat || !(flags & MCL_CURRENT) || !share)
 		return;
 	if (result && (result != -ENOMEM || !would_fit(task, share)))
 		return;

@@ -5,8 +5,8 @@
 
 struct task;
 
-/* At the exit of a system call (task->call, task->regs): makes of an mlockall what it would be without the backend's memory
+/* At the exit of a system call (task->syscall, task->regs): makes of an mlockall what it would be without the backend's memory
  * (process->limits.share). The result in task->regs may change. */
-void memory_lock_call_left(struct task *task);
+void memory_lock_syscall_left(struct task *task);
 
 #endif

@@ -14,7 +14,7 @@
 #define FLUSH_INTERVAL_NS 1000000000u
 
 enum {
-	CALLS_PER_RECORD = 1 << 14, /* about; fewer when something else is to be told of the task */
+	POLICY_PER_RECORD = 1 << 14, /* about; fewer when something else is to be told of the task */
 };
 
 void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...)
@@ -105,8 +105,8 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 
 	if (stop != BACKEND_GONE)
 		recorder_count_history(r, task);
-	if (stop != BACKEND_RUNS || task->calls.count >= CALLS_PER_RECORD)
-		recorder_write_calls(r, task);
+	if (stop != BACKEND_RUNS || task->calls.count >= POLICY_PER_RECORD)
+		recorder_write_syscalls(r, task);
 	if (stop != BACKEND_RUNS)
 		recorder_follow_mappings(r, task);
 	/* Not before a signal: what it comes from was made of what is known. */

@@ -6,9 +6,9 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "collector/call_numbers.h"
+#include "collector/syscall_numbers.h"
 #include "collector/from.h"
-#include "collector/map_calls.h"
+#include "collector/map_syscalls.h"
 #include "collector/tracee.h"
 
 /* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops for the call instead, or for the child that
@@ -25,7 +25,7 @@ static bool makes_no_program(pid_t tid)
 	struct tracee_syscall call;
 	enum tracee_syscall_stop stop = tracee_syscall_stop(tid, &call);
 
-	return stop == TRACEE_SYSCALL_EXIT || (stop == TRACEE_SYSCALL_ENTRY && !call_is(&call, SYS_execve) && !call_is(&call, SYS_execveat));
+	return stop == TRACEE_SYSCALL_EXIT || (stop == TRACEE_SYSCALL_ENTRY && !syscall_is(&call, SYS_execve) && !syscall_is(&call, SYS_execveat));
 }
 
 /* The others have stopped before this one goes on: they are recorded from here, even if it ends the process at once. */
@@ -104,7 +104,7 @@ void recorder_from_arm(struct recorder *r, struct task *task)
 void recorder_on_native_syscall(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
-	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->call);
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
 	struct tracee_syscall left;
 
 	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
@@ -113,7 +113,7 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 	if (stop == TRACEE_SYSCALL_ENTRY && recorder_detach_before_exec(r, task))
 		return;
 	/* Behind such a call it might be out of reach, and the breakpoint stay: without CAP_SYS_PTRACE, where all calls are watched. */
-	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY && map_call_changes_rights(&task->call))
+	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY && map_syscall_changes_rights(&task->syscall))
 		space->from_lifted = from_disarm(space, task->tid) ? task->tid : 0;
 	if (space->from_lifted == task->tid && stop == TRACEE_SYSCALL_EXIT) {
 		space->from_lifted = 0;
@@ -122,7 +122,7 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 			space->from_addr = 0;
 		}
 	}
-	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && call_is(&left, SYS_mmap) && (left.compat || task->regs.rdx & PROT_EXEC)) {
+	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && syscall_is(&left, SYS_mmap) && (left.compat || task->regs.rdx & PROT_EXEC)) {
 		address_space_refresh(space, r->writer, task->tid);
 		look_for_place(r, task);
 	}
@@ -158,7 +158,7 @@ bool recorder_from_trap_waits(const struct task *task)
 
 void recorder_on_first_syscall(struct recorder *r, struct task *task)
 {
-	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->call);
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
 
 	if (tracee_get_regs(task->tid, &task->regs))
 		return;

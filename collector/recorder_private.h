@@ -39,7 +39,7 @@ void recorder_look_after(struct recorder *r, const struct task *task);
 
 /* The task is at the entry of a system call, which is made now, or when the backend lets it be (company). What the kernel does is nobody's
  * turn. */
-void recorder_make_call(struct recorder *r, struct task *task);
+void recorder_make_syscall(struct recorder *r, struct task *task);
 
 /* The task is stopped and can go on when it is its turn. */
 void recorder_make_ready(struct recorder *r, struct task *task);
@@ -91,16 +91,16 @@ void recorder_discount_history(struct recorder *r, const struct task *task);
 void recorder_syscall_entered(struct recorder *r, struct task *task);
 void recorder_syscall_left(struct recorder *r, struct task *task);
 
-/* The task is at the entry of a system call (task->call, task->regs). A program that gains privileges at its execve would lose them under a
+/* The task is at the entry of a system call (task->syscall, task->regs). A program that gains privileges at its execve would lose them under a
  * tracer: it is detached before, and freed. True when it was. */
 bool recorder_detach_before_exec(struct recorder *r, struct task *task);
 
 /* What ended the task's last system call, if anything did, is nothing that the program will notice: where that was made without a stop
  * and gave EINTR, it is made again. */
-void recorder_call_again(const struct recorder *r, struct task *task);
+void recorder_syscall_again(const struct recorder *r, struct task *task);
 
 /* Writes the system calls that the task made without a stop. To be called before any other event of it is written. */
-void recorder_write_calls(struct recorder *r, struct task *task);
+void recorder_write_syscalls(struct recorder *r, struct task *task);
 
 /* The task is at a stop: what calls that were made without one have changed of its mappings goes into the trace. */
 void recorder_follow_mappings(struct recorder *r, struct task *task);

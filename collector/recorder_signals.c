@@ -172,12 +172,12 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
 	if (!task->pending_signal) {
-		recorder_call_again(r, task);
+		recorder_syscall_again(r, task);
 	} else if (task->transfer.moved) { /* what has been moved is the result: this signal would have cut it short natively, too */
 		cut_transfer_end(task);
 		task->syscall_restarts = false;
 	}
-	task->call_cut = false;
+	task->syscall_cut = false;
 	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; detached,
 	 * it dies of it. */
 	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {

@@ -9,12 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/call_filter.h"
-#include "collector/call_numbers.h"
-#include "collector/call_timeout.h"
+#include "collector/syscall_filter.h"
+#include "collector/syscall_numbers.h"
+#include "collector/syscall_timeout.h"
 #include "collector/cut_transfer.h"
 #include "collector/last_words.h"
-#include "collector/map_calls.h"
+#include "collector/map_syscalls.h"
 #include "collector/memory_lock.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
@@ -27,7 +27,7 @@ enum {
 	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
 };
 
-static bool is_call(const struct task *task, long nr) { return call_is(&task->call, nr); }
+static bool is_syscall(const struct task *task, long nr) { return syscall_is(&task->syscall, nr); }
 
 void recorder_follow_mappings(struct recorder *r, struct task *task)
 {
@@ -38,11 +38,11 @@ void recorder_follow_mappings(struct recorder *r, struct task *task)
 	address_space_catch_up(space, r->writer, task->tid);
 }
 
-static void follow_call(struct recorder *r, struct task *task)
+static void follow_syscall(struct recorder *r, struct task *task)
 {
 	struct map_change change;
 
-	if (!map_call_changes(task->process->space, &task->call, task->regs.rax, &change))
+	if (!map_syscall_changes(task->process->space, &task->syscall, task->regs.rax, &change))
 		return;
 	address_space_change_later(task->process->space, &change);
 	recorder_follow_mappings(r, task);
@@ -52,11 +52,11 @@ static void follow_call(struct recorder *r, struct task *task)
 static void snapshot_before_exit(struct recorder *r, struct task *task)
 {
 	struct process *p = task->process;
-	bool ends = is_call(task, SYS_exit_group) || (is_call(task, SYS_exit) && p->tasks == 1);
-	bool failure = (task->call.args[0] & 0xff) != 0;
+	bool ends = is_syscall(task, SYS_exit_group) || (is_syscall(task, SYS_exit) && p->tasks == 1);
+	bool failure = (task->syscall.args[0] & 0xff) != 0;
 
 	/* A thread that ends before its process: what its snapshot would have kept of it. */
-	if (!ends && is_call(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS)
+	if (!ends && is_syscall(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS)
 		task_write_history(task, r->writer);
 	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS || (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
@@ -67,11 +67,11 @@ static void snapshot_on_request(struct recorder *r, struct task *task)
 {
 	char label[128] = "";
 
-	task->snapshot_call = is_call(task, SYS_prctl) && task->call.args[0] == BTREC_PRCTL;
-	if (!task->snapshot_call)
+	task->snapshot_syscall = is_syscall(task, SYS_prctl) && task->syscall.args[0] == BTREC_PRCTL;
+	if (!task->snapshot_syscall)
 		return;
-	if (task->call.args[1])
-		tracee_read(task->tid, task->call.args[1], label, sizeof label - 1);
+	if (task->syscall.args[1])
+		tracee_read(task->tid, task->syscall.args[1], label, sizeof label - 1);
 	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
@@ -81,9 +81,9 @@ bool recorder_detach_before_exec(struct recorder *r, struct task *task)
 	pid_t pid = task->process->pid;
 	struct task *next;
 
-	if (!is_call(task, SYS_execve) && !is_call(task, SYS_execveat))
+	if (!is_syscall(task, SYS_execve) && !is_syscall(task, SYS_execveat))
 		return false;
-	if (!program_gains_privileges(task->tid, is_call(task, SYS_execveat), task->call.args, reason, sizeof reason))
+	if (!program_gains_privileges(task->tid, is_syscall(task, SYS_execveat), task->syscall.args, reason, sizeof reason))
 		return false;
 	limits_restore(&task->process->limits, pid);
 	/* The execve ends the other threads; they must not be traced when it happens. Those that run in user code die in
@@ -103,18 +103,18 @@ bool recorder_detach_before_exec(struct recorder *r, struct task *task)
  * one got. Native code keeps it. */
 static bool is_rseq(const struct recorder *r, const struct task *task)
 {
-	return is_call(task, SYS_rseq) && !r->options.from;
+	return is_syscall(task, SYS_rseq) && !r->options.from;
 }
 
 /* QUIRK(shadow-stack): calls and returns of translated code are jumps, of which a shadow stack knows nothing. Programs that could have one
  * run without, as on processors that have none. */
 static bool is_shadow_stack(const struct task *task)
 {
-	return is_call(task, SYS_arch_prctl) && task->call.args[0] == ENABLE_SHADOW_STACK;
+	return is_syscall(task, SYS_arch_prctl) && task->syscall.args[0] == ENABLE_SHADOW_STACK;
 }
 
 /* System calls that are not made. */
-static void refuse_call(struct recorder *r, struct task *task)
+static void refuse_syscall(struct recorder *r, struct task *task)
 {
 	bool shadow = is_shadow_stack(task);
 
@@ -130,7 +130,7 @@ static void refuse_call(struct recorder *r, struct task *task)
 /* QUIRK(clone-untraced): nobody would record such a child, nor take from its memory what is ours. It is made like others. */
 static void trace_child(struct task *task)
 {
-	struct tracee_syscall *c = &task->call;
+	struct tracee_syscall *c = &task->syscall;
 	uint64_t flags;
 
 	if (c->compat || (c->nr == SYS_clone && !(c->args[0] & CLONE_UNTRACED)))
@@ -147,7 +147,7 @@ static void trace_child(struct task *task)
 /* In the caller; the child sees that its flags were others. */
 static void restore_clone_flags(struct task *task)
 {
-	const struct tracee_syscall *c = &task->call;
+	const struct tracee_syscall *c = &task->syscall;
 	uint64_t flags;
 
 	if (!task->untraced_child)
@@ -164,7 +164,7 @@ static void restore_clone_flags(struct task *task)
 
 void recorder_syscall_entered(struct recorder *r, struct task *task)
 {
-	const struct tracee_syscall *c = &task->call;
+	const struct tracee_syscall *c = &task->syscall;
 	struct bt_record_syscall_enter rec = {
 		.task = task->number, .point = task_point(task), .nr = c->nr, .arg0 = c->args[0], .arg1 = c->args[1], .arg2 = c->args[2],
 		.arg3 = c->args[3], .arg4 = c->args[4], .arg5 = c->args[5], .compat = c->compat,
@@ -172,21 +172,21 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 
 	task->in_syscall = true;
 	task->syscall_restarts = false;
-	task->stopped_in_call = false;
+	task->stopped_in_syscall = false;
 	task->ignored_before = task->process->signals_ignored;
 	cut_transfer_begun(task);
-	call_timeout_begin(task, trace_writer_time(r->writer));
+	syscall_timeout_begin(task, trace_writer_time(r->writer));
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
 	recorder_serve_snapshot(r, task);
 	snapshot_before_exit(r, task);
 	snapshot_on_request(r, task);
 	if (recorder_detach_before_exec(r, task))
 		return;
-	refuse_call(r, task);
+	refuse_syscall(r, task);
 	trace_child(task);
-	limits_call_entered(&r->tasks, task);
-	affinity_call_entered(&r->affinity, &r->tasks, task);
-	recorder_make_call(r, task);
+	limits_syscall_entered(&r->tasks, task);
+	affinity_syscall_entered(&r->affinity, &r->tasks, task);
+	recorder_make_syscall(r, task);
 }
 
 /* Whether another task of the process has got a signal that the kernel may have woken this one for, and of which the program is not to know: one
@@ -211,7 +211,7 @@ static bool woken_in_vain(const struct recorder *r, const struct task *task, boo
 {
 	if (!cut)
 		return taken_by_another(r, task);
-	return !task->stopped_in_call && (task->process->tasks > 1 || taken_by_another(r, task)) && !call_filter_answers(task);
+	return !task->stopped_in_syscall && (task->process->tasks > 1 || taken_by_another(r, task)) && !syscall_filter_answers(task);
 }
 
 /* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and
@@ -225,20 +225,20 @@ static bool redo_interrupted(const struct recorder *r, struct task *task)
 
 	task->interrupted = false;
 	/* What sigreturn gives is the result of the call that its handler interrupted; close(2) has closed, whatever it gives. */
-	if (is_call(task, SYS_rt_sigreturn) || is_call(task, SYS_close) || (!cut && !cut_transfer_may_be_short(task)) ||
+	if (is_syscall(task, SYS_rt_sigreturn) || is_syscall(task, SYS_close) || (!cut && !cut_transfer_may_be_short(task)) ||
 	    recorder_signal_waits(task, &any))
 		return false;
 	if (!ours && !any && !woken_in_vain(r, task, cut))
 		return false;
 	if (!cut && !cut_transfer_is_short(task))
 		return false;
-	if (cut && !task->transfer.moved && call_timeout_is_over(task, trace_writer_time(r->writer), false, &over)) {
+	if (cut && !task->transfer.moved && syscall_timeout_is_over(task, trace_writer_time(r->writer), false, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return false;
 	}
 	if (cut && !task->transfer.moved) {
-		task->regs.rax = task->call.nr;
+		task->regs.rax = task->syscall.nr;
 		task->regs.rip -= 2;
 	} else {
 		cut_transfer_again(task, true);
@@ -248,26 +248,26 @@ static bool redo_interrupted(const struct recorder *r, struct task *task)
 }
 
 /* The same of a call that was made without a stop. */
-void recorder_call_again(const struct recorder *r, struct task *task)
+void recorder_syscall_again(const struct recorder *r, struct task *task)
 {
 	int64_t over;
 	bool any;
 
-	if (!task->call_cut || recorder_signal_waits(task, &any))
+	if (!task->syscall_cut || recorder_signal_waits(task, &any))
 		return;
-	if ((int64_t)task->regs.rax == -EINTR && call_timeout_is_over(task, trace_writer_time(r->writer), true, &over)) {
+	if ((int64_t)task->regs.rax == -EINTR && syscall_timeout_is_over(task, trace_writer_time(r->writer), true, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return;
 	}
-	cut_call_again(task);
+	cut_syscall_again(task);
 	tracee_set_regs(task->tid, &task->regs);
 	task->syscall_restarts = true;
 }
 
-void recorder_write_calls(struct recorder *r, struct task *task)
+void recorder_write_syscalls(struct recorder *r, struct task *task)
 {
-	struct task_calls *calls = &task->calls;
+	struct task_syscalls *calls = &task->calls;
 	struct bt_record_calls rec = {.task = task->number, .tick = calls->tick, .count = calls->count,
 				      .calls = slice_of(calls->bytes.data, calls->bytes.len)};
 
@@ -296,11 +296,11 @@ static void note_trap_disposition(struct task *task)
  * work. Said once: some try again and again. */
 static void note_refused_tracing(struct recorder *r, const struct task *task)
 {
-	const uint64_t *args = task->call.args;
+	const uint64_t *args = task->syscall.args;
 	bool attaches = args[0] == PTRACE_ATTACH || args[0] == PTRACE_SEIZE;
 	bool of_ours = args[0] == PTRACE_TRACEME || (attaches && task_find(&r->tasks, (pid_t)args[1]));
 
-	if (!is_call(task, SYS_ptrace) || !of_ours || (int64_t)task->regs.rax != -EPERM || r->tracing_refused)
+	if (!is_syscall(task, SYS_ptrace) || !of_ours || (int64_t)task->regs.rax != -EPERM || r->tracing_refused)
 		return;
 	r->tracing_refused = true;
 	recorder_note(r, task, "the kernel refused a ptrace call (EPERM): what btrec records cannot be traced by another program");
@@ -308,7 +308,7 @@ static void note_refused_tracing(struct recorder *r, const struct task *task)
 
 void recorder_syscall_left(struct recorder *r, struct task *task)
 {
-	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->call.nr};
+	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->syscall.nr};
 	bool ends;
 
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
@@ -318,12 +318,12 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	}
 	task->in_syscall = false;
 	restore_clone_flags(task);
-	limits_call_left(&r->tasks, task);
-	affinity_call_left(task);
-	memory_lock_call_left(task);
-	call_filter_call_left(&r->tasks, task);
-	if (task->snapshot_call) {
-		task->snapshot_call = false;
+	limits_syscall_left(&r->tasks, task);
+	affinity_syscall_left(task);
+	memory_lock_syscall_left(task);
+	syscall_filter_left(&r->tasks, task);
+	if (task->snapshot_syscall) {
+		task->snapshot_syscall = false;
 		task->regs.rax = 0;
 		tracee_set_regs(task->tid, &task->regs);
 	}
@@ -337,20 +337,20 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		last_words_heard(task);
 	}
 	note_refused_tracing(r, task);
-	if (is_call(task, SYS_setpgid) && task->process->initial)
+	if (is_syscall(task, SYS_setpgid) && task->process->initial)
 		terminal_hand_on(getppid(), task->process->pid);
-	if (is_call(task, SYS_rt_sigreturn) && task->depth)
+	if (is_syscall(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;
-	if (is_call(task, SYS_execve) && r->options.deterministic && (int64_t)task->regs.rax == 0) {
+	if (is_syscall(task, SYS_execve) && r->options.deterministic && (int64_t)task->regs.rax == 0) {
 		world_make_deterministic(task->tid);
 		address_space_refresh(task->process->space, r->writer, task->tid);
 	}
-	if (is_call(task, SYS_execve) && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
+	if (is_syscall(task, SYS_execve) && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
 		recorder_from_arm(r, task);
-	if (task->call.compat || r->options.from)
+	if (task->syscall.compat || r->options.from)
 		task->process->trap_known = false; /* it may be changed unseen */
-	if ((is_call(task, SYS_execve) && !task->process->trap_known) || (is_call(task, SYS_rt_sigaction) && (int)task->call.args[0] == SIGTRAP))
+	if ((is_syscall(task, SYS_execve) && !task->process->trap_known) || (is_syscall(task, SYS_rt_sigaction) && (int)task->syscall.args[0] == SIGTRAP))
 		note_trap_disposition(task);
-	follow_call(r, task);
+	follow_syscall(r, task);
 	recorder_make_ready(r, task);
 }

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "collector/call_filter.h"
-#include "collector/call_numbers.h"
+#include "collector/syscall_filter.h"
+#include "collector/syscall_numbers.h"
 #include "collector/from.h"
 #include "collector/last_words.h"
 #include "collector/program.h"
@@ -48,7 +48,7 @@ static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind 
 	if (task->exit_recorded || !task->recorded)
 		return;
 	task->exit_recorded = true;
-	recorder_write_calls(r, task);
+	recorder_write_syscalls(r, task);
 	snapshot_write_suppressed(r, task);
 	if (rec.last && (kind != BT_EXIT_STATUS || status))
 		last_words_write(r, task);
@@ -171,12 +171,12 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 /* The flags with which the task makes another. False when it has none. Its call may not have been seen, as it runs natively. */
 static bool clone_flags(const struct task *parent, uint64_t *flags)
 {
-	const struct tracee_syscall call = {.nr = parent->regs.orig_rax, .compat = parent->call.compat || !tracee_is_in_64_bit(&parent->regs)};
+	const struct tracee_syscall call = {.nr = parent->regs.orig_rax, .compat = parent->syscall.compat || !tracee_is_in_64_bit(&parent->regs)};
 
 	*flags = call.compat ? (uint32_t)parent->regs.rbx : parent->regs.rdi;
-	if (call_is(&call, SYS_clone3) && tracee_read(parent->tid, *flags, flags, sizeof *flags) != sizeof *flags)
+	if (syscall_is(&call, SYS_clone3) && tracee_read(parent->tid, *flags, flags, sizeof *flags) != sizeof *flags)
 		*flags = 0;
-	return call_is(&call, SYS_clone) || call_is(&call, SYS_clone3);
+	return syscall_is(&call, SYS_clone) || syscall_is(&call, SYS_clone3);
 }
 
 static enum bt_task_how how_of(const struct task *parent, int trace_event)
@@ -205,7 +205,7 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 	child->parent = parent->number;
 	child->parent_tid = parent->tid;
 	child->native = parent->native;
-	child->filter = call_filter_share(parent->filter);
+	child->filter = syscall_filter_share(parent->filter);
 	child->filters_unseen = parent->filters_unseen;
 	if (child->how == BT_TASK_THREAD) {
 		task_join_process(child, parent->process);
@@ -296,7 +296,7 @@ static struct task *caller_of(const struct recorder *r, struct task *leader, con
 	if (!tracee_event_message(leader->tid, &former) && wait_event_holds(ev))
 		return task_find(&r->tasks, (pid_t)former);
 	for (struct task *task = leader->process->members; task; task = task->member_next)
-		if (task != leader && task->state == TASK_IN_SYSCALL && (call_is(&task->call, SYS_execve) || call_is(&task->call, SYS_execveat)))
+		if (task != leader && task->state == TASK_IN_SYSCALL && (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat)))
 			return task;
 	return leader;
 }
@@ -367,7 +367,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 	buf_release(&argv);
 	/* Out of the execve: for the first one nobody saw the entry, but its exit stop comes all the same. */
 	task->in_syscall = true;
-	task->call = (struct tracee_syscall){.nr = SYS_execve};
+	task->syscall = (struct tracee_syscall){.nr = SYS_execve};
 	recorder_resume_task(r, task);
 }
 
@@ -383,7 +383,7 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 			task->regs = regs;
 		else
 			r->backend.ops->exiting(&r->backend, task, &regs);
-		recorder_write_calls(r, task);
+		recorder_write_syscalls(r, task);
 		recorder_follow_mappings(r, task);
 		by_signal = WIFSIGNALED((int)status);
 		/* Killed by a signal that was never delivered (SIGKILL, which ends all of them, or a filter's): this is the last look. */
@@ -434,7 +434,7 @@ void recorder_on_group_stop(struct recorder *r, struct task *task, const struct 
 	if (task->state == TASK_RUNNING && !r->backend.ops->native)
 		task->mid_run = true;
 	task_set_state(task, TASK_GROUP_STOPPED);
-	task->stopped_in_call |= task->in_syscall;
+	task->stopped_in_syscall |= task->in_syscall;
 	if (task->mid_run && r->backend.ops->rest)
 		r->backend.ops->rest(&r->backend, task);
 	if (tracee_resume(task->tid, PTRACE_LISTEN, 0))

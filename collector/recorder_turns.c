@@ -275,7 +275,7 @@ void recorder_give_up_turn(struct recorder *r, struct task *task)
 	schedule(r, u);
 }
 
-void recorder_make_call(struct recorder *r, struct task *task)
+void recorder_make_syscall(struct recorder *r, struct task *task)
 {
 	if (r->backend.parallel && r->backend.ops->company && r->backend.ops->company(&r->backend, task) != COMPANY_ANY) {
 		enqueue(task->unit, task);
@@ -285,7 +285,7 @@ void recorder_make_call(struct recorder *r, struct task *task)
 	recorder_resume_task(r, task);
 	task->unit->yields = 0;
 	recorder_give_up_turn(r, task);
-	if (!side_by_side(r) && !task->call.compat && task->call.nr == SYS_sched_yield) /* what it waits for is others' to do */
+	if (!side_by_side(r) && !task->syscall.compat && task->syscall.nr == SYS_sched_yield) /* what it waits for is others' to do */
 		task->turn_used = SLICE_NS;
 }
 

@@ -12,7 +12,7 @@
 #include "collector/stepper.h"
 
 #include "collector/backend.h"
-#include "collector/call_numbers.h"
+#include "collector/syscall_numbers.h"
 #include "collector/hidden_signals.h"
 #include "collector/processor.h"
 #include "collector/signal_frame.h"
@@ -610,7 +610,7 @@ static enum backend_stop syscall_stop(struct task *task)
 {
 	struct step_task *st = task->step;
 
-	switch (tracee_syscall_stop(task->tid, &task->call)) {
+	switch (tracee_syscall_stop(task->tid, &task->syscall)) {
 	case TRACEE_SYSCALL_ENTRY:
 		if (task->regs.rip == st->addr) /* it was the second */
 			note_vsyscall(task);
@@ -689,7 +689,7 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 	task->regs = *regs;
 	if (st->errand == ERRAND_DELIVER && is_in_handler(task, &before))
 		note_handler(task);
-	else if (task->in_syscall && call_is(&task->call, SYS_rt_sigreturn) && regs->rip != before.rip)
+	else if (task->in_syscall && syscall_is(&task->syscall, SYS_rt_sigreturn) && regs->rip != before.rip)
 		note_syscall(task);
 	else if (st->errand != ERRAND_SYSCALL && st->errand != ERRAND_SIGNAL && before.rip == st->addr && regs->rip != before.rip)
 		note_step(task, false);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "collector/call_filter.h"
+#include "collector/syscall_filter.h"
 
 enum {
 	FIRST_BUCKETS = 64,
@@ -135,7 +135,7 @@ void task_remove(struct task_table *t, struct task *task)
 	branch_ring_release(&task->ring);
 	branch_log_free(task->log);
 	buf_release(&task->calls.bytes);
-	call_filter_put(task->filter);
+	syscall_filter_put(task->filter);
 	free(task);
 }
 
@@ -226,13 +226,13 @@ void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uin
 		branch_ring_skip(&task->ring, reason, ticks, transfers);
 }
 
-void task_call(struct task *task, const struct bt_call *call)
+void task_syscall(struct task *task, const struct bt_syscall *call)
 {
-	struct task_calls *calls = &task->calls;
+	struct task_syscalls *calls = &task->calls;
 
 	if (!calls->count++)
 		calls->tick = calls->codec.tick = call->tick;
-	bt_call_encode(&calls->codec, &calls->bytes, call);
+	bt_syscall_encode(&calls->codec, &calls->bytes, call);
 }
 
 void task_settle(struct task *task)

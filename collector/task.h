@@ -5,14 +5,14 @@
 
 #include <signal.h>
 
-#include "collector/call_timeout.h"
+#include "collector/syscall_timeout.h"
 #include "collector/address_space.h"
 #include "collector/branch_ring.h"
 #include "collector/engine/branch_log.h"
 #include "collector/stop_point.h"
 #include "collector/limits.h"
 #include "collector/tracee.h"
-#include "format/call.h"
+#include "format/syscall.h"
 #include "lib/regs.h"
 
 enum task_state {
@@ -43,7 +43,7 @@ enum {
 	HANDLER_DEPTH_MAX = 64,
 };
 
-struct call_filter;
+struct syscall_filter;
 
 /* hidden_signals.h */
 enum hidden_signal {
@@ -99,9 +99,9 @@ struct unit {
 };
 
 /* As a CALLS record holds them. */
-struct task_calls {
+struct task_syscalls {
 	uint64_t tick, count;
-	struct bt_call_codec codec;
+	struct bt_syscall_codec codec;
 	struct buf bytes;
 };
 
@@ -134,7 +134,7 @@ struct task {
 	const struct stop_point *stop_point, *stop_points_end; /* where it is to be stopped, in order (stop_point.h) */
 	unsigned ran;	  /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
-	struct task_calls calls; /* system calls made without a stop that are not in the trace yet */
+	struct task_syscalls calls; /* system calls made without a stop that are not in the trace yet */
 	/* Of the backends, which may be built on one another: */
 	void *backend; /* the engine's, the pmu's */
 	void *runner;  /* of what runs code for the pmu */
@@ -142,21 +142,21 @@ struct task {
 
 	bool in_syscall;
 	bool syscall_restarts; /* its last system call will be entered again by the kernel */
-	bool call_cut;	       /* its last system call was made without a stop and gave EINTR, or less than all, for what stopped it now */
+	bool syscall_cut;	       /* its last system call was made without a stop and gave EINTR, or less than all, for what stopped it now */
 	struct cut_transfer transfer;
-	struct call_timeout timeout;
+	struct syscall_timeout timeout;
 	bool untraced_child;   /* it is in a clone() from whose flags CLONE_UNTRACED was taken */
-	bool snapshot_call;    /* it is in the prctl that btrec.h makes */
+	bool snapshot_syscall;    /* it is in the prctl that btrec.h makes */
 	bool mid_run;	       /* it was stopped in what the backend had begun: registers are those before that */
 	bool halted;	       /* for the snapshot that is being taken */
-	bool stopped_in_call;  /* its process was stopped while it was in its system call, which Linux may end for that (signal(7)) */
+	bool stopped_in_syscall;  /* its process was stopped while it was in its system call, which Linux may end for that (signal(7)) */
 	unsigned ignored_before; /* of its process, when its system call began */
 	bool interrupted;      /* we interrupted its system call for a snapshot */
-	struct tracee_syscall call; /* the one it is in, or made last */
-	struct call_filter *filter; /* the newest of those it was seen to install, or has from its parent (call_filter.h); NULL: none */
+	struct tracee_syscall syscall; /* the one it is in, or made last */
+	struct syscall_filter *filter; /* the newest of those it was seen to install, or has from its parent (syscall_filter.h); NULL: none */
 	bool filters_unseen; /* or there are others, from before --from was reached */
-	struct limits_call limits_call;
-	bool affinity_call;    /* that asks for an affinity, or sets one */
+	struct limits_syscall limits_syscall;
+	bool affinity_syscall;    /* that asks for an affinity, or sets one */
 	uint64_t waited;       /* for a processor, in nanoseconds, when that was last looked at */
 	int pending_signal;    /* to deliver when it is resumed */
 	enum bt_signal_action pending_action;
@@ -209,7 +209,7 @@ void task_count(struct task *task, uint64_t ticks, uint64_t transfers);
 void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers);
 
 /* A system call that was made without a stop. */
-void task_call(struct task *task, const struct bt_call *call);
+void task_syscall(struct task *task, const struct bt_syscall *call);
 
 /* About how many entries task_settle() is to bring there. */
 uint64_t task_unsettled(const struct task *task);

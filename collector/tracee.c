@@ -582,7 +582,7 @@ static bool await_syscall_stop(pid_t tid)
 	return !told || !tracee_resume(tid, PTRACE_INTERRUPT, 0);
 }
 
-static void set_call(struct bt_regs *regs, const uint64_t args[6])
+static void set_arguments(struct bt_regs *regs, const uint64_t args[6])
 {
 	regs->rdi = args[0];
 	regs->rsi = args[1];
@@ -592,13 +592,13 @@ static void set_call(struct bt_regs *regs, const uint64_t args[6])
 	regs->r9 = args[5];
 }
 
-static struct bt_regs call_regs(const struct bt_regs *from, long nr, const uint64_t args[6])
+static struct bt_regs syscall_regs(const struct bt_regs *from, long nr, const uint64_t args[6])
 {
 	struct bt_regs regs = *from;
 
 	regs.rax = (uint64_t)nr;
 	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
-	set_call(&regs, args);
+	set_arguments(&regs, args);
 	return regs;
 }
 
@@ -659,7 +659,7 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 	if (tracee_read(tid, saved.rip, code, sizeof code) != sizeof code ||
 	    !tracee_write(tid, saved.rip, syscall_insn, sizeof syscall_insn))
 		return rc;
-	regs = call_regs(&saved, nr, args);
+	regs = syscall_regs(&saved, nr, args);
 	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &regs))
 		rc = (long)regs.rax;
 	if (is_another_program(tid))
@@ -672,7 +672,7 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 
 long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6])
 {
-	struct bt_regs other = call_regs(regs, nr, args);
+	struct bt_regs other = syscall_regs(regs, nr, args);
 	long rc = -ESRCH;
 
 	other.rip -= 2; /* to the syscall instruction */
@@ -681,14 +681,14 @@ long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const 
 	return is_another_program(tid) || tracee_set_regs(tid, regs) ? -ESRCH : rc;
 }
 
-int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result)
+int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result)
 {
 	enum {
 		EFLAGS_TF = 0x100,
 		BEHIND = 3, /* syscall; int3 */
 		INTERRUPTED = SIGTRAP | PTRACE_EVENT_STOP << 8,
 	};
-	struct bt_regs call = call_regs(regs, nr, args);
+	struct bt_regs call = syscall_regs(regs, nr, args);
 	int stop;
 
 	call.rip = at;
@@ -705,18 +705,18 @@ int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, con
 	if (tracee_set_regs(tid, regs))
 		return -BT_E_GONE;
 	if (stop == SIGTRAP && call.rip == at + BEHIND)
-		return take_status(tid) ? TRACEE_CALL_MADE : -BT_E_GONE;
+		return take_status(tid) ? TRACEE_INJECT_MADE : -BT_E_GONE;
 	/* A signal that came during the call is reported behind it, before the int3. */
-	return call.rip == at ? TRACEE_CALL_NOT_MADE : TRACEE_CALL_MADE_STOPPED;
+	return call.rip == at ? TRACEE_INJECT_NOT_MADE : TRACEE_INJECT_MADE_STOPPED;
 }
 
 /* The task, with all signals blocked, is at the entry of a system call by the syscall instruction. It is at the exit of the other then. */
-static int replace_call(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+static int replace_syscall(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
 {
 	struct bt_regs other = *regs;
 
 	other.orig_rax = (uint64_t)nr;
-	set_call(&other, args);
+	set_arguments(&other, args);
 	if (tracee_set_regs(tid, &other) || !await_syscall_stop(tid) || tracee_get_regs(tid, &other))
 		return -BT_E_GONE;
 	*result = (long)other.rax;
@@ -725,10 +725,10 @@ static int replace_call(pid_t tid, const struct bt_regs *regs, long nr, const ui
 
 /* The same at an entry by int 0x80, whose calls have numbers of their own and only the lower halves of arguments: that call is left out, and
  * for the other the instruction is one of syscall meanwhile, which is as long. */
-static int replace_compat_call(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
 {
 	uint64_t at = regs->rip - sizeof syscall_insn;
-	struct bt_regs none = *regs, other = call_regs(regs, nr, args);
+	struct bt_regs none = *regs, other = syscall_regs(regs, nr, args);
 	bool made;
 
 	none.orig_rax = UINT64_MAX;
@@ -744,7 +744,7 @@ static int replace_compat_call(pid_t tid, const struct bt_regs *regs, long nr, c
 }
 
 /* The task is at the entry of a system call, with all signals blocked. */
-static int make_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+static int inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
 {
 	struct bt_regs again = *regs;
 	uint8_t code[2];
@@ -753,17 +753,17 @@ static int make_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, co
 	again.rip -= sizeof code; /* to the instruction */
 	again.rax = regs->orig_rax;
 	if (tracee_read(tid, again.rip, code, sizeof code) != sizeof code)
-		return TRACEE_CALL_NOT_MADE;
+		return TRACEE_INJECT_NOT_MADE;
 	if (!memcmp(code, syscall_insn, sizeof code))
-		rc = replace_call(tid, regs, nr, args, result);
+		rc = replace_syscall(tid, regs, nr, args, result);
 	else if (!memcmp(code, int80_insn, sizeof code))
-		rc = replace_compat_call(tid, regs, nr, args, result);
+		rc = replace_compat_syscall(tid, regs, nr, args, result);
 	else /* sysenter leads elsewhere */
-		return TRACEE_CALL_NOT_MADE;
+		return TRACEE_INJECT_NOT_MADE;
 	return rc || tracee_set_regs(tid, &again) || !await_syscall_stop(tid) ? -BT_E_GONE : 0;
 }
 
-int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
 {
 	uint64_t mask;
 	int rc;
@@ -771,7 +771,7 @@ int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const u
 	/* No signal may come between the two calls. */
 	if (is_lost(tid) || tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
 		return -BT_E_GONE;
-	rc = make_call_at_entry(tid, regs, nr, args, result);
+	rc = inject_at_entry(tid, regs, nr, args, result);
 	return tracee_set_mask(tid, mask) ? -BT_E_GONE : rc;
 }
 
@@ -788,7 +788,7 @@ int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, 
 	/* Without room for the argument the call is left out: the program runs on a stack that it cannot use either. */
 	if (tracee_read(tid, scratch, saved, sizeof saved) != sizeof saved || !tracee_write(tid, scratch, action, 4 * sizeof action[0]))
 		return 0;
-	rc = tracee_call_at_entry(tid, regs, SYS_rt_sigaction, args, &result);
+	rc = tracee_inject_at_entry(tid, regs, SYS_rt_sigaction, args, &result);
 	tracee_write(tid, scratch, saved, sizeof saved);
 	return rc < 0 ? rc : 0;
 }

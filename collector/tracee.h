@@ -161,20 +161,20 @@ bool tracee_is_filtered(pid_t tid);
 /* How many filters it has that we have not; negative where that cannot be told. */
 int tracee_filters(pid_t tid);
 
-enum tracee_call {
-	TRACEE_CALL_MADE,
-	TRACEE_CALL_NOT_MADE,	  /* another stop came first, which is still to be waited for */
-	TRACEE_CALL_MADE_STOPPED, /* it was made, and another stop came right behind it, which is still to be waited for */
+enum tracee_inject {
+	TRACEE_INJECT_MADE,
+	TRACEE_INJECT_NOT_MADE,	  /* another stop came first, which is still to be waited for */
+	TRACEE_INJECT_MADE_STOPPED, /* it was made, and another stop came right behind it, which is still to be waited for */
 };
 
 /* Executes one system call, which is not one that the kernel may restart, in the task, which is stopped at a signal or a step, with the
  * instructions syscall; int3 at `at`. SIGTRAP must not be blocked. Afterwards the task stands at a stop of a signal and has the registers
- * regs, as before. Returns an enum tracee_call (then, if it was made, *result is what it gave), or -BT_E_GONE. */
-int tracee_call(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result);
+ * regs, as before. Returns an enum tracee_inject (then, if it was made, *result is what it gave), or -BT_E_GONE. */
+int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result);
 
 /* Makes another system call in the task, which is at the entry of one (regs: its registers there), and brings it back to that
- * entry. Returns TRACEE_CALL_MADE, TRACEE_CALL_NOT_MADE where there is no way back to it (sysenter), or -BT_E_GONE. */
-int tracee_call_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result);
+ * entry. Returns TRACEE_INJECT_MADE, TRACEE_INJECT_NOT_MADE where there is no way back to it (sysenter), or -BT_E_GONE. */
+int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result);
 
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
 pid_t tracee_thread_group(pid_t tid);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "format/call.h"
+#include "format/syscall.h"
 #include "lib/grow.h"
 
 static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_syscall_enter *r)
@@ -21,11 +21,11 @@ static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_
 /* Those of the record that were made from first to last. */
 static bool add_others(struct calls_made *c, const struct bt_record_calls *r, uint64_t first, uint64_t last)
 {
-	struct bt_call_codec codec = {r->tick};
+	struct bt_syscall_codec codec = {r->tick};
 	struct slice in = r->calls;
-	struct bt_call call;
+	struct bt_syscall call;
 
-	while (bt_call_decode(&codec, &in, &call) == 1 && call.tick <= last) {
+	while (bt_syscall_decode(&codec, &in, &call) == 1 && call.tick <= last) {
 		struct call_at_tick *others;
 
 		if (call.tick < first)

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "format/call.h"
+#include "format/syscall.h"
 #include "lib/branch.h"
 
 static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
@@ -42,15 +42,15 @@ static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 /* Returns 1 when the calls are not what the record says. */
 static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 {
-	struct bt_call_codec codec = {r->tick};
+	struct bt_syscall_codec codec = {r->tick};
 	struct slice in = r->calls;
-	struct bt_call call;
+	struct bt_syscall call;
 	uint64_t n = 0;
 	int rc;
 
-	for (; (rc = bt_call_decode(&codec, &in, &call)) == 1; n++) {
+	for (; (rc = bt_syscall_decode(&codec, &in, &call)) == 1; n++) {
 		fputs("  ", to);
-		bt_call_print(to, &call);
+		bt_syscall_print(to, &call);
 		fputc('\n', to);
 	}
 	if (rc == 0 && n == r->count)

@@ -1,7 +1,7 @@
 noinst_LIBRARIES += format/libformat.a
 format_libformat_a_SOURCES = \
 	format/block.c format/block.h \
-	format/call.c format/call.h \
+	format/syscall.c format/syscall.h \
 	format/record.c format/record.h format/records.def \
 	format/reserve.c format/reserve.h \
 	format/trace_place.c format/trace_place.h \

@@ -92,7 +92,7 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_fragment_index tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_engine_calls tests/unit/test_fragment_loop
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_fragment_index tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
 tests_unit_test_stop_point_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_lookahead_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -111,12 +111,12 @@ tests_unit_test_record_copy_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_cases_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_engine_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_call_filter tests/unit/test_launch tests/unit/test_recorder_queue tests/unit/test_limits tests/unit/test_map_calls tests/unit/test_mapped_files
-tests_unit_test_call_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_map_calls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_launch tests/unit/test_recorder_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files
+tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_map_syscalls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)

@@ -444,7 +444,7 @@ static int open_and_step(const struct source *s, struct backend *b)
 	return step_first(b, s->task);
 }
 
-/* Where the task comes straight from the cache, its mask has these signals as before: calls there change others alone (CALLS_MASKS). */
+/* Where the task comes straight from the cache, its mask has these signals as before: calls there change others alone (POLICY_MASKS). */
 static int hide_signals(struct task *task, bool straight)
 {
 	struct engine_task *et = task->backend;
@@ -463,7 +463,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	uint64_t ahead = stop_point_ticks_ahead(task);
 	struct engine_space *es = NULL;
 	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .limit = BITS_FULL, .mask = BITS_FULL,
-			      .call_next = -(uint64_t)CALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
+			      .syscall_next = -(uint64_t)SYSCALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
 	struct source src = {.b = b, .task = task};
 	bool careful = ahead < STOP_NEAR;
 	struct bt_regs regs;
@@ -511,7 +511,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
 		return es && es->quiesce ? wait_for_others(b, task) : step_first(b, task);
-	calls_grant(task, es, &ctx);
+	cache_syscalls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
 	/* Where fragments have no conditionals none of them comes nearer. */

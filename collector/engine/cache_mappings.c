@@ -3,9 +3,9 @@
  * execution may come to, or has, is none of it: that a mapping is new, gone or changed need not be known before the task's next stop. */
 #include <sys/mman.h>
 
-#include "collector/engine/calls.h"
+#include "collector/engine/syscall_policy.h"
 #include "collector/engine/engine_private.h"
-#include "collector/map_calls.h"
+#include "collector/map_syscalls.h"
 
 /* Of more than there are rows for the last row stands for all the others, and what lies between them. */
 static void add_range(struct code_ranges *r, uint64_t start, uint64_t end)
@@ -58,19 +58,19 @@ bool cache_mappings_allow(struct task *task, struct engine_space *es, struct con
 	if (!s->later.all && !s->later.count)
 		es->shares_file = false;
 	if (es->shares_file || s->lends_code)
-		ctx->calls &= ~(uint64_t)CALLS_PROTECTS;
+		ctx->syscalls &= ~(uint64_t)POLICY_PROTECTS;
 	ctx->heap = s->heap_end;
 	ctx->code_bytes = r->count * sizeof r->list[0];
 	return true;
 }
 
-void cache_mappings_changed(struct task *task, const struct call_note *note, const struct args_note *args)
+void cache_mappings_changed(struct task *task, const struct syscall_note *note, const struct args_note *args)
 {
 	struct address_space *s = task->process->space;
 	struct tracee_syscall call = {.nr = note->nr, .args = {args->args[0], args->args[1], (uint64_t)args->pages * CODE_PAGE}};
 	struct map_change change;
 
-	if (!map_call_changes(s, &call, note->result, &change))
+	if (!map_syscall_changes(s, &call, note->result, &change))
 		return;
 	if (change.all) /* it failed, and may have done a part of it, in the place that it was given */
 		change = (struct map_change){.count = call.args[0] + call.args[1] > call.args[0], .ranges = {{call.args[0], call.args[0] + call.args[1]}}};

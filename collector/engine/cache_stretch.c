@@ -258,7 +258,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room), *back;
 	uint64_t leads;
 	bool entry = !p && (fragment || at >= ROUTINES_SIZE), searching = !p && !fragment && at < c->safe_point, arriving = searching || entry;
-	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_call, noting = !p && !fragment && at >= c->called && at < c->cpuid;
+	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_syscall, noting = !p && !fragment && at >= c->called && at < c->cpuid;
 	bool asking = !p && !fragment && at >= c->asking && at < c->asked;
 
 	if (!x) /* a safe point on its way back */
@@ -355,7 +355,7 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 		return false;
 	/* The routines has written the last record, and would have gone on behind the trap, had there been more room (routines.c, emit_safe_point()). */
 	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
-	       s->ctx.call_next == -(uint64_t)CALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
+	       s->ctx.syscall_next == -(uint64_t)SYSCALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
 }
 
 bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s)
@@ -379,7 +379,7 @@ static int take_records(struct task *task, struct engine_space *es, struct stret
 	s->damaged = !is_bound_whole(&s->ctx) || bytes > et->room || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
 	s->records = s->damaged ? 0 : bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
-	return calls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
+	return cache_syscalls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
 }
 
 /* A call has pushed its return address over its own operand, or a part of it. What that was is known: where it leads. */
@@ -486,7 +486,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	struct engine_task *et = task->backend;
 
 	engine_set_in_cache(et, false);
-	if (et->ticks ? calls_take(task, es, s) : take_records(task, es, s))
+	if (et->ticks ? cache_syscalls_take(task, es, s) : take_records(task, es, s))
 		return -BT_E_GONE;
 	if (s->arrival == ARRIVED_INDIRECT && !x86_is_canonical(s->regs.rip))
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);

@@ -134,7 +134,7 @@ struct code_cache {
 	size_t synced;	   /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
 	uint32_t patch_count, patch_cap;
-	uint32_t own_call; /* offset of the routine with which system calls of ours are made (tracee_call()) */
+	uint32_t own_syscall; /* offset of the routine with which system calls of ours are made (tracee_inject()) */
 	uint32_t miss; /* offset of the routine that a free entry of table 1 leads to, and an indirect entry that is another's */
 	uint32_t miss_kept; /* from there on flags are in the context */
 	uint32_t mask_site; /* of the mask of table 2's hash in a routine */
@@ -147,7 +147,7 @@ struct code_cache {
 	uint32_t asking, asked; /* in the former: between them rsi is a register of ours, and the application's in the context, as are the bits */
 	uint32_t telling, told; /* in the latter: between them rsi is a register of ours, and the application's in the context */
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and rdi are ours; faults before copy_end go on there */
-	uint32_t masking, masked, call_stops; /* in the former: a fault from masking up to masked goes on at call_stops, the way to a stop */
+	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked goes on at syscall_stops, the way to a stop */
 	uint32_t cpuid; /* of the routine that answers CPUID, or leaves that to the processor */
 	uint32_t name; /* of the routines' page: what the region is called */
 	uint32_t clears; /* how often everything has been forgotten */

@@ -14,7 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "collector/engine/calls.h"
+#include "collector/engine/syscall_policy.h"
 
 /* What a byte of the table says. */
 enum {
@@ -267,7 +267,7 @@ static uint32_t worth_a_look(const struct tracee_syscall *c, uint64_t result)
 {
 	if (opens(c))
 		return (int64_t)result < 0 ? UINT32_MAX : (uint32_t)result;
-	return calls_class(c->nr) & CALLS_DESCRIPTORS && c->nr != SYS_close && (int64_t)result != -EBADF ? (uint32_t)c->args[0] : UINT32_MAX;
+	return syscall_policy(c->nr) & POLICY_DESCRIPTORS && c->nr != SYS_close && (int64_t)result != -EBADF ? (uint32_t)c->args[0] : UINT32_MAX;
 }
 
 void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/call_numbers.h"
+#include "collector/syscall_numbers.h"
 #include "collector/cut_transfer.h"
-#include "collector/engine/region_calls.h"
+#include "collector/engine/region_syscalls.h"
 #include "collector/engine/watch.h"
 #include "collector/engine/x86.h"
 #include "collector/tracee.h"
@@ -248,9 +248,9 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 	post_held(task);
 	if (es && es->parallel && !es->refused)
 		engine_space_join(es, task);
-	if (et->calls_alone && watch_before_call(b, task, true))
+	if (et->syscall_alone && watch_before_syscall(b, task, true))
 		return -BT_E_GONE;
-	et->calls_alone = false;
+	et->syscall_alone = false;
 	if (signo && watch_before_signal(b, task, action))
 		return -BT_E_GONE;
 	if (et->signal_first && !signo) {
@@ -337,7 +337,7 @@ static bool comes_too_soon(const struct task *task, const siginfo_t *info)
 {
 	const struct engine_task *et = task->backend;
 
-	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) && !task->syscall_restarts && !task->call_cut && !task->in_syscall &&
+	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) && !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
 	       stop_point_side(task) == STOP_POINT_AHEAD;
 }
 
@@ -390,17 +390,17 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		return BACKEND_GONE;
 	if (watch_is_fault(es, info))
 		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
-	calls_interrupted(task, s);
+	cache_syscalls_interrupted(task, s);
 	/* The page can be executed, but not read (pkeys(7)). */
 	if (s->compares && s->fault && info->si_code == SEGV_PKUERR)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (stepper_keep_trap(task, info, false))
 		return resumed(engine_resume(b, task, 0, BT_ACTION_IGNORE));
-	if (!task->syscall_restarts && !task->call_cut && may_be_raised(task, info))
+	if (!task->syscall_restarts && !task->syscall_cut && may_be_raised(task, info))
 		return raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
 	if (comes_too_soon(task, info))
 		return let_wait(b, task, info);
-	calls_signalled(task, info);
+	cache_syscalls_signalled(task, info);
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
@@ -421,12 +421,12 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 		return go_on(b, task, &s);
 	if (stretch_leave(task, es, &s))
 		return BACKEND_GONE;
-	calls_interrupted(task, &s);
+	cache_syscalls_interrupted(task, &s);
 	/* QUIRK(interrupt-eintr) */
-	if (task->call_cut)
-		cut_call_again(task);
-	task->syscall_restarts |= task->call_cut;
-	task->call_cut = false;
+	if (task->syscall_cut)
+		cut_syscall_again(task);
+	task->syscall_restarts |= task->syscall_cut;
+	task->syscall_cut = false;
 	if (tracee_set_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
 	et->stop_wanted = false;
@@ -446,7 +446,7 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 		return swept < 0 ? BACKEND_GONE : BACKEND_RUNS;
 	if (stretch_is_own_trap(es->cache, info, &s.regs))
 		return on_trap(b, task, es, &s, info);
-	if (calls_fault(es->cache, info, &s.regs))
+	if (cache_syscalls_fault(es->cache, info, &s.regs))
 		return tracee_set_regs(task->tid, &s.regs) || engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
 	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) && stretch_is_in_code(&s.regs))
@@ -479,7 +479,7 @@ static void engine_task_release(struct backend *b, struct task *task)
 	if (!et)
 		return;
 	cache_keep(b, task);
-	calls_forget_task(task);
+	cache_syscalls_forget_task(task);
 	watch_forget_task(task);
 	engine_space_leave(task);
 	stepper_ops.task_release(b, task);
@@ -630,17 +630,17 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task, const 
 			return tell(task, info, &et->raised);
 	}
 	if (stop == BACKEND_SYSCALL_ENTER) {
-		if (call_is(&task->call, SYS_rt_sigreturn))
+		if (syscall_is(&task->syscall, SYS_rt_sigreturn))
 			timer_signals_return(&et->timers, task);
-		calls_entered(task);
-		if (watch_before_call(b, task, false))
+		cache_syscalls_entered(task);
+		if (watch_before_syscall(b, task, false))
 			return BACKEND_GONE;
 	}
 	if (stop == BACKEND_SYSCALL_EXIT) {
-		calls_left(task);
-		watch_after_call(task);
-		region_after_call(b, task);
-		et->signal_first = call_is(&task->call, SYS_rt_sigreturn) && signal_waits(task->tid);
+		cache_syscalls_left(task);
+		watch_after_syscall(task);
+		region_after_syscall(b, task);
+		et->signal_first = syscall_is(&task->syscall, SYS_rt_sigreturn) && signal_waits(task->tid);
 		timer_signals_returned(&et->timers, task);
 	}
 	if (stop == BACKEND_HANDLER)
@@ -676,7 +676,7 @@ static enum backend_company engine_company(const struct backend *b, const struct
 	if (task->process->signals_held) /* it may be about to look at them, or have just unblocked one */
 		return task->in_syscall ? COMPANY_NONE : COMPANY_TURNS;
 	if (task->in_syscall)
-		return et->calls_alone ? COMPANY_NONE : COMPANY_ANY;
+		return et->syscall_alone ? COMPANY_NONE : COMPANY_ANY;
 	return engine_space_company(task);
 }
 

@@ -33,8 +33,8 @@ struct context {
 	uint64_t spill, rax, rcx, bits, r11;
 	uint64_t next;
 	uint64_t limit, stop, mask, back, flags, entry, rdx;
-	uint64_t calls;
-	uint64_t call_next;
+	uint64_t syscalls;
+	uint64_t syscall_next;
 	uint64_t slots[CTX_SLOT_COUNT];
 	uint64_t from;
 	uint64_t r10;
@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
 
 /* A system call made in the cache, as the cache's code notes it. */
-struct call_note {
+struct syscall_note {
 	uint32_t nr;
 	int32_t next; /* CTX_NEXT then: the records before it */
 	uint64_t bits; /* conditionals since the last of those, as in a record */
@@ -63,8 +63,8 @@ struct args_note {
 	uint32_t pages; /* the third one */
 	uint64_t args[2];
 };
-_Static_assert(sizeof(struct call_note) == NOTE_SIZE && sizeof(struct args_note) == NOTE_SIZE, "layout.h");
-_Static_assert(CALL_NOTES_BYTES % sizeof(struct call_note) == 0, "the last note ends at their end");
+_Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_note) == NOTE_SIZE, "layout.h");
+_Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0, "the last note ends at their end");
 
 /* What the engine keeps for all tasks. */
 struct engine_shared {
@@ -157,10 +157,10 @@ struct engine_space {
 	pid_t adopted; /* a task that ran here unseen (--from); 0: everything has been seen */
 	bool shared;  /* more than one task has run in it: a fork's copy of the region may be newer than what it was copied from */
 	struct branch_log_record *records; /* room to read them into */
-	struct call_note *notes; /* likewise */
+	struct syscall_note *notes; /* likewise */
 	struct code_ranges code_ranges;
 	struct watched_pages watch;
-	struct engine_task *in_calls; /* tasks that are in system calls */
+	struct engine_task *in_syscalls; /* tasks that are in system calls */
 	struct engine_task *tasks;    /* whose records may refer to its segments */
 	unsigned inside; /* of those: in the cache */
 	struct cache_sample sample;
@@ -217,11 +217,11 @@ struct engine_task {
 	struct task *task;
 	struct engine_space *space; /* in whose list of tasks it is */
 	struct engine_task *next_in_space, **link_in_space;
-	bool in_call; /* in the space's list of those in system calls */
-	struct engine_task *next_in_call, **link_in_call; /* link: what points to it */
+	bool in_syscall; /* in the space's list of those in system calls */
+	struct engine_task *next_in_syscall, **link_in_syscall; /* link: what points to it */
 	bool suspends;	   /* its call keeps pages from being watched */
 	bool harms;	   /* its call may take the region away, or parts of it */
-	bool calls_alone;  /* it is at the entry of a call that is made when no other is in the cache */
+	bool syscall_alone;  /* it is at the entry of a call that is made when no other is in the cache */
 	struct {
 		uint64_t steps;
 		enum sweep_shows shows; /* of the step that has been begun */
@@ -395,32 +395,32 @@ bool cache_gives_way(struct backend *b, struct task *task, const struct stretch 
 void engine_waited_for(struct backend *b, struct task *task);
 bool engine_still_spins(struct backend *b, struct task *task);
 
-/* ---- cache_calls.c ---- */
+/* ---- cache_syscalls.c ---- */
 
-/* What is granted to system calls in the cache (ctx->calls: enum calls_need), and by what they are judged there, for a task that is about to
+/* What is granted to system calls in the cache (ctx->syscalls: enum syscall_policy), and by what they are judged there, for a task that is about to
  * enter it with its unit's turn and this context. */
-void calls_grant(struct task *task, struct engine_space *es, struct context *ctx);
+void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx);
 
 /* The task is at the entry or the exit of a system call that is made at a stop. */
-void calls_entered(struct task *task);
-void calls_left(struct task *task);
+void cache_syscalls_entered(struct task *task);
+void cache_syscalls_left(struct task *task);
 
 /* The task is gone. */
-void calls_forget_task(struct task *task);
+void cache_syscalls_forget_task(struct task *task);
 
 /* The task has just left the cache, where a signal or a stop of ours may have ended its call: says whether the kernel will make that
  * again. */
-void calls_interrupted(struct task *task, const struct stretch *s);
+void cache_syscalls_interrupted(struct task *task, const struct stretch *s);
 
 /* Corrects what a signal that the task got in the cache tells of a call. */
-void calls_signalled(const struct task *task, siginfo_t *info);
+void cache_syscalls_signalled(const struct task *task, siginfo_t *info);
 
 /* Enters the system calls made in the cache into the task's list, and the records that stand before them into its log. Returns 0 or
  * -BT_E_GONE. */
-int calls_take(struct task *task, struct engine_space *es, struct stretch *s);
+int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s);
 
 /* Whether a fault in the code is the routines', at memory that a call names: then *raw, which is to be the task's, is where the routines goes on. */
-bool calls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
+bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
 
 /* cache_words.c: takes what the task, which has stopped, has written to descriptor 2 meanwhile. */
 void words_take(const struct task *task, struct engine_space *es);
@@ -434,7 +434,7 @@ void words_begin(const struct task *task, struct engine_space *es);
 bool cache_mappings_allow(struct task *task, struct engine_space *es, struct context *ctx);
 
 /* The task has made a call there with these arguments: notes in its space what that has changed. */
-void cache_mappings_changed(struct task *task, const struct call_note *note, const struct args_note *args);
+void cache_mappings_changed(struct task *task, const struct syscall_note *note, const struct args_note *args);
 
 /* ---- cache_stretch.c ---- */
 

@@ -8,10 +8,10 @@
 #include <sys/personality.h>
 #include <sys/syscall.h>
 
-#include "collector/call_filter.h"
+#include "collector/syscall_filter.h"
 #include "collector/code_pages.h"
 #include "collector/engine/persisted_groups.h"
-#include "collector/engine/region_calls.h"
+#include "collector/engine/region_syscalls.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
 
@@ -83,7 +83,7 @@ static void *space_copy(void *extension, bool same)
 	*n = *es;
 	n->shared = false;
 	n->left_pages = NULL;
-	n->in_calls = n->tasks = NULL;
+	n->in_syscalls = n->tasks = NULL;
 	n->inside = 0;
 	n->sample = (struct cache_sample){0};
 	n->quiesce = n->turns = n->turns_told = false;
@@ -93,7 +93,7 @@ static void *space_copy(void *extension, bool same)
 	profile_use(n->similar.program);
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
-	n->notes = malloc(CALL_NOTES_BYTES);
+	n->notes = malloc(SYSCALL_NOTES_BYTES);
 	inherit_cache(n, es, same);
 	descriptors_forked(&n->descriptors);
 	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes) {
@@ -189,7 +189,7 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 	if (!es->cache)
 		es->cache = code_cache_new(&b->processor, b->parallel);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
-	es->notes = malloc(CALL_NOTES_BYTES);
+	es->notes = malloc(SYSCALL_NOTES_BYTES);
 	if (!es->cache || !es->records || !es->notes) {
 		space_release(es);
 		return NULL;
@@ -278,7 +278,7 @@ static bool may_make_region(const struct engine_space *es, const struct task *ta
 	if (tracee_get_regs(task->tid, &regs))
 		return false;
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		if (!(calls[i].of_cache && es->cache->placed) && !call_filter_passes(task, regs.rip, calls[i].nr, calls[i].args))
+		if (!(calls[i].of_cache && es->cache->placed) && !syscall_filter_passes(task, regs.rip, calls[i].nr, calls[i].args))
 			return false;
 	return true;
 }
@@ -566,12 +566,12 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 {
 	const uint64_t args[6] = {region_address(at), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, area_address(area) + at};
 	long result;
-	const uint64_t call_at = region_address(CODE_AT + es->cache->own_call);
+	const uint64_t call_at = region_address(CODE_AT + es->cache->own_syscall);
 	int rc;
 
-	if (!call_filter_passes(task, call_at + SYSCALL_BYTES, SYS_mremap, args))
+	if (!syscall_filter_passes(task, call_at + SYSCALL_BYTES, SYS_mremap, args))
 		return -BT_E_NO_MEMORY;
-	rc = tracee_call(task->tid, &task->regs, call_at, SYS_mremap, args, &result);
+	rc = tracee_inject(task->tid, &task->regs, call_at, SYS_mremap, args, &result);
 	return rc ? rc : result == (long)args[4] ? 0 : -BT_E_NO_MEMORY; /* with another stop to wait for it is made once more */
 }
 

@@ -28,8 +28,8 @@ enum {
 	CTX_ENTRY = 0x58,
 	CTX_COPY = CTX_ENTRY, /* of a system call: what the table is to say of the descriptor that it gives */
 	CTX_RDX = 0x60,	   /* the application's before CPUID */
-	CTX_CALLS = 0x68,  /* enum calls_need: what is granted to system calls in the cache (calls.h) */
-	CTX_CALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */
+	CTX_SYSCALLS = 0x68,  /* enum syscall_policy: what is granted to system calls in the cache (calls.h) */
+	CTX_SYSCALL_NEXT = 0x70, /* where the next of them is noted: a negative offset from the notes' end */
 	/* Where no history is kept (fragment_ticks.c). */
 	CTX_SLOTS = 0x78, /* r11 as it was at the transfer of this number since the last conditional */
 	CTX_SLOT_COUNT = 8,
@@ -66,10 +66,10 @@ enum {
 	WORDS_TOTAL_AT = 0x700,
 	WORDS_AT = 0x1000,
 	WORDS_BYTES = 0x1000,
-	CALL_NOTES_AT = 0x4000,
-	CALL_NOTES_BYTES = 0xc000,
-	CALL_NOTES_END = CALL_NOTES_AT + CALL_NOTES_BYTES,
-	NOTE_NR = 0, /* what is where in a note (struct call_note) */
+	SYSCALL_NOTES_AT = 0x4000,
+	SYSCALL_NOTES_BYTES = 0xc000,
+	SYSCALL_NOTES_END = SYSCALL_NOTES_AT + SYSCALL_NOTES_BYTES,
+	NOTE_NR = 0, /* what is where in a note (struct syscall_note) */
 	NOTE_NEXT = 4,
 	NOTE_BITS = 8,
 	NOTE_RESULT = 16,

@@ -5,7 +5,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/branch_log_settle.c \
 	collector/engine/branch_log_tables.c \
 	collector/engine/branch_walk.c collector/engine/branch_walk.h \
-	collector/engine/cache_calls.c \
+	collector/engine/cache_syscalls.c \
 	collector/engine/cache_entry.c \
 	collector/engine/cache_prediction.c \
 	collector/engine/cache_sample.c \
@@ -15,7 +15,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/cache_learn.c \
 	collector/engine/cache_mappings.c \
 	collector/engine/cache_stretch.c \
-	collector/engine/calls.c collector/engine/calls.h \
+	collector/engine/syscall_policy.c collector/engine/syscall_policy.h \
 	collector/engine/fragment_check.c \
 	collector/engine/fragment_code.c \
 	collector/engine/fragment_index.c collector/engine/fragment_index.h collector/engine/fragment_kind.h \
@@ -31,7 +31,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/emit.h \
 	collector/engine/engine.c collector/engine/engine_private.h \
 	collector/engine/engine_space.c \
-	collector/engine/routines.c collector/engine/routines.h collector/engine/routine_calls.c collector/engine/routines_private.h \
+	collector/engine/routines.c collector/engine/routines.h collector/engine/routine_syscalls.c collector/engine/routines_private.h \
 	collector/engine/predictions.c collector/engine/predictions.h \
 	collector/engine/profile_entries.c \
 	collector/engine/profile.c collector/engine/profile.h collector/engine/profile_private.h \
@@ -44,7 +44,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/state_map.c collector/engine/state_map.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \
 	collector/engine/record_repeat.c collector/engine/record_repeat.h \
-	collector/engine/region_calls.c collector/engine/region_calls.h \
+	collector/engine/region_syscalls.c collector/engine/region_syscalls.h \
 	collector/engine/robust_list.c collector/engine/robust_list.h \
 	collector/engine/segment.c collector/engine/segment.h \
 	collector/engine/spin.c collector/engine/spin.h \
@@ -55,7 +55,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/translation.h \
 	collector/engine/translator.c collector/engine/translator.h \
 	collector/engine/watch.c collector/engine/watch.h \
-	collector/engine/watch_calls.c collector/engine/watch_calls.h \
+	collector/engine/watch_syscalls.c collector/engine/watch_syscalls.h \
 	collector/engine/watched_pages.c collector/engine/watched_pages.h \
 	collector/engine/window.c collector/engine/window.h \
 	collector/engine/x86.c collector/engine/x86.h collector/engine/x86_forms.h \

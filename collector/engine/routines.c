@@ -246,7 +246,7 @@ static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sit
 	jump_through(e, CTX_ENTRY);
 	land_all(e, &unknown);
 	emit_load(e, X86_RDX, CTX_RDX);
-	emit_back_to_call(e);
+	emit_back_to_syscall(e);
 }
 
 static void emit_leaves(struct emitter *e, const struct processor *p, const struct cpuid_sites *table)
@@ -269,10 +269,10 @@ void routines_emit(struct code_cache *c, const struct processor *processor)
 	emit_search(c, &e);
 	emit_safe_point(c, &e);
 	emit_pause(c, &e);
-	routine_emit_call(c, &e);
-	routine_emit_called(c, &e);
+	routine_emit_syscall(c, &e);
+	routine_emit_syscall_behind(c, &e);
 	emit_cpuid(c, &e, &table);
-	c->own_call = (uint32_t)e.len;
+	c->own_syscall = (uint32_t)e.len;
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;
 	emit_bytes(&e, "btrec", sizeof "btrec");

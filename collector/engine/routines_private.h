@@ -77,7 +77,7 @@ static inline void emit_is_zero(struct emitter *e, uint32_t at)
 }
 
 /* Back to a system call, or CPUID, whose application's rcx is in the context, its rax and flags too. */
-static inline void emit_back_to_call(struct emitter *e)
+static inline void emit_back_to_syscall(struct emitter *e)
 {
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
@@ -85,10 +85,10 @@ static inline void emit_back_to_call(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
-/* ---- routine_calls.c ---- */
+/* ---- routine_syscalls.c ---- */
 
 /* Before a system call, and behind it: notes in c where they are. */
-void routine_emit_call(struct code_cache *c, struct emitter *e);
-void routine_emit_called(struct code_cache *c, struct emitter *e);
+void routine_emit_syscall(struct code_cache *c, struct emitter *e);
+void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e);
 
 #endif

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "collector/engine/region_calls.h"
+#include "collector/engine/region_syscalls.h"
 #include "collector/engine/robust_list.h"
-#include "collector/engine/watch_calls.h"
+#include "collector/engine/watch_syscalls.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
 
@@ -31,17 +31,17 @@ static enum watch_result protect(const struct backend *b, struct task *task, con
 
 	*done = false;
 	if (at_entry)
-		rc = tracee_call_at_entry(task->tid, &task->regs, SYS_mprotect, args, &result);
+		rc = tracee_inject_at_entry(task->tid, &task->regs, SYS_mprotect, args, &result);
 	else
 		rc = stepper_hide_trap(task);
 	if (rc > 0) /* a signal comes first */
 		return WATCH_NOT;
 	if (!rc && !at_entry)
-		rc = tracee_call(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_call), SYS_mprotect, args,
+		rc = tracee_inject(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_syscall), SYS_mprotect, args,
 				 &result);
 	if (rc < 0)
 		return WATCH_GONE;
-	*done = rc != TRACEE_CALL_NOT_MADE && !result;
+	*done = rc != TRACEE_INJECT_NOT_MADE && !result;
 	if (rc > 0) {
 		stepper_prepare(b, task);
 		return WATCH_INTERRUPTED;
@@ -51,14 +51,14 @@ static enum watch_result protect(const struct backend *b, struct task *task, con
 
 /* ---- Protecting ---- */
 
-struct range_in_call {
+struct range_in_syscall {
 	uint64_t start, end;
 	bool hit;
 };
 
 static void look_at_range(void *arg, uint64_t start, uint64_t end)
 {
-	struct range_in_call *r = arg;
+	struct range_in_syscall *r = arg;
 
 	r->hit |= start < r->end && r->start < end;
 }
@@ -66,10 +66,10 @@ static void look_at_range(void *arg, uint64_t start, uint64_t end)
 /* Whether the kernel may be about to write to the page for a task that is in a system call. */
 static bool awaited_by_kernel(const struct engine_space *es, uint64_t page)
 {
-	struct range_in_call r = {page, page + WATCH_PAGE, false};
+	struct range_in_syscall r = {page, page + WATCH_PAGE, false};
 
-	for (const struct engine_task *et = es->in_calls; et && !r.hit; et = et->next_in_call)
-		watch_call_ranges(et->task, look_at_range, &r);
+	for (const struct engine_task *et = es->in_syscalls; et && !r.hit; et = et->next_in_syscall)
+		watch_syscall_ranges(et->task, look_at_range, &r);
 	return r.hit;
 }
 
@@ -312,42 +312,42 @@ static void open_range(void *arg, uint64_t start, uint64_t end)
 
 	/* Whoever runs there may see what the kernel writes, and what the program makes known by the same call. */
 	if (!o->at_last && o->es->parallel && watched_protected(&o->es->watch, start, end) && engine_space_is_busy(o->es, o->task))
-		et->calls_alone = true;
+		et->syscall_alone = true;
 	else if (o->rc == WATCH_DONE)
 		o->rc = watch_open(o->b, o->task, o->es, start, end, true);
 }
 
 /* Calls that mean something beyond what they write. Whether everything is to be given back. */
-static bool look_at_call(struct task *task, struct engine_space *es, struct opening *o)
+static bool look_at_syscall(struct task *task, struct engine_space *es, struct opening *o)
 {
 	struct engine_task *et = task->backend;
 	struct watch_range range;
 
-	if (watch_call_spared(task, &range)) {
+	if (watch_syscall_spared(task, &range)) {
 		es->watch.refused |= !watched_spare(&es->watch, range.start, range.end);
 		open_range(o, range.start, range.end); /* what is protected there would be in the kernel's way */
 		if (es->watch.refused)
 			return true;
 	}
-	switch (watch_call_kind(task)) {
-	case WATCH_CALL_ENDS:
+	switch (watch_syscall_kind(task)) {
+	case WATCH_SYSCALL_ENDS:
 		es->watch.refused = true;
 		return true;
-	case WATCH_CALL_FORKS:
+	case WATCH_SYSCALL_FORKS:
 		/* The child would have protections of one moment and a list of another, and code of one and a cache of another. */
-		et->calls_alone |= es->parallel && engine_space_is_busy(es, task);
+		et->syscall_alone |= es->parallel && engine_space_is_busy(es, task);
 		if (es->shared && !et->suspends) {
 			et->suspends = true;
 			es->watch.suspended++;
 		}
 		return et->suspends; /* once more, when it has waited until nobody runs: nothing has been given back yet */
-	case WATCH_CALL_PLAIN:
+	case WATCH_SYSCALL_PLAIN:
 		return false;
 	}
 	return false;
 }
 
-int watch_before_call(const struct backend *b, struct task *task, bool at_last)
+int watch_before_syscall(const struct backend *b, struct task *task, bool at_last)
 {
 	struct engine_space *es = space_of(task);
 	struct engine_task *et = task->backend;
@@ -355,19 +355,19 @@ int watch_before_call(const struct backend *b, struct task *task, bool at_last)
 
 	if (!es)
 		return 0;
-	et->calls_alone |= region_before_call(task) && engine_space_is_busy(es, task);
-	if (look_at_call(task, es, &o) || et->harms) /* what gives it back later lies there */
+	et->syscall_alone |= region_before_syscall(task) && engine_space_is_busy(es, task);
+	if (look_at_syscall(task, es, &o) || et->harms) /* what gives it back later lies there */
 		open_range(&o, 0, UINT64_MAX);
 	else if (es->watch.protected)
-		watch_call_ranges(task, open_range, &o);
-	if (!et->in_call) {
-		et->in_call = true;
+		watch_syscall_ranges(task, open_range, &o);
+	if (!et->in_syscall) {
+		et->in_syscall = true;
 		et->task = task;
-		et->next_in_call = es->in_calls;
-		et->link_in_call = &es->in_calls;
-		if (et->next_in_call)
-			et->next_in_call->link_in_call = &et->next_in_call;
-		es->in_calls = et;
+		et->next_in_syscall = es->in_syscalls;
+		et->link_in_syscall = &es->in_syscalls;
+		if (et->next_in_syscall)
+			et->next_in_syscall->link_in_syscall = &et->next_in_syscall;
+		es->in_syscalls = et;
 	}
 	return o.rc == WATCH_GONE ? -BT_E_GONE : 0;
 }
@@ -404,15 +404,15 @@ static bool wrote_memory(const struct task *task, const struct engine_space *es)
 {
 	uint32_t fd;
 
-	return watch_call_output(task, &fd) && descriptors_may_be_proc(&es->descriptors, &es->window, task->tid, fd) && watch_call_is_memory(task, fd);
+	return watch_syscall_output(task, &fd) && descriptors_may_be_proc(&es->descriptors, &es->window, task->tid, fd) && watch_syscall_is_memory(task, fd);
 }
 
-void watch_after_call(struct task *task)
+void watch_after_syscall(struct task *task)
 {
 	struct engine_space *es = space_of(task);
 
 	watch_forget_task(task);
-	watch_call_replaced(task, forget_range, task->process->space);
+	watch_syscall_replaced(task, forget_range, task->process->space);
 	if (es && wrote_memory(task, es))
 		look_again(task, es);
 }
@@ -432,15 +432,15 @@ void watch_forget_task(struct task *task)
 	struct engine_space *es = space_of(task);
 	struct engine_task *et = task->backend;
 
-	if (!es || !et->in_call)
+	if (!es || !et->in_syscall)
 		return;
-	*et->link_in_call = et->next_in_call;
-	if (et->next_in_call)
-		et->next_in_call->link_in_call = et->link_in_call;
-	et->in_call = false;
+	*et->link_in_syscall = et->next_in_syscall;
+	if (et->next_in_syscall)
+		et->next_in_syscall->link_in_syscall = et->link_in_syscall;
+	et->in_syscall = false;
 	es->watch.suspended -= et->suspends;
 	es->harming -= et->harms;
-	et->suspends = et->harms = et->calls_alone = false;
+	et->suspends = et->harms = et->syscall_alone = false;
 }
 
 int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action)

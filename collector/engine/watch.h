@@ -41,16 +41,16 @@ bool watch_is_fault(const struct engine_space *es, const siginfo_t *info);
 enum watch_result watch_open(const struct backend *b, struct task *task, struct engine_space *es, uint64_t start, uint64_t end, bool at_entry);
 
 /* The task is at the entry of a system call: what the kernel may write, or is to change, is given back; or, where others run in the cache
- * and would meet that, it sets et->calls_alone and is to be called again, at_last, when none does but who has been stopped there (SIGSTOP): that
+ * and would meet that, it sets et->syscall_alone and is to be called again, at_last, when none does but who has been stopped there (SIGSTOP): that
  * one leaves the cache soon after it goes on. Returns 0 or -BT_E_GONE. */
-int watch_before_call(const struct backend *b, struct task *task, bool at_last);
+int watch_before_syscall(const struct backend *b, struct task *task, bool at_last);
 
 /* A signal is about to be delivered, from a stop for it: its frame can be written, a core file shows the program's protections.
  * Returns as above. */
 int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action);
 
 /* The task is at the exit of a system call: code whose bytes that has changed without a fault is forgotten. */
-void watch_after_call(struct task *task);
+void watch_after_syscall(struct task *task);
 
 /* What its call has copied of the address space is known. */
 void watch_forked(struct task *task);

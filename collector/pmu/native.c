@@ -106,7 +106,7 @@ static void syscall_left(const struct backend *b, struct task *task, const struc
 
 static enum backend_stop syscall_stop(const struct backend *b, struct task *task, struct native_task *nt)
 {
-	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->call);
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
 
 	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;

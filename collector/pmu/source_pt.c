@@ -386,7 +386,7 @@ static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 /* Calls behind whose entry the code that ran may be gone. */
 static bool takes_code_away(const struct task *task)
 {
-	switch (task->call.nr) {
+	switch (task->syscall.nr) {
 	case SYS_execve:
 	case SYS_execveat:
 	case SYS_munmap:

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "format/call.h"
+#include "format/syscall.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
@@ -13,13 +13,13 @@ static void add_stop(struct maker *k, uint32_t task, uint64_t tick, uint64_t tra
 }
 
 /* Calls without a stop at ascending ticks. */
-static void add_calls(struct maker *k, uint32_t task, const struct bt_call *calls, size_t n)
+static void add_calls(struct maker *k, uint32_t task, const struct bt_syscall *calls, size_t n)
 {
-	struct bt_call_codec codec = {calls[0].tick};
+	struct bt_syscall_codec codec = {calls[0].tick};
 	struct buf bytes = {0};
 
 	for (size_t i = 0; i < n; i++)
-		bt_call_encode(&codec, &bytes, &calls[i]);
+		bt_syscall_encode(&codec, &bytes, &calls[i]);
 	maker_add(k, 1, CALLS, calls, .task = task, .tick = calls[0].tick, .count = n, .calls = slice_of(bytes.data, bytes.len));
 	buf_release(&bytes);
 }
@@ -59,7 +59,7 @@ static void a_call_at_a_stop_is_known_by_its_point(void **state)
 /* Of the others only the tick is known. */
 static void a_call_without_a_stop_is_known_when_it_is_the_only_one_of_its_tick(void **state)
 {
-	static const struct bt_call first[] = {{10, 100, 0}, {11, 101, 0}, {11, 102, 0}, {12, 103, 0}, {13, 104, 0}}, second[] = {{13, 105, 0}, {14, 106, 0}};
+	static const struct bt_syscall first[] = {{10, 100, 0}, {11, 101, 0}, {11, 102, 0}, {12, 103, 0}, {13, 104, 0}}, second[] = {{13, 105, 0}, {14, 106, 0}};
 	struct made *t = *state;
 	struct calls_made c;
 	struct bt_error err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of a process's mappings when only the places that its system calls may have changed are asked for, against what reading
  * all of them gives: after each of many random calls. Also: what is asked for does not grow with the number of mappings. */
-#include "collector/map_calls.h"
+#include "collector/map_syscalls.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -212,7 +212,7 @@ static void follow(struct fixture *f, const struct tracee_syscall *c, long resul
 	struct map_change change;
 	pid_t pid = f->slave.pid;
 
-	if (c->nr == UINT64_MAX || !map_call_changes(f->around, c, (uint64_t)result, &change))
+	if (c->nr == UINT64_MAX || !map_syscall_changes(f->around, c, (uint64_t)result, &change))
 		return;
 	address_space_update(f->around, f->writer, pid, &change);
 	address_space_refresh(f->all, f->writer, pid);
@@ -253,7 +253,7 @@ static void only_what_may_have_changed_is_looked_at(void **state)
 		struct map_change change;
 
 		c.args[0] += 2 * i * PAGE;
-		assert_true(map_call_changes(f->around, &c, (uint64_t)call(&f->slave, &c), &change));
+		assert_true(map_syscall_changes(f->around, &c, (uint64_t)call(&f->slave, &c), &change));
 		assert_false(change.all);
 		address_space_update(f->around, f->writer, f->slave.pid, &change);
 		assert_int_equal(f->around->mappings.count, known + i);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "collector/cut_transfer.h"
-#include "collector/engine/calls.h"
+#include "collector/engine/syscall_policy.h"
 #include "collector/engine/engine_private.h"
 #include "collector/last_words.h"
 #include "collector/tracee.h"
@@ -24,7 +24,7 @@ enum {
 	PTRACE_GET_DISPATCH_CONFIG = 0x4211, /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
 	CODE_SECCOMP = 1, /* si_code SYS_SECCOMP, which glibc does not have */
 };
-#define X32_CALL 0x40000000ull /* in the number of an x32 call */
+#define X32_SYSCALL 0x40000000ull /* in the number of an x32 call */
 
 static struct engine_space *space_of(const struct task *task)
 {
@@ -59,7 +59,7 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 {
 	struct engine_task *et = task->backend;
 	bool table;
-	uint64_t grant = CALLS_ALL;
+	uint64_t grant = POLICY_ALL;
 
 	look_at_adopted(task, es);
 	es->descriptors.shared |= task->process->files_shared;
@@ -71,34 +71,34 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 	if (es->serves_faults && task->unit->tasks > 1 && !(es->parallel && !es->turns))
 		return 0;
 	if (task->unit->tasks > 1 && es->parallel && !es->turns) /* what the tracer has just learned of it may not be true any more */
-		grant &= ~(uint64_t)(CALLS_CLOSE | CALLS_ACTION);
+		grant &= ~(uint64_t)(POLICY_CLOSE | POLICY_ACTION);
 	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system may be served by another of the unit */
-		grant &= ~(uint64_t)(CALLS_PATHS | CALLS_WAIT);
+		grant &= ~(uint64_t)(POLICY_PATHS | POLICY_WAIT);
 	if (stepper_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
-		grant &= ~(uint64_t)CALLS_WAIT;
+		grant &= ~(uint64_t)POLICY_WAIT;
 	if (stepper_hides_signals(task) || task->unit->tasks > 1)
-		grant &= ~(uint64_t)CALLS_MASKS;
-	if (stepper_blocks_faults(task)) /* one of the routines' (calls_fault()) would change what SIGSEGV does */
-		grant &= ~(uint64_t)(CALLS_MASKS | CALLS_COPIES);
+		grant &= ~(uint64_t)POLICY_MASKS;
+	if (stepper_blocks_faults(task)) /* one of the routines' (cache_syscalls_fault()) would change what SIGSEGV does */
+		grant &= ~(uint64_t)(POLICY_MASKS | POLICY_COPIES);
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
-		grant &= ~(uint64_t)CALLS_WRITE;
+		grant &= ~(uint64_t)POLICY_WRITE;
 	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order they write */
-		grant &= ~(uint64_t)CALLS_COPIES;
+		grant &= ~(uint64_t)POLICY_COPIES;
 	if (!table)
-		grant &= ~(uint64_t)CALLS_TABLE;
+		grant &= ~(uint64_t)POLICY_TABLE;
 	if (es->descriptors.closing) /* dup2() by another task may replace what a copy would be */
-		grant &= ~(uint64_t)CALLS_COPY;
+		grant &= ~(uint64_t)POLICY_COPY;
 	return grant;
 }
 
-void calls_grant(struct task *task, struct engine_space *es, struct context *ctx)
+void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx)
 {
-	ctx->calls = granted(task, es);
+	ctx->syscalls = granted(task, es);
 	/* Where nobody can close it meanwhile. */
-	if (ctx->calls & CALLS_TABLE && ctx->calls & CALLS_COPY && !(es->parallel && task->unit->tasks > 1))
+	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY && !(es->parallel && task->unit->tasks > 1))
 		ctx->device = descriptors_device(&es->descriptors);
-	if (ctx->calls && !cache_mappings_allow(task, es, ctx))
-		ctx->calls &= ~(uint64_t)CALLS_MAPS;
+	if (ctx->syscalls && !cache_mappings_allow(task, es, ctx))
+		ctx->syscalls &= ~(uint64_t)POLICY_MAPS;
 }
 
 /* Whether the program now has something that looks at the address from which calls are made. */
@@ -110,7 +110,7 @@ static bool installs_filter(const struct tracee_syscall *c)
 /* Whether CPUID may trap behind it; 32-bit calls have numbers of their own. */
 static bool sets_cpuid(const struct tracee_syscall *c)
 {
-	return c->compat || ((c->nr & ~X32_CALL) == SYS_arch_prctl && (int)c->args[0] == ARCH_SET_CPUID);
+	return c->compat || ((c->nr & ~X32_SYSCALL) == SYS_arch_prctl && (int)c->args[0] == ARCH_SET_CPUID);
 }
 
 /* USERFAULTFD_IOC_NEW of /dev/userfaultfd and UFFDIO_REGISTER, however the program came by the descriptor, are both number 0 of type 0xaa. */
@@ -119,7 +119,7 @@ static bool may_serve_faults(const struct tracee_syscall *c)
 	return !c->compat && (c->nr == SYS_userfaultfd || (c->nr == SYS_ioctl && (c->args[1] & 0xffff) == 0xaa00));
 }
 
-void calls_entered(struct task *task)
+void cache_syscalls_entered(struct task *task)
 {
 	struct engine_task *et = task->backend;
 	struct engine_space *es = space_of(task);
@@ -129,24 +129,24 @@ void calls_entered(struct task *task)
 		return;
 	filtered = es->filtered;
 	shared = es->descriptors.shared;
-	es->filtered |= installs_filter(&task->call) || task->call.compat;
-	es->cpuid_traps |= sets_cpuid(&task->call);
-	es->serves_faults |= may_serve_faults(&task->call);
-	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->unit->tasks);
+	es->filtered |= installs_filter(&task->syscall) || task->syscall.compat;
+	es->cpuid_traps |= sets_cpuid(&task->syscall);
+	es->serves_faults |= may_serve_faults(&task->syscall);
+	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->syscall, task->unit->tasks);
 	if (es->parallel && (filtered != es->filtered || shared != es->descriptors.shared)) /* others have been granted more */
 		es->quiesce = true;
 }
 
-void calls_left(struct task *task)
+void cache_syscalls_left(struct task *task)
 {
 	struct engine_task *et = task->backend;
 	struct engine_space *es = space_of(task);
 
 	if (es)
-		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->call, task->regs.rax);
+		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->syscall, task->regs.rax);
 }
 
-void calls_forget_task(struct task *task)
+void cache_syscalls_forget_task(struct task *task)
 {
 	struct engine_task *et = task->backend;
 	struct engine_space *es = space_of(task);
@@ -162,11 +162,11 @@ static unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(b
 /* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled on them no more is believed than that. */
 static size_t read_notes(struct task *task, struct engine_space *es, const struct stretch *s)
 {
-	uint64_t bytes = s->ctx.call_next + CALL_NOTES_BYTES;
-	size_t n = bytes > CALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : bytes / NOTE_SIZE;
+	uint64_t bytes = s->ctx.syscall_next + SYSCALL_NOTES_BYTES;
+	size_t n = bytes > SYSCALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : bytes / NOTE_SIZE;
 
-	n += s->called && n < CALL_NOTES_BYTES / NOTE_SIZE;
-	if (n && !window_read(&es->window, task->tid, engine_window_at(task, CALL_NOTES_AT), es->notes, n * NOTE_SIZE))
+	n += s->called && n < SYSCALL_NOTES_BYTES / NOTE_SIZE;
+	if (n && !window_read(&es->window, task->tid, engine_window_at(task, SYSCALL_NOTES_AT), es->notes, n * NOTE_SIZE))
 		return 0;
 	if (s->called && n)
 		es->notes[n - 1].result = s->regs.rax;
@@ -181,7 +181,7 @@ static void hear(struct task *task, const struct engine_space *es, const struct 
 		last_words_wrote(task->process, task->tid, s->regs.rsi, s->regs.rax);
 }
 
-int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
+int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
 	size_t n = read_notes(task, es, s);
@@ -190,11 +190,11 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 
 	words_take(task, es);
 	hear(task, es, s, n);
-	es->shares_file |= s->ctx.calls & CALLS_MAPS && !(s->ctx.calls & CALLS_PROTECTS);
+	es->shares_file |= s->ctx.syscalls & POLICY_MAPS && !(s->ctx.syscalls & POLICY_PROTECTS);
 	for (size_t i = 0; i < n; i++) {
-		const struct call_note *note = &es->notes[i];
+		const struct syscall_note *note = &es->notes[i];
 		int64_t before = (note->next + (int64_t)et->room) / RECORD_SIZE;
-		struct bt_call call = {.nr = note->nr, .result = note->result};
+		struct bt_syscall call = {.nr = note->nr, .result = note->result};
 
 		if (note->nr == (uint32_t)NOTE_OF_ARGS) {
 			args = (const void *)note;
@@ -206,7 +206,7 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 		if (call.tick != BT_TICKS_UNKNOWN)
 			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start) : conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
-		task_call(task, &call);
+		task_syscall(task, &call);
 		if (args)
 			cache_mappings_changed(task, note, args);
 		args = NULL;
@@ -214,23 +214,23 @@ int calls_take(struct task *task, struct engine_space *es, struct stretch *s)
 	return 0;
 }
 
-void calls_interrupted(struct task *task, const struct stretch *s)
+void cache_syscalls_interrupted(struct task *task, const struct stretch *s)
 {
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
-	task->call_cut = s->called && (int64_t)task->regs.orig_rax >= 0 && ((int64_t)task->regs.rax == -EINTR || cut_transfer_is_short(task));
+	task->syscall_cut = s->called && (int64_t)task->regs.orig_rax >= 0 && ((int64_t)task->regs.rax == -EINTR || cut_transfer_is_short(task));
 }
 
-void calls_signalled(const struct task *task, siginfo_t *info)
+void cache_syscalls_signalled(const struct task *task, siginfo_t *info)
 {
 	if (info->si_signo == SIGSYS && info->si_code == CODE_SECCOMP && (uint64_t)(uintptr_t)info->si_call_addr - region_address(CODE_AT) < CODE_SIZE)
 		info->si_call_addr = (void *)(uintptr_t)task->regs.rip;
 }
 
-bool calls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw)
+bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw)
 {
 	const struct {
 		uint32_t from, end, to;
-	} reads[] = {{c->copying, c->copy_end, c->copy_end}, {c->masking, c->masked, c->call_stops}};
+	} reads[] = {{c->copying, c->copy_end, c->copy_end}, {c->masking, c->masked, c->syscall_stops}};
 	uint64_t at = raw->rip - region_address(CODE_AT);
 
 	if (info->si_code <= 0 || (info->si_signo != SIGSEGV && info->si_signo != SIGBUS))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/call.h"
+#include "format/syscall.h"
 
 #include <inttypes.h>
 
 #include "lib/branch.h"
 #include "lib/error.h"
 
-void bt_call_encode(struct bt_call_codec *c, struct buf *out, const struct bt_call *call)
+void bt_syscall_encode(struct bt_syscall_codec *c, struct buf *out, const struct bt_syscall *call)
 {
 	buf_leb(out, call->tick - c->tick);
 	buf_leb(out, call->nr);
@@ -14,11 +14,11 @@ void bt_call_encode(struct bt_call_codec *c, struct buf *out, const struct bt_ca
 	c->tick = call->tick;
 }
 
-int bt_call_decode(struct bt_call_codec *c, struct slice *in, struct bt_call *call)
+int bt_syscall_decode(struct bt_syscall_codec *c, struct slice *in, struct bt_syscall *call)
 {
 	uint64_t ticks;
 
-	*call = (struct bt_call){0};
+	*call = (struct bt_syscall){0};
 	if (!in->len)
 		return in->bad ? -BT_E_CORRUPT : 0;
 	ticks = slice_leb(in);
@@ -26,14 +26,14 @@ int bt_call_decode(struct bt_call_codec *c, struct slice *in, struct bt_call *ca
 	call->nr = slice_leb(in);
 	call->result = (uint64_t)slice_sleb(in);
 	if (call->tick < ticks || in->bad) {
-		*call = (struct bt_call){0};
+		*call = (struct bt_syscall){0};
 		return -BT_E_CORRUPT;
 	}
 	c->tick = call->tick;
 	return 1;
 }
 
-void bt_call_print(FILE *to, const struct bt_call *call)
+void bt_syscall_print(FILE *to, const struct bt_syscall *call)
 {
 	if (call->tick == BT_TICKS_UNKNOWN)
 		fputs("tick=?", to);

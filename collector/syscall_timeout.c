@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/call_timeout.h"
+#include "collector/syscall_timeout.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -78,10 +78,10 @@ static uint64_t timeout_of(const struct task *task, const struct form *f)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-void call_timeout_begin(struct task *task, uint64_t now)
+void syscall_timeout_begin(struct task *task, uint64_t now)
 {
-	struct call_timeout *t = &task->timeout;
-	const struct call_timeout first = {.rip = task->regs.rip, .tick = task_tick(task), .began = now};
+	struct syscall_timeout *t = &task->timeout;
+	const struct syscall_timeout first = {.rip = task->regs.rip, .tick = task_tick(task), .began = now};
 
 	/* No branch comes between a call and the same made again. */
 	if (!t->again || t->rip != first.rip || t->tick != first.tick)
@@ -89,15 +89,15 @@ void call_timeout_begin(struct task *task, uint64_t now)
 	t->again = false;
 }
 
-bool call_timeout_is_over(struct task *task, uint64_t now, bool unseen, int64_t *result)
+bool syscall_timeout_is_over(struct task *task, uint64_t now, bool unseen, int64_t *result)
 {
 	const struct form *f = form_of(&task->regs);
-	struct call_timeout *t = &task->timeout;
+	struct syscall_timeout *t = &task->timeout;
 
 	if (unseen)
-		call_timeout_begin(task, now);
+		syscall_timeout_begin(task, now);
 	t->again = true;
-	if (!f || task->call.compat || now - t->began < timeout_of(task, f))
+	if (!f || task->syscall.compat || now - t->began < timeout_of(task, f))
 		return false;
 	t->again = false;
 	*result = f->result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/map_calls.h"
+#include "collector/map_syscalls.h"
 
 #include <asm/prctl.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "collector/call_numbers.h"
+#include "collector/syscall_numbers.h"
 
 enum {
 	PAGE = 4096,
@@ -116,17 +116,17 @@ static void all_change(struct address_space *s, const uint64_t *args, uint64_t r
 	out->all = true;
 }
 
-bool map_call_changes_rights(const struct tracee_syscall *call)
+bool map_syscall_changes_rights(const struct tracee_syscall *call)
 {
 	static const uint16_t calls[] = {SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid, SYS_setns};
 
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		if (call_is(call, calls[i]))
+		if (syscall_is(call, calls[i]))
 			return true;
-	return call_is(call, SYS_prctl) && call->args[0] == PR_SET_DUMPABLE;
+	return syscall_is(call, SYS_prctl) && call->args[0] == PR_SET_DUMPABLE;
 }
 
-bool map_call_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out)
+bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out)
 {
 	static const struct row {
 		uint16_t nr;
@@ -147,7 +147,7 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 		{SYS_personality, personality_changes},
 	};
 
-	*out = (struct map_change){.all = map_call_changes_rights(call)}; /* whether they are still ours to see: by looking at all */
+	*out = (struct map_change){.all = map_syscall_changes_rights(call)}; /* whether they are still ours to see: by looking at all */
 	if (call->compat) { /* of another table: look each time */
 		s->heap_end = 0;
 		s->leaves_out = s->reads_run = true;
@@ -162,4 +162,4 @@ bool map_call_changes(struct address_space *s, const struct tracee_syscall *call
 	return out->all;
 }
 
-bool map_call_leaves_out(const struct tracee_syscall *call) { return call->nr == SYS_madvise && !call->compat && leaves_out(call->args); }
+bool map_syscall_leaves_out(const struct tracee_syscall *call) { return call->nr == SYS_madvise && !call->compat && leaves_out(call->args); }

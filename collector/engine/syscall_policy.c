@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/calls.h"
+#include "collector/engine/syscall_policy.h"
 
 #include <asm/ioctls.h>
 #include <asm/prctl.h>
@@ -10,23 +10,23 @@
 
 /* Short names for the rows. */
 enum {
-	PLAIN = CALLS_CACHE,
-	FILLS = CALLS_CACHE | CALLS_WRITE, /* memory of the program */
-	PATH = CALLS_CACHE | CALLS_PATHS,
-	PATH_FILLS = PATH | CALLS_WRITE,
-	FILE_ = CALLS_CACHE | CALLS_DESCRIPTORS,
-	FILE_FILLS = FILE_ | CALLS_WRITE,
-	ANY = FILE_ | CALLS_ANY,
-	ANY_FILLS = ANY | CALLS_WRITE,
-	WAITS = CALLS_CACHE | CALLS_WAIT,
-	WAITS_FILLS = WAITS | CALLS_WRITE,
-	MAPS = CALLS_CACHE | CALLS_MAPS,
+	PLAIN = POLICY_CACHE,
+	FILLS = POLICY_CACHE | POLICY_WRITE, /* memory of the program */
+	PATH = POLICY_CACHE | POLICY_PATHS,
+	PATH_FILLS = PATH | POLICY_WRITE,
+	FILE_ = POLICY_CACHE | POLICY_DESCRIPTORS,
+	FILE_FILLS = FILE_ | POLICY_WRITE,
+	ANY = FILE_ | POLICY_ANY,
+	ANY_FILLS = ANY | POLICY_WRITE,
+	WAITS = POLICY_CACHE | POLICY_WAIT,
+	WAITS_FILLS = WAITS | POLICY_WRITE,
+	MAPS = POLICY_CACHE | POLICY_MAPS,
 };
 
 /* Not here: what changes mappings that may hold code, tasks, masks or actions of signals that are ours, credentials, limits, the base of gs, where the kernel
  * writes at a task's end (set_tid_address), or installs a descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
  * are there for others: in a larger one sched_yield() gives up the turn. */
-static const uint32_t classes[CALLS_NUMBERS] = {
+static const uint32_t classes[POLICY_NUMBERS] = {
 	[SYS_getpid] = PLAIN,
 	[SYS_gettid] = PLAIN,
 	[SYS_getppid] = PLAIN,
@@ -61,11 +61,11 @@ static const uint32_t classes[CALLS_NUMBERS] = {
 	[SYS_getrandom] = FILLS,
 	[SYS_umask] = PLAIN,
 	[SYS_set_robust_list] = PLAIN,
-	[SYS_futex] = PLAIN | CALLS_OPERATION,
-	[SYS_rt_sigaction] = FILLS | CALLS_ACTION,
-	[SYS_rt_sigprocmask] = FILLS | CALLS_MASKS,
-	[SYS_prlimit64] = FILLS | CALLS_OPERATION,
-	[SYS_arch_prctl] = PLAIN | CALLS_OPERATION,
+	[SYS_futex] = PLAIN | POLICY_OPERATION,
+	[SYS_rt_sigaction] = FILLS | POLICY_ACTION,
+	[SYS_rt_sigprocmask] = FILLS | POLICY_MASKS,
+	[SYS_prlimit64] = FILLS | POLICY_OPERATION,
+	[SYS_arch_prctl] = PLAIN | POLICY_OPERATION,
 
 	[SYS_stat] = PATH_FILLS,
 	[SYS_lstat] = PATH_FILLS,
@@ -73,8 +73,8 @@ static const uint32_t classes[CALLS_NUMBERS] = {
 	[SYS_statx] = PATH_FILLS,
 	[SYS_readlink] = PATH_FILLS,
 	[SYS_readlinkat] = PATH_FILLS,
-	[SYS_open] = PATH | CALLS_WAIT | CALLS_OPENS,
-	[SYS_openat] = PATH | CALLS_WAIT | CALLS_OPENS,
+	[SYS_open] = PATH | POLICY_WAIT | POLICY_OPENS,
+	[SYS_openat] = PATH | POLICY_WAIT | POLICY_OPENS,
 	[SYS_access] = PATH,
 	[SYS_faccessat] = PATH,
 	[SYS_faccessat2] = PATH,
@@ -95,8 +95,8 @@ static const uint32_t classes[CALLS_NUMBERS] = {
 	[SYS_pread64] = FILE_FILLS,
 	[SYS_preadv] = FILE_FILLS,
 	[SYS_preadv2] = FILE_FILLS,
-	[SYS_write] = FILE_ | CALLS_TELLS,
-	[SYS_writev] = FILE_ | CALLS_TELLS,
+	[SYS_write] = FILE_ | POLICY_TELLS,
+	[SYS_writev] = FILE_ | POLICY_TELLS,
 	[SYS_pwrite64] = FILE_,
 	[SYS_pwritev] = FILE_,
 	[SYS_pwritev2] = FILE_,
@@ -108,13 +108,13 @@ static const uint32_t classes[CALLS_NUMBERS] = {
 	[SYS_fstatfs] = ANY_FILLS,
 	[SYS_fchmod] = ANY,
 	[SYS_fchdir] = ANY,
-	[SYS_fsync] = ANY | CALLS_WAIT,
-	[SYS_fdatasync] = ANY | CALLS_WAIT,
-	[SYS_flock] = ANY | CALLS_WAIT,
-	[SYS_fcntl] = ANY | CALLS_OPERATION,
-	[SYS_ioctl] = ANY_FILLS | CALLS_OPERATION,
-	[SYS_close] = ANY | CALLS_CLOSE,
-	[SYS_dup] = ANY | CALLS_COPY,
+	[SYS_fsync] = ANY | POLICY_WAIT,
+	[SYS_fdatasync] = ANY | POLICY_WAIT,
+	[SYS_flock] = ANY | POLICY_WAIT,
+	[SYS_fcntl] = ANY | POLICY_OPERATION,
+	[SYS_ioctl] = ANY_FILLS | POLICY_OPERATION,
+	[SYS_close] = ANY | POLICY_CLOSE,
+	[SYS_dup] = ANY | POLICY_COPY,
 
 	[SYS_mmap] = MAPS,
 	[SYS_munmap] = MAPS,
@@ -144,17 +144,17 @@ static const uint32_t classes[CALLS_NUMBERS] = {
 
 	[SYS_pipe] = WAITS_FILLS,
 	[SYS_pipe2] = WAITS_FILLS,
-	[SYS_eventfd2] = WAITS | CALLS_GIVES,
-	[SYS_timerfd_create] = WAITS | CALLS_GIVES,
+	[SYS_eventfd2] = WAITS | POLICY_GIVES,
+	[SYS_timerfd_create] = WAITS | POLICY_GIVES,
 	[SYS_timerfd_settime] = FILLS,
-	[SYS_epoll_create1] = WAITS | CALLS_GIVES,
-	[SYS_socket] = WAITS | CALLS_GIVES,
+	[SYS_epoll_create1] = WAITS | POLICY_GIVES,
+	[SYS_socket] = WAITS | POLICY_GIVES,
 	[SYS_socketpair] = WAITS_FILLS,
 	[SYS_bind] = WAITS,
 	[SYS_listen] = PLAIN,
 	[SYS_connect] = WAITS,
-	[SYS_accept] = WAITS_FILLS | CALLS_GIVES,
-	[SYS_accept4] = WAITS_FILLS | CALLS_GIVES,
+	[SYS_accept] = WAITS_FILLS | POLICY_GIVES,
+	[SYS_accept4] = WAITS_FILLS | POLICY_GIVES,
 	[SYS_shutdown] = PLAIN,
 	[SYS_getsockname] = FILLS,
 	[SYS_getpeername] = FILLS,
@@ -166,41 +166,41 @@ static const uint32_t classes[CALLS_NUMBERS] = {
 	[SYS_recvmsg] = WAITS_FILLS,
 };
 
-uint32_t calls_class(uint64_t nr)
+uint32_t syscall_policy(uint64_t nr)
 {
-	return nr < CALLS_NUMBERS && classes[nr] ? classes[nr] : (uint32_t)CALLS_STOP;
+	return nr < POLICY_NUMBERS && classes[nr] ? classes[nr] : (uint32_t)POLICY_STOP;
 }
 
-const struct calls_operation calls_operations[] = {
+const struct policy_operation policy_operations[] = {
 	{SYS_futex, 0, FUTEX_WAKE},
 	{SYS_futex, 0, FUTEX_WAKE_PRIVATE},
 	{SYS_futex, 0, FUTEX_WAKE_BITSET},
 	{SYS_futex, 0, FUTEX_WAKE_BITSET_PRIVATE},
-	{SYS_futex, CALLS_WAIT, FUTEX_WAIT},
-	{SYS_futex, CALLS_WAIT, FUTEX_WAIT_PRIVATE},
-	{SYS_futex, CALLS_WAIT, FUTEX_WAIT_BITSET},
-	{SYS_futex, CALLS_WAIT, FUTEX_WAIT_BITSET_PRIVATE},
-	{SYS_futex, CALLS_WAIT, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME},
-	{SYS_futex, CALLS_WAIT, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME},
-	{SYS_fcntl, CALLS_COPY, F_DUPFD},
-	{SYS_fcntl, CALLS_COPY, F_DUPFD_CLOEXEC},
+	{SYS_futex, POLICY_WAIT, FUTEX_WAIT},
+	{SYS_futex, POLICY_WAIT, FUTEX_WAIT_PRIVATE},
+	{SYS_futex, POLICY_WAIT, FUTEX_WAIT_BITSET},
+	{SYS_futex, POLICY_WAIT, FUTEX_WAIT_BITSET_PRIVATE},
+	{SYS_futex, POLICY_WAIT, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME},
+	{SYS_futex, POLICY_WAIT, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME},
+	{SYS_fcntl, POLICY_COPY, F_DUPFD},
+	{SYS_fcntl, POLICY_COPY, F_DUPFD_CLOEXEC},
 	{SYS_fcntl, 0, F_GETFD},
 	{SYS_fcntl, 0, F_SETFD},
 	{SYS_fcntl, 0, F_GETFL},
 	{SYS_fcntl, 0, F_SETFL},
-	{SYS_fcntl, CALLS_WAIT, F_SETLK},
-	{SYS_fcntl, CALLS_WAIT, F_SETLKW},
+	{SYS_fcntl, POLICY_WAIT, F_SETLK},
+	{SYS_fcntl, POLICY_WAIT, F_SETLKW},
 	/* Of a terminal; of another file an error, as isatty() asks. The two that set something may stop a background process. */
 	{SYS_ioctl, 0, TCGETS},
 	{SYS_ioctl, 0, TIOCGWINSZ},
 	{SYS_ioctl, 0, TIOCGPGRP},
 	{SYS_ioctl, 0, FIONREAD},
-	{SYS_ioctl, CALLS_WAIT, TCSETS},
-	{SYS_ioctl, CALLS_WAIT, TCSETSW},
-	{SYS_ioctl, CALLS_WAIT, TIOCSPGRP},
+	{SYS_ioctl, POLICY_WAIT, TCSETS},
+	{SYS_ioctl, POLICY_WAIT, TCSETSW},
+	{SYS_ioctl, POLICY_WAIT, TIOCSPGRP},
 	/* What programs ask for when they start. Others are not what the program has set (limits.h). */
-	{SYS_prlimit64, CALLS_ASKS, RLIMIT_STACK},
-	{SYS_prlimit64, CALLS_ASKS, RLIMIT_NOFILE},
-	{SYS_arch_prctl, CALLS_FIRST, ARCH_SET_FS},
+	{SYS_prlimit64, POLICY_ASKS, RLIMIT_STACK},
+	{SYS_prlimit64, POLICY_ASKS, RLIMIT_NOFILE},
+	{SYS_arch_prctl, POLICY_FIRST, ARCH_SET_FS},
 };
-const size_t calls_operations_count = sizeof calls_operations / sizeof calls_operations[0];
+const size_t policy_operations_count = sizeof policy_operations / sizeof policy_operations[0];

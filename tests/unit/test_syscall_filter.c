@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/call_filter.h"
+#include "collector/syscall_filter.h"
 #include "tests/unit/unit.h"
 
 enum {
@@ -132,7 +132,7 @@ static void test_as_the_kernel(void **state)
 	for (uint64_t seed = 1; seed <= FILTERS; seed++) {
 		struct sock_filter code[LENGTH];
 		size_t n = random_filter(code, seed);
-		struct call_filter *f;
+		struct syscall_filter *f;
 		int pipes[2], status;
 		pid_t child;
 
@@ -144,7 +144,7 @@ static void test_as_the_kernel(void **state)
 		if (!child)
 			ask_kernel(code, n, seed, pipes[1]);
 		close(pipes[1]);
-		f = call_filter_add(NULL, code, n);
+		f = syscall_filter_add(NULL, code, n);
 		assert_non_null(f);
 		for (unsigned i = 0; i < CALLS; i++) {
 			struct seccomp_data call;
@@ -154,7 +154,7 @@ static void test_as_the_kernel(void **state)
 			if (!answered && !i)
 				waitpid(child, &status, WNOHANG);
 			random_call(seed, i, &call);
-			if (call_filter_allows(f, &call) != (answered && passed))
+			if (syscall_filter_allows(f, &call) != (answered && passed))
 				fail_msg("filter %llu, call %u: the kernel %s", (unsigned long long)seed, i,
 					 !answered ? "ended the process" : passed ? "let it pass" : "gave an error");
 			asked++;
@@ -165,7 +165,7 @@ static void test_as_the_kernel(void **state)
 			}
 		}
 		close(pipes[0]);
-		call_filter_put(f);
+		syscall_filter_put(f);
 		if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 77)
 			skip(); /* no filters here */
 	}
@@ -177,24 +177,24 @@ static void test_all_must_agree(void **state)
 	static const struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}, log[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_LOG)},
 					trap[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)}, none[] = {BPF_STMT(BPF_LD | BPF_IMM, 1)};
 	const struct seccomp_data call = {.nr = SYS_mmap};
-	struct call_filter *f, *older;
+	struct syscall_filter *f, *older;
 
 	(void)state;
-	assert_true(call_filter_allows(NULL, &call));
-	f = call_filter_add(call_filter_add(NULL, allow, 1), log, 1);
-	assert_true(call_filter_allows(f, &call));
-	older = call_filter_share(f);
-	f = call_filter_add(f, trap, 1);
-	assert_false(call_filter_allows(f, &call));
-	f = call_filter_add(f, allow, 1);
-	assert_false(call_filter_allows(f, &call));
-	assert_true(call_filter_allows(older, &call));
-	call_filter_put(f);
-	assert_true(call_filter_allows(older, &call));
-	call_filter_put(older);
-	f = call_filter_add(NULL, none, 1); /* it runs out of its code, which the kernel does not let in */
-	assert_false(call_filter_allows(f, &call));
-	call_filter_put(f);
+	assert_true(syscall_filter_allows(NULL, &call));
+	f = syscall_filter_add(syscall_filter_add(NULL, allow, 1), log, 1);
+	assert_true(syscall_filter_allows(f, &call));
+	older = syscall_filter_share(f);
+	f = syscall_filter_add(f, trap, 1);
+	assert_false(syscall_filter_allows(f, &call));
+	f = syscall_filter_add(f, allow, 1);
+	assert_false(syscall_filter_allows(f, &call));
+	assert_true(syscall_filter_allows(older, &call));
+	syscall_filter_put(f);
+	assert_true(syscall_filter_allows(older, &call));
+	syscall_filter_put(older);
+	f = syscall_filter_add(NULL, none, 1); /* it runs out of its code, which the kernel does not let in */
+	assert_false(syscall_filter_allows(f, &call));
+	syscall_filter_put(f);
 }
 
 int main(void)

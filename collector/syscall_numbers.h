@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls by the numbers that they have for 64-bit code, whichever of the kernel's tables they were made by. */
-#ifndef BT_CALL_NUMBERS_H
-#define BT_CALL_NUMBERS_H
+#ifndef BT_SYSCALL_NUMBERS_H
+#define BT_SYSCALL_NUMBERS_H
 
 #include <stdbool.h>
 
@@ -9,6 +9,6 @@
 
 /* Whether it is the call of which nr is the number for 64-bit code. Of the table for 32-bit code only the calls are known that are looked
  * for by this; those it has in several forms are one (mmap and mmap2, signal, sigaction and rt_sigaction). */
-bool call_is(const struct tracee_syscall *call, long nr);
+bool syscall_is(const struct tracee_syscall *call, long nr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/call_filter.h"
+#include "collector/syscall_filter.h"
 
 #include <linux/audit.h>
 #include <stdlib.h>
@@ -10,37 +10,37 @@
 #include "collector/task.h"
 #include "collector/tracee.h"
 
-struct call_filter {
-	struct call_filter *older;
+struct syscall_filter {
+	struct syscall_filter *older;
 	unsigned users;
 	size_t n;
 	struct sock_filter code[];
 };
 
-struct call_filter *call_filter_add(struct call_filter *older, const struct sock_filter *code, size_t n)
+struct syscall_filter *syscall_filter_add(struct syscall_filter *older, const struct sock_filter *code, size_t n)
 {
-	struct call_filter *f = malloc(sizeof *f + n * sizeof *code);
+	struct syscall_filter *f = malloc(sizeof *f + n * sizeof *code);
 
 	if (!f) {
-		call_filter_put(older);
+		syscall_filter_put(older);
 		return NULL;
 	}
-	*f = (struct call_filter){.older = older, .users = 1, .n = n};
+	*f = (struct syscall_filter){.older = older, .users = 1, .n = n};
 	memcpy(f->code, code, n * sizeof *code);
 	return f;
 }
 
-struct call_filter *call_filter_share(struct call_filter *f)
+struct syscall_filter *syscall_filter_share(struct syscall_filter *f)
 {
 	if (f)
 		f->users++;
 	return f;
 }
 
-void call_filter_put(struct call_filter *f)
+void syscall_filter_put(struct syscall_filter *f)
 {
 	while (f && !--f->users) {
-		struct call_filter *older = f->older;
+		struct syscall_filter *older = f->older;
 
 		free(f);
 		f = older;
@@ -132,7 +132,7 @@ static bool load(struct machine *m, uint16_t code, uint32_t k, const struct secc
 }
 
 /* What the filter returns. What cannot be one's code is answered as the kernel answers what it does not know: kill. */
-static uint32_t run(const struct call_filter *f, const struct seccomp_data *call)
+static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *call)
 {
 	struct machine m = {0};
 
@@ -171,7 +171,7 @@ static uint32_t run(const struct call_filter *f, const struct seccomp_data *call
 	return SECCOMP_RET_KILL_THREAD;
 }
 
-bool call_filter_allows(const struct call_filter *f, const struct seccomp_data *call)
+bool syscall_filter_allows(const struct syscall_filter *f, const struct seccomp_data *call)
 {
 	for (; f; f = f->older) {
 		uint32_t action = run(f, call) & SECCOMP_RET_ACTION_FULL;
@@ -183,7 +183,7 @@ bool call_filter_allows(const struct call_filter *f, const struct seccomp_data *
 }
 
 /* How many of them there are. */
-static int count_of(const struct call_filter *f)
+static int count_of(const struct syscall_filter *f)
 {
 	int n = 0;
 
@@ -192,7 +192,7 @@ static int count_of(const struct call_filter *f)
 	return n;
 }
 
-bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6])
+bool syscall_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6])
 {
 	struct seccomp_data call = {.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = ip};
 
@@ -201,12 +201,12 @@ bool call_filter_passes(const struct task *task, uint64_t ip, long nr, const uin
 		return false;
 	for (int i = 0; i < 6; i++)
 		call.args[i] = args[i];
-	return call_filter_allows(task->filter, &call);
+	return syscall_filter_allows(task->filter, &call);
 }
 
-bool call_filter_answers(const struct task *task)
+bool syscall_filter_answers(const struct task *task)
 {
-	return task->filter && !call_filter_passes(task, task->regs.rip, (long)task->call.nr, task->call.args);
+	return task->filter && !syscall_filter_passes(task, task->regs.rip, (long)task->syscall.nr, task->syscall.args);
 }
 
 /* ---- Their installation ---- */
@@ -251,23 +251,23 @@ static void add_program(struct task *task, uint64_t at)
 	size = n * sizeof *code;
 	code = malloc(size);
 	if (code && tracee_read(task->tid, (uint64_t)(uintptr_t)program.filter, code, size) == size)
-		task->filter = call_filter_add(task->filter, code, n);
+		task->filter = syscall_filter_add(task->filter, code, n);
 	free(code);
 }
 
-void call_filter_call_left(struct task_table *t, struct task *task)
+void syscall_filter_left(struct task_table *t, struct task *task)
 {
 	struct installation in;
 
-	if (!installs(&task->call, task->regs.rax, &in))
+	if (!installs(&task->syscall, task->regs.rax, &in))
 		return;
 	if (in.strict)
-		task->filter = call_filter_add(task->filter, strict, sizeof strict / sizeof strict[0]);
+		task->filter = syscall_filter_add(task->filter, strict, sizeof strict / sizeof strict[0]);
 	else
 		add_program(task, in.program);
 	for (struct task *other = in.everywhere ? t->first : NULL; other; other = other->next)
 		if (other != task && other->process == task->process) {
-			call_filter_put(other->filter);
-			other->filter = call_filter_share(task->filter);
+			syscall_filter_put(other->filter);
+			other->filter = syscall_filter_share(task->filter);
 		}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/watch_calls.h"
+#include "collector/engine/watch_syscalls.h"
 
 #include <linux/prctl.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collector/engine/descriptors.h"
-#include "collector/map_calls.h"
+#include "collector/map_syscalls.h"
 #include "collector/tracee.h"
 
 enum {
@@ -28,9 +28,9 @@ enum {
 	FRAME_STACK = 16,	 /* of the ucontext that rsp points to in a handler's return: uc_stack */
 	LOWEST = 65536,		 /* what is less is rather a number; nothing is watched there */
 	PRCTL_MDWE = 65,	 /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
-	CALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
-	CALL_GETXATTRAT = 464,	 /* Linux 6.13 */
-	CALLS_KNOWN = 470,	 /* Linux 6.18: of what comes behind nothing is known */
+	SYSCALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
+	SYSCALL_GETXATTRAT = 464,	 /* Linux 6.13 */
+	POLICY_KNOWN = 470,	 /* Linux 6.18: of what comes behind nothing is known */
 	OPTION_ZEROCOPY = 35,	 /* TCP_ZEROCOPY_RECEIVE */
 	UFFD_NEW = 0xaa00,	 /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
 };
@@ -61,57 +61,57 @@ static void any_argument(const struct shower *s)
 	uint64_t most = 0, reach;
 
 	for (int i = 0; i < 6; i++)
-		if (s->task->call.args[i] <= LENGTH_MAX && s->task->call.args[i] > most)
-			most = s->task->call.args[i];
+		if (s->task->syscall.args[i] <= LENGTH_MAX && s->task->syscall.args[i] > most)
+			most = s->task->syscall.args[i];
 	reach = REACH_MIN + most + REACH_FACTOR * (most < REACH_COUNT ? most : REACH_COUNT);
 	for (int i = 0; i < 6; i++)
-		guess(s, s->task->call.args[i], reach);
+		guess(s, s->task->syscall.args[i], reach);
 }
 
 /* None of its arguments is a length: each may be the address of something small. */
 static void small_arguments(const struct shower *s)
 {
 	for (int i = 0; i < 6; i++)
-		guess(s, s->task->call.args[i], SMALL);
+		guess(s, s->task->syscall.args[i], SMALL);
 }
 
 /* Sets of descriptors: a bit each, in words. */
 static void descriptor_sets(const struct shower *s)
 {
-	uint64_t n = (s->task->call.args[0] & INT32_MAX) / 64 * 8 + 8;
+	uint64_t n = (s->task->syscall.args[0] & INT32_MAX) / 64 * 8 + 8;
 
 	small_arguments(s);
 	for (int i = 1; i < 4; i++)
-		show(s, s->task->call.args[i], n);
+		show(s, s->task->syscall.args[i], n);
 }
 
 static void second_buffer(const struct shower *s)
 {
-	show(s, s->task->call.args[1], s->task->call.args[2]);
+	show(s, s->task->syscall.args[1], s->task->syscall.args[2]);
 }
 
 static void received(const struct shower *s)
 {
 	second_buffer(s);
-	show(s, s->task->call.args[4], SMALL);
-	show(s, s->task->call.args[5], SMALL);
+	show(s, s->task->syscall.args[4], SMALL);
+	show(s, s->task->syscall.args[5], SMALL);
 }
 
 static void poll_entries(const struct shower *s)
 {
-	show(s, s->task->call.args[0], s->task->call.args[1] * 8);
+	show(s, s->task->syscall.args[0], s->task->syscall.args[1] * 8);
 }
 
 /* What is left of the time is written, too. */
 static void timed_poll_entries(const struct shower *s)
 {
 	poll_entries(s);
-	show(s, s->task->call.args[2], SMALL);
+	show(s, s->task->syscall.args[2], SMALL);
 }
 
 static void epoll_entries(const struct shower *s)
 {
-	show(s, s->task->call.args[1], s->task->call.args[2] * 12);
+	show(s, s->task->syscall.args[1], s->task->syscall.args[2] * 12);
 }
 
 static void iovecs(const struct shower *s, uint64_t at, uint64_t n)
@@ -142,25 +142,25 @@ static void message(const struct shower *s, uint64_t at)
 static void second_iovecs(const struct shower *s)
 {
 	any_argument(s);
-	iovecs(s, s->task->call.args[1], s->task->call.args[2]);
+	iovecs(s, s->task->syscall.args[1], s->task->syscall.args[2]);
 }
 
 static void remote_iovecs(const struct shower *s)
 {
 	second_iovecs(s);
-	iovecs(s, s->task->call.args[3], s->task->call.args[4]);
+	iovecs(s, s->task->syscall.args[3], s->task->syscall.args[4]);
 }
 
 static void one_message(const struct shower *s)
 {
-	message(s, s->task->call.args[1]);
+	message(s, s->task->syscall.args[1]);
 }
 
 static void messages(const struct shower *s)
 {
 	any_argument(s);
-	for (uint64_t i = 0; i < s->task->call.args[2] && i < IOVECS_MAX; i++)
-		message(s, s->task->call.args[1] + i * MESSAGE_SIZE);
+	for (uint64_t i = 0; i < s->task->syscall.args[2] && i < IOVECS_MAX; i++)
+		message(s, s->task->syscall.args[1] + i * MESSAGE_SIZE);
 }
 
 /* A structure may hold addresses, with lengths behind them. */
@@ -171,9 +171,9 @@ static void structures(const struct shower *s)
 
 	any_argument(s);
 	for (int i = 0; i < 6; i++) {
-		if (s->task->call.args[i] < LOWEST)
+		if (s->task->syscall.args[i] < LOWEST)
 			continue;
-		n = tracee_read(s->task->tid, s->task->call.args[i], words, sizeof words) / 8;
+		n = tracee_read(s->task->tid, s->task->syscall.args[i], words, sizeof words) / 8;
 		for (size_t k = 0; k < n; k++)
 			guess(s, words[k], REACH_MIN + (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
 	}
@@ -181,7 +181,7 @@ static void structures(const struct shower *s)
 
 static void socket_option(const struct shower *s)
 {
-	if ((int)s->task->call.args[1] == IPPROTO_TCP && (int)s->task->call.args[2] == OPTION_ZEROCOPY)
+	if ((int)s->task->syscall.args[1] == IPPROTO_TCP && (int)s->task->syscall.args[2] == OPTION_ZEROCOPY)
 		structures(s);
 	else
 		any_argument(s);
@@ -192,19 +192,19 @@ static void attribute(const struct shower *s)
 {
 	uint64_t args[2];
 
-	if (tracee_read(s->task->tid, s->task->call.args[4], args, sizeof args) == sizeof args)
+	if (tracee_read(s->task->tid, s->task->syscall.args[4], args, sizeof args) == sizeof args)
 		show(s, args[0], args[1] & UINT32_MAX);
 }
 
 /* A number for each page. */
 static void states_of_pages(const struct shower *s)
 {
-	show(s, s->task->call.args[4], s->task->call.args[1] * sizeof(int));
+	show(s, s->task->syscall.args[4], s->task->syscall.args[1] * sizeof(int));
 }
 
 static void first_range(const struct shower *s)
 {
-	show(s, s->task->call.args[0], s->task->call.args[1]);
+	show(s, s->task->syscall.args[0], s->task->syscall.args[1]);
 }
 
 static void everything(const struct shower *s)
@@ -215,7 +215,7 @@ static void everything(const struct shower *s)
 /* From wherever the mapping begins, which may have grown by itself. */
 static void protected_range(const struct shower *s)
 {
-	if (s->task->call.args[2] & PROT_GROWSDOWN)
+	if (s->task->syscall.args[2] & PROT_GROWSDOWN)
 		everything(s);
 	else
 		first_range(s);
@@ -223,21 +223,21 @@ static void protected_range(const struct shower *s)
 
 static void new_mapping(const struct shower *s)
 {
-	if (s->task->call.args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+	if (s->task->syscall.args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE))
 		first_range(s);
 }
 
 static void moved_mapping(const struct shower *s)
 {
 	first_range(s);
-	if (s->task->call.args[3] & MREMAP_FIXED)
-		show(s, s->task->call.args[4], s->task->call.args[2]);
+	if (s->task->syscall.args[3] & MREMAP_FIXED)
+		show(s, s->task->syscall.args[4], s->task->syscall.args[2]);
 }
 
 /* What lies behind the new end goes, and comes back as other pages: up to the old end, where that is known. */
 static void heap_behind(const struct shower *s)
 {
-	uint64_t end = s->task->process->space->heap_end, new = s->task->call.args[0];
+	uint64_t end = s->task->process->space->heap_end, new = s->task->syscall.args[0];
 
 	if (new && (!end || new < end))
 		show(s, new, end ? (end - new + WATCH_PAGE - 1) & ~(uint64_t)(WATCH_PAGE - 1) : UINT64_MAX);
@@ -256,7 +256,7 @@ static const struct {
 	{SYS_madvise, first_range}, {SYS_mremap, moved_mapping}, {SYS_remap_file_pages, first_range}, {SYS_shmat, everything},
 	{SYS_brk, heap_behind}, {SYS_process_madvise, remote_iovecs}, {SYS_munlockall, nothing}, {SYS_readv, second_iovecs},
 	{SYS_preadv, second_iovecs}, {SYS_preadv2, second_iovecs}, {SYS_recvmsg, one_message}, {SYS_recvmmsg, messages},
-	{SYS_vmsplice, second_iovecs}, {SYS_getsockopt, socket_option}, {CALL_GETXATTRAT, attribute}, {SYS_move_pages, states_of_pages},
+	{SYS_vmsplice, second_iovecs}, {SYS_getsockopt, socket_option}, {SYSCALL_GETXATTRAT, attribute}, {SYS_move_pages, states_of_pages},
 	{SYS_process_vm_readv, remote_iovecs}, {SYS_process_vm_writev, remote_iovecs}, {SYS_ioctl, structures},
 	{SYS_clone3, structures}, {SYS_bpf, structures}, {SYS_keyctl, structures}, {SYS_ptrace, structures},
 	{SYS_io_submit, structures}, {SYS_futex_waitv, structures}, {SYS_read, second_buffer}, {SYS_pread64, second_buffer},
@@ -274,36 +274,36 @@ static const struct {
 	{SYS_sched_yield, nothing}, {SYS_rt_sigreturn, nothing}, {SYS_gettid, nothing}, {SYS_getpid, nothing},
 };
 
-void watch_call_ranges(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+void watch_syscall_ranges(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	const struct shower s = {task, range, arg};
 
-	if (task->call.compat) {
+	if (task->syscall.compat) {
 		everything(&s);
 		return;
 	}
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		if (rows[i].nr == task->call.nr) {
+		if (rows[i].nr == task->syscall.nr) {
 			rows[i].show(&s);
 			return;
 		}
-	if (task->call.nr < CALLS_KNOWN)
+	if (task->syscall.nr < POLICY_KNOWN)
 		any_argument(&s);
 	else
 		structures(&s);
 }
 
-void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+void watch_syscall_replaced(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	const struct shower s = {task, range, arg};
-	const uint64_t *args = task->call.args, result = task->regs.rax;
+	const uint64_t *args = task->syscall.args, result = task->regs.rax;
 	bool mapped = result < (uint64_t)-4096;
 
-	if (task->call.compat) {
+	if (task->syscall.compat) {
 		everything(&s);
 		return;
 	}
-	switch (task->call.nr) {
+	switch (task->syscall.nr) {
 	case SYS_mmap:
 		show(&s, result, mapped ? args[1] : 0);
 		break;
@@ -325,13 +325,13 @@ void watch_call_replaced(const struct task *task, void (*range)(void *arg, uint6
 	}
 }
 
-bool watch_call_output(const struct task *task, uint32_t *fd)
+bool watch_syscall_output(const struct task *task, uint32_t *fd)
 {
-	const uint64_t *args = task->call.args;
+	const uint64_t *args = task->syscall.args;
 
-	if ((int64_t)task->regs.rax <= 0 || task->call.compat)
+	if ((int64_t)task->regs.rax <= 0 || task->syscall.compat)
 		return false;
-	switch (task->call.nr) {
+	switch (task->syscall.nr) {
 	case SYS_write:
 	case SYS_writev:
 	case SYS_pwrite64:
@@ -349,7 +349,7 @@ bool watch_call_output(const struct task *task, uint32_t *fd)
 	}
 }
 
-bool watch_call_is_memory(const struct task *task, uint32_t fd)
+bool watch_syscall_is_memory(const struct task *task, uint32_t fd)
 {
 	char path[48], target[4096] = "";
 	const char *name;
@@ -367,8 +367,8 @@ static bool ignores_faults(const struct task *task)
 {
 	uint64_t handler = 0;
 
-	return (int)task->call.args[0] == SIGSEGV && task->call.args[1] &&
-	       tracee_read(task->tid, task->call.args[1], &handler, sizeof handler) == sizeof handler && handler == (uint64_t)(uintptr_t)SIG_IGN;
+	return (int)task->syscall.args[0] == SIGSEGV && task->syscall.args[1] &&
+	       tracee_read(task->tid, task->syscall.args[1], &handler, sizeof handler) == sizeof handler && handler == (uint64_t)(uintptr_t)SIG_IGN;
 }
 
 /* clone3's are in a structure: flags, an address, that of the child's id, ... */
@@ -376,12 +376,12 @@ static bool clone_args(const struct task *task, uint64_t *flags, uint64_t *child
 {
 	uint64_t in[3];
 
-	if (task->call.nr == SYS_clone) {
-		*flags = task->call.args[0];
-		*child_tid = task->call.args[3];
+	if (task->syscall.nr == SYS_clone) {
+		*flags = task->syscall.args[0];
+		*child_tid = task->syscall.args[3];
 		return true;
 	}
-	if (tracee_read(task->tid, task->call.args[0], in, sizeof in) != sizeof in)
+	if (tracee_read(task->tid, task->syscall.args[0], in, sizeof in) != sizeof in)
 		return false;
 	*flags = in[0];
 	*child_tid = in[2];
@@ -398,40 +398,40 @@ static bool copies_space(const struct task *task)
 /* A protected page does not count against RLIMIT_DATA: another could take its place. */
 static bool limits_data(const struct task *task)
 {
-	const uint64_t *args = task->call.args;
+	const uint64_t *args = task->syscall.args;
 
-	return task->call.nr == SYS_setrlimit ? (uint32_t)args[0] == RLIMIT_DATA : (uint32_t)args[1] == RLIMIT_DATA && args[2];
+	return task->syscall.nr == SYS_setrlimit ? (uint32_t)args[0] == RLIMIT_DATA : (uint32_t)args[1] == RLIMIT_DATA && args[2];
 }
 
-enum watch_call watch_call_kind(const struct task *task)
+enum watch_syscall watch_syscall_kind(const struct task *task)
 {
-	if (task->call.compat)
-		return WATCH_CALL_ENDS;
-	switch (task->call.nr) {
+	if (task->syscall.compat)
+		return WATCH_SYSCALL_ENDS;
+	switch (task->syscall.nr) {
 	case SYS_seccomp:
 	case SYS_io_uring_setup:
 	case SYS_io_setup:
 	case SYS_userfaultfd:
-	case CALL_MSEAL:
-		return WATCH_CALL_ENDS;
+	case SYSCALL_MSEAL:
+		return WATCH_SYSCALL_ENDS;
 	case SYS_setrlimit:
 	case SYS_prlimit64:
-		return limits_data(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+		return limits_data(task) ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
 	case SYS_ioctl:
-		return (uint32_t)task->call.args[1] == UFFD_NEW ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+		return (uint32_t)task->syscall.args[1] == UFFD_NEW ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
 	case SYS_prctl:
-		if ((int)task->call.args[0] == PR_SET_SYSCALL_USER_DISPATCH && task->call.args[1]) /* calls of ours would be dispatched */
-			return WATCH_CALL_ENDS;
-		return (int)task->call.args[0] == PR_SET_SECCOMP || (int)task->call.args[0] == PRCTL_MDWE ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+		if ((int)task->syscall.args[0] == PR_SET_SYSCALL_USER_DISPATCH && task->syscall.args[1]) /* calls of ours would be dispatched */
+			return WATCH_SYSCALL_ENDS;
+		return (int)task->syscall.args[0] == PR_SET_SECCOMP || (int)task->syscall.args[0] == PRCTL_MDWE ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
 	case SYS_rt_sigaction:
-		return ignores_faults(task) ? WATCH_CALL_ENDS : WATCH_CALL_PLAIN;
+		return ignores_faults(task) ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
 	case SYS_fork:
-		return WATCH_CALL_FORKS;
+		return WATCH_SYSCALL_FORKS;
 	case SYS_clone:
 	case SYS_clone3:
-		return copies_space(task) ? WATCH_CALL_FORKS : WATCH_CALL_PLAIN;
+		return copies_space(task) ? WATCH_SYSCALL_FORKS : WATCH_SYSCALL_PLAIN;
 	default:
-		return WATCH_CALL_PLAIN;
+		return WATCH_SYSCALL_PLAIN;
 	}
 }
 
@@ -453,21 +453,21 @@ static bool id_word(uint64_t addr, struct watch_range *range)
 	return addr >= LOWEST && range->end > addr;
 }
 
-bool watch_call_spared(const struct task *task, struct watch_range *range)
+bool watch_syscall_spared(const struct task *task, struct watch_range *range)
 {
-	const uint64_t *args = task->call.args;
+	const uint64_t *args = task->syscall.args;
 	uint64_t flags, child_tid;
 
-	if (task->call.compat)
+	if (task->syscall.compat)
 		return false;
-	switch (task->call.nr) {
+	switch (task->syscall.nr) {
 	case SYS_sigaltstack:
 		return args[0] && signal_stack(task, args[0], range);
 	case SYS_rt_sigreturn: /* a handler may have put another one into its frame (restore_altstack in arch/x86/kernel/signal_64.c) */
 		return signal_stack(task, task->regs.rsp + FRAME_STACK, range);
 	case SYS_madvise:
 		*range = (struct watch_range){args[0], args[0] + args[1]};
-		return map_call_leaves_out(&task->call) && range->end > range->start &&
+		return map_syscall_leaves_out(&task->syscall) && range->end > range->start &&
 		       address_space_code_kind(task->process->space, args[0]) == CODE_MUTABLE;
 	case SYS_set_tid_address:
 		return id_word(args[0], range);

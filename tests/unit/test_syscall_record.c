@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 
 #include "collector/engine/branch_log.h"
-#include "collector/engine/calls.h"
-#include "format/call.h"
+#include "collector/engine/syscall_policy.h"
+#include "format/syscall.h"
 #include "lib/error.h"
 
 /* ---- The table ---- */
@@ -26,11 +26,11 @@ static void calls_that_are_kept_track_of_stop(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof stop / sizeof stop[0]; i++)
-		if (!(calls_class(stop[i]) & CALLS_STOP))
+		if (!(syscall_policy(stop[i]) & POLICY_STOP))
 			fail_msg("system call %u would not stop", stop[i]);
-	assert_true(calls_class(CALLS_NUMBERS) & CALLS_STOP);
-	assert_true(calls_class(UINT64_MAX) & CALLS_STOP);
-	assert_true(calls_class(0x40000000 | SYS_getpid) & CALLS_STOP); /* x32 */
+	assert_true(syscall_policy(POLICY_NUMBERS) & POLICY_STOP);
+	assert_true(syscall_policy(UINT64_MAX) & POLICY_STOP);
+	assert_true(syscall_policy(0x40000000 | SYS_getpid) & POLICY_STOP); /* x32 */
 }
 
 /* Nobody else of the unit would run meanwhile. */
@@ -44,7 +44,7 @@ static void calls_that_may_wait_say_so(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof wait / sizeof wait[0]; i++)
-		if (!(calls_class(wait[i]) & CALLS_WAIT))
+		if (!(syscall_policy(wait[i]) & POLICY_WAIT))
 			fail_msg("system call %u would keep the turn", wait[i]);
 }
 
@@ -58,7 +58,7 @@ static void calls_that_return_at_once_keep_the_turn(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof at_once / sizeof at_once[0]; i++)
-		if (calls_class(at_once[i]) & (CALLS_WAIT | CALLS_STOP | CALLS_DESCRIPTORS))
+		if (syscall_policy(at_once[i]) & (POLICY_WAIT | POLICY_STOP | POLICY_DESCRIPTORS))
 			fail_msg("system call %u would stop where others wait for the turn", at_once[i]);
 }
 
@@ -69,23 +69,23 @@ static void calls_of_mappings_and_actions_are_looked_at(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
-		assert_true(calls_class(maps[i]) & CALLS_MAPS);
-	assert_true(calls_class(SYS_rt_sigaction) & CALLS_ACTION);
-	assert_true(calls_class(SYS_rt_sigaction) & CALLS_WRITE);
+		assert_true(syscall_policy(maps[i]) & POLICY_MAPS);
+	assert_true(syscall_policy(SYS_rt_sigaction) & POLICY_ACTION);
+	assert_true(syscall_policy(SYS_rt_sigaction) & POLICY_WRITE);
 }
 
 static void what_a_call_needs_is_granted_as_one(void **state)
 {
 	(void)state;
-	assert_false(CALLS_ALL & (CALLS_STOP | CALLS_FIRST | CALLS_ASKS));
-	for (uint64_t nr = 0; nr < CALLS_NUMBERS; nr++) {
-		uint16_t class = calls_class(nr);
+	assert_false(POLICY_ALL & (POLICY_STOP | POLICY_FIRST | POLICY_ASKS));
+	for (uint64_t nr = 0; nr < POLICY_NUMBERS; nr++) {
+		uint16_t class = syscall_policy(nr);
 
-		assert_true(class & (CALLS_CACHE | CALLS_STOP));
-		assert_true(!(class & CALLS_STOP) || class == CALLS_STOP);
-		assert_false(class & (CALLS_FIRST | CALLS_ASKS));
-		if (class & (CALLS_CLOSE | CALLS_COPY | CALLS_ANY))
-			assert_true(class & CALLS_DESCRIPTORS);
+		assert_true(class & (POLICY_CACHE | POLICY_STOP));
+		assert_true(!(class & POLICY_STOP) || class == POLICY_STOP);
+		assert_false(class & (POLICY_FIRST | POLICY_ASKS));
+		if (class & (POLICY_CLOSE | POLICY_COPY | POLICY_ANY))
+			assert_true(class & POLICY_DESCRIPTORS);
 	}
 }
 
@@ -94,20 +94,20 @@ static void operations_belong_to_calls(void **state)
 	size_t with = 0, groups = 0;
 
 	(void)state;
-	for (uint64_t nr = 0; nr < CALLS_NUMBERS; nr++)
-		with += !!(calls_class(nr) & CALLS_OPERATION);
-	for (size_t i = 0; i < calls_operations_count; i++) {
-		const struct calls_operation *o = &calls_operations[i];
+	for (uint64_t nr = 0; nr < POLICY_NUMBERS; nr++)
+		with += !!(syscall_policy(nr) & POLICY_OPERATION);
+	for (size_t i = 0; i < policy_operations_count; i++) {
+		const struct policy_operation *o = &policy_operations[i];
 		uint32_t futex = o->value & 0x7f;
 
 		groups += !i || o[-1].nr != o->nr;
-		assert_true(calls_class(o->nr) & CALLS_OPERATION);
-		assert_true(o->need == 0 || o->need == CALLS_COPY || o->need == CALLS_WAIT || o->need == CALLS_ASKS || o->need == CALLS_FIRST);
-		assert_true(o->nr != SYS_prlimit64 || (o->need == CALLS_ASKS && o->value != RLIMIT_AS && o->value != RLIMIT_DATA));
-		assert_true(o->nr != SYS_arch_prctl || (o->need == CALLS_FIRST && o->value == ARCH_SET_FS));
-		assert_true(o->nr != SYS_futex || (o->need == CALLS_WAIT) == (futex == FUTEX_WAIT || futex == FUTEX_WAIT_BITSET));
-		assert_true(o->nr != SYS_fcntl || (o->need == CALLS_COPY) == (o->value == F_DUPFD || o->value == F_DUPFD_CLOEXEC));
-		assert_true(o->nr != SYS_fcntl || o->value != F_SETLKW || o->need == CALLS_WAIT);
+		assert_true(syscall_policy(o->nr) & POLICY_OPERATION);
+		assert_true(o->need == 0 || o->need == POLICY_COPY || o->need == POLICY_WAIT || o->need == POLICY_ASKS || o->need == POLICY_FIRST);
+		assert_true(o->nr != SYS_prlimit64 || (o->need == POLICY_ASKS && o->value != RLIMIT_AS && o->value != RLIMIT_DATA));
+		assert_true(o->nr != SYS_arch_prctl || (o->need == POLICY_FIRST && o->value == ARCH_SET_FS));
+		assert_true(o->nr != SYS_futex || (o->need == POLICY_WAIT) == (futex == FUTEX_WAIT || futex == FUTEX_WAIT_BITSET));
+		assert_true(o->nr != SYS_fcntl || (o->need == POLICY_COPY) == (o->value == F_DUPFD || o->value == F_DUPFD_CLOEXEC));
+		assert_true(o->nr != SYS_fcntl || o->value != F_SETLKW || o->need == POLICY_WAIT);
 	}
 	assert_int_equal(with, groups);
 }
@@ -116,44 +116,44 @@ static void operations_belong_to_calls(void **state)
 
 static void calls_roundtrip(void **state)
 {
-	struct bt_call calls[200], got;
-	struct bt_call_codec encoder, decoder;
+	struct bt_syscall calls[200], got;
+	struct bt_syscall_codec encoder, decoder;
 	uint64_t seed = 7, tick = 1000;
 	struct buf b = {0};
 	struct slice in;
 
 	(void)state;
 	for (size_t i = 0; i < 200; i++) {
-		calls[i] = (struct bt_call){tick, unit_random(&seed) % 500, i % 3 ? unit_random(&seed) : (uint64_t)-(int64_t)(i % 40)};
+		calls[i] = (struct bt_syscall){tick, unit_random(&seed) % 500, i % 3 ? unit_random(&seed) : (uint64_t)-(int64_t)(i % 40)};
 		tick += unit_random(&seed) >> (i % 60 + 4);
 	}
 	calls[199].nr = UINT32_MAX;
 	encoder.tick = decoder.tick = calls[0].tick;
 	for (size_t i = 0; i < 200; i++)
-		bt_call_encode(&encoder, &b, &calls[i]);
+		bt_syscall_encode(&encoder, &b, &calls[i]);
 	in = slice_of(b.data, b.len);
 	for (size_t i = 0; i < 200; i++) {
-		assert_int_equal(bt_call_decode(&decoder, &in, &got), 1);
+		assert_int_equal(bt_syscall_decode(&decoder, &in, &got), 1);
 		assert_memory_equal(&got, &calls[i], sizeof got);
 	}
-	assert_int_equal(bt_call_decode(&decoder, &in, &got), 0);
+	assert_int_equal(bt_syscall_decode(&decoder, &in, &got), 0);
 	buf_release(&b);
 }
 
 static void unknown_ticks_stay_unknown(void **state)
 {
-	struct bt_call call = {BT_TICKS_UNKNOWN, 1, 5}, got;
-	struct bt_call_codec codec = {BT_TICKS_UNKNOWN};
+	struct bt_syscall call = {BT_TICKS_UNKNOWN, 1, 5}, got;
+	struct bt_syscall_codec codec = {BT_TICKS_UNKNOWN};
 	struct buf b = {0};
 	struct slice in;
 
 	(void)state;
-	bt_call_encode(&codec, &b, &call);
-	bt_call_encode(&codec, &b, &call);
+	bt_syscall_encode(&codec, &b, &call);
+	bt_syscall_encode(&codec, &b, &call);
 	in = slice_of(b.data, b.len);
 	codec.tick = BT_TICKS_UNKNOWN;
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(bt_call_decode(&codec, &in, &got), 1);
+		assert_int_equal(bt_syscall_decode(&codec, &in, &got), 1);
 		assert_memory_equal(&got, &call, sizeof got);
 	}
 	buf_release(&b);
@@ -163,26 +163,26 @@ static void unknown_ticks_stay_unknown(void **state)
 static void what_is_no_call_is_damage(void **state)
 {
 	static const uint8_t over[] = {2, 39, 0}, longer[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 39, 0};
-	struct bt_call call = {300, 1000, (uint64_t)-9000}, got;
-	struct bt_call_codec codec = {0};
+	struct bt_syscall call = {300, 1000, (uint64_t)-9000}, got;
+	struct bt_syscall_codec codec = {0};
 	struct buf b = {0};
 	struct slice in;
 
 	(void)state;
-	bt_call_encode(&codec, &b, &call);
+	bt_syscall_encode(&codec, &b, &call);
 	for (size_t len = 1; len < b.len; len++) {
 		in = slice_of(b.data, len);
 		codec.tick = 0;
 		got.nr = 1;
-		assert_int_equal(bt_call_decode(&codec, &in, &got), -BT_E_CORRUPT);
+		assert_int_equal(bt_syscall_decode(&codec, &in, &got), -BT_E_CORRUPT);
 		assert_int_equal(got.nr, 0);
 	}
 	in = slice_of(over, sizeof over);
 	codec.tick = UINT64_MAX - 1;
-	assert_int_equal(bt_call_decode(&codec, &in, &got), -BT_E_CORRUPT);
+	assert_int_equal(bt_syscall_decode(&codec, &in, &got), -BT_E_CORRUPT);
 	in = slice_of(longer, sizeof longer);
 	codec.tick = 0;
-	assert_int_equal(bt_call_decode(&codec, &in, &got), -BT_E_CORRUPT);
+	assert_int_equal(bt_syscall_decode(&codec, &in, &got), -BT_E_CORRUPT);
 	buf_release(&b);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/call_numbers.h"
+#include "collector/syscall_numbers.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ static const struct {
 	{SYS_clone3, 435},
 };
 
-bool call_is(const struct tracee_syscall *call, long nr)
+bool syscall_is(const struct tracee_syscall *call, long nr)
 {
 	if (!call->compat)
 		return call->nr == (uint64_t)nr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/engine/region_calls.h"
+#include "collector/engine/region_syscalls.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -60,7 +60,7 @@ static uint64_t segment_size(const struct task *task, uint64_t unknown)
 	char path[32];
 
 	snprintf(path, sizeof path, "/proc/%d/ns/ipc", (int)task->tid);
-	if (stat(path, &there) || stat("/proc/self/ns/ipc", &here) || there.st_ino != here.st_ino || shmctl((int)task->call.args[0], IPC_STAT, &segment))
+	if (stat(path, &there) || stat("/proc/self/ns/ipc", &here) || there.st_ino != here.st_ino || shmctl((int)task->syscall.args[0], IPC_STAT, &segment))
 		return unknown;
 	return segment.shm_segsz;
 }
@@ -68,7 +68,7 @@ static uint64_t segment_size(const struct task *task, uint64_t unknown)
 /* What the call does if it succeeds. One that fails may have done a part of it. */
 static enum harm harm_of(const struct task *task, uint64_t end)
 {
-	const struct tracee_syscall *c = &task->call;
+	const struct tracee_syscall *c = &task->syscall;
 	const uint64_t *args = c->args;
 
 	if (c->compat) /* its addresses are below */
@@ -111,7 +111,7 @@ static uint64_t end_of(const struct task *task)
 	return es && es->parallel ? area_address(AREAS) : region_address(REGION_SIZE);
 }
 
-bool region_before_call(struct task *task)
+bool region_before_syscall(struct task *task)
 {
 	struct engine_space *es = space_of(task);
 	struct engine_task *et = task->backend;
@@ -130,7 +130,7 @@ static void leave_region(struct engine_space *es)
 	es->window = (struct window){.inherited = true};
 }
 
-void region_after_call(const struct backend *b, struct task *task)
+void region_after_syscall(const struct backend *b, struct task *task)
 {
 	struct engine_space *es = space_of(task);
 	enum harm harm = es ? harm_of(task, end_of(task)) : HARM_NONE;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/engine/calls.h"
+#include "collector/engine/syscall_policy.h"
 #include "collector/engine/routines_private.h"
 
 enum {
@@ -20,33 +20,33 @@ _Static_assert(DESCRIPTOR_NUMBER_BITS == 16 && DESCRIPTOR_BYTES == 2, "emit_row(
 _Static_assert(STATUS_AT + sizeof(struct stat) <= WORDS_TOTAL_AT, "layout.h");
 
 /* Where a call goes on that has been found to be possible, or not. */
-struct call_ways {
+struct syscall_ways {
 	struct forward yes, copy, wait, no;
 	uint64_t ask; /* whether its descriptor is open */
 };
 
 /* Where in a routine they are. */
 struct class_tables {
-	uint32_t of_calls, classes;
+	uint32_t of_syscalls, classes;
 };
 
-/* The classes of calls (calls_class()), and the number of that of each. */
+/* The classes of calls (syscall_policy()), and the number of that of each. */
 static struct class_tables emit_classes(struct emitter *e)
 {
 	enum {
 		MOST = 64,
 	};
-	struct class_tables tables = {.of_calls = (uint32_t)e->len};
+	struct class_tables tables = {.of_syscalls = (uint32_t)e->len};
 	uint32_t classes[MOST] = {0};
 	uint8_t count = 0;
 
-	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++) {
+	for (uint32_t nr = 0; nr < POLICY_NUMBERS; nr++) {
 		uint8_t i = 0;
 
-		while (i < count && classes[i] != calls_class(nr))
+		while (i < count && classes[i] != syscall_policy(nr))
 			i++;
 		assert(i < MOST);
-		classes[i] = calls_class(nr);
+		classes[i] = syscall_policy(nr);
 		count += i == count;
 		emit_u8(e, i);
 	}
@@ -55,19 +55,19 @@ static struct class_tables emit_classes(struct emitter *e)
 	return tables;
 }
 
-/* eax: enum calls_need of the call, whose number, one of CALLS_NUMBERS, is in the context. */
+/* eax: enum syscall_policy of the call, whose number, one of POLICY_NUMBERS, is in the context. */
 static void emit_class(struct emitter *e, const struct class_tables *tables)
 {
 	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[rax] */
 	emit_u32(e, CTX_RAX);
-	EMIT(e, 0x65, 0x0f, 0xb6, 0x80); /* movzx eax, byte gs:[rax+of_calls] */
-	emit_u32(e, CODE_AT + tables->of_calls);
+	EMIT(e, 0x65, 0x0f, 0xb6, 0x80); /* movzx eax, byte gs:[rax+of_syscalls] */
+	emit_u32(e, CODE_AT + tables->of_syscalls);
 	EMIT(e, 0x65, 0x8b, 0x04, 0x85); /* mov eax, gs:[rax*4+classes] */
 	emit_u32(e, CODE_AT + tables->classes);
 }
 
 /* Jumps when the call is not this one. */
-static size_t emit_unless_call(struct emitter *e, uint32_t nr)
+static size_t emit_unless_syscall(struct emitter *e, uint32_t nr)
 {
 	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
 	emit_u32(e, CTX_RAX);
@@ -83,13 +83,13 @@ static void emit_test_class(struct emitter *e, uint32_t needs)
 }
 
 /* To where what else the operation needs is looked at. */
-static struct forward *way_of(const struct calls_operation *o, struct call_ways *to)
+static struct forward *way_of(const struct policy_operation *o, struct syscall_ways *to)
 {
-	return o->need & CALLS_COPY ? &to->copy : o->need & CALLS_WAIT ? &to->wait : &to->yes;
+	return o->need & POLICY_COPY ? &to->copy : o->need & POLICY_WAIT ? &to->wait : &to->yes;
 }
 
 /* An operation in ecx. */
-static void emit_operation(struct emitter *e, const struct calls_operation *o, struct call_ways *to)
+static void emit_operation(struct emitter *e, const struct policy_operation *o, struct syscall_ways *to)
 {
 	size_t other;
 
@@ -99,7 +99,7 @@ static void emit_operation(struct emitter *e, const struct calls_operation *o, s
 		EMIT(e, 0x81, 0xf9);
 		emit_u32(e, o->value);
 	}
-	if (!(o->need & CALLS_ASKS)) {
+	if (!(o->need & POLICY_ASKS)) {
 		jump_if(e, way_of(o, to), CC_E);
 		return;
 	}
@@ -110,27 +110,27 @@ static void emit_operation(struct emitter *e, const struct calls_operation *o, s
 }
 
 /* The operations of the calls that have some; those that may run go to yes, or to what else they need. Others are made only of descriptors that are
- * not open. eax: enum calls_need of the call. Ends at no. */
-static void emit_operations(struct emitter *e, struct call_ways *to)
+ * not open. eax: enum syscall_policy of the call. Ends at no. */
+static void emit_operations(struct emitter *e, struct syscall_ways *to)
 {
-	for (size_t i = 0, end; i < calls_operations_count; i = end) {
-		size_t other = emit_unless_call(e, calls_operations[i].nr);
+	for (size_t i = 0, end; i < policy_operations_count; i = end) {
+		size_t other = emit_unless_syscall(e, policy_operations[i].nr);
 
-		EMIT(e, 0x89, calls_operations[i].need & CALLS_FIRST ? 0xf9 : 0xf1); /* mov ecx, edi; or esi */
-		for (end = i; end < calls_operations_count && calls_operations[end].nr == calls_operations[i].nr; end++)
-			emit_operation(e, &calls_operations[end], to);
+		EMIT(e, 0x89, policy_operations[i].need & POLICY_FIRST ? 0xf9 : 0xf1); /* mov ecx, edi; or esi */
+		for (end = i; end < policy_operations_count && policy_operations[end].nr == policy_operations[i].nr; end++)
+			emit_operation(e, &policy_operations[end], to);
 		emit_patch(e, other, e->base + e->len);
 	}
-	emit_test_class(e, CALLS_DESCRIPTORS);
+	emit_test_class(e, POLICY_DESCRIPTORS);
 	emit_patch(e, emit_jcc(e, CC_NE), to->ask);
 	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
-/* test dword gs:[calls], need */
+/* test dword gs:[syscalls], need */
 static void emit_test_grant(struct emitter *e, uint32_t need)
 {
 	EMIT(e, 0x65, 0xf7, 0x04, 0x25);
-	emit_u32(e, CTX_CALLS);
+	emit_u32(e, CTX_SYSCALLS);
 	emit_u32(e, need);
 }
 
@@ -188,12 +188,12 @@ static void emit_enter(struct emitter *e)
 	EMIT(e, 0x66, 0x89, 0x01); /* mov [rcx], ax */
 }
 
-/* The first argument leaves the table when it is to be closed. ecx: what is known of it. eax: enum calls_need of the call, which stays. */
+/* The first argument leaves the table when it is to be closed. ecx: what is known of it. eax: enum syscall_policy of the call, which stays. */
 static void emit_leaving(struct emitter *e)
 {
 	size_t keep, unknown;
 
-	emit_test_class(e, CALLS_CLOSE);
+	emit_test_class(e, POLICY_CLOSE);
 	keep = short_jump(e, JE);
 	emit_compare_kind(e, DESCRIPTOR_UNKNOWN); /* its row is another's */
 	unknown = short_jump(e, JE);
@@ -207,7 +207,7 @@ static void emit_leaving(struct emitter *e)
 /* Whether the first argument is open is asked of the kernel, which alone knows: other tasks and processes open descriptors, and messages bring
  * them. Of one that is not, the call fails at once, whatever it is: EBADF. Should another task open it in between, that may wait, and is
  * interrupted as any other that does. Ends at yes or no. */
-static void emit_ask(struct code_cache *c, struct emitter *e, struct call_ways *to)
+static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
 {
 	to->ask = e->base + e->len;
 	emit_store(e, X86_R11, CTX_BITS);
@@ -227,23 +227,23 @@ static void emit_ask(struct code_cache *c, struct emitter *e, struct call_ways *
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
-/* The first argument is a descriptor of which the table allows the call, or it is not open. eax: enum calls_need of the call, which stays.
+/* The first argument is a descriptor of which the table allows the call, or it is not open. eax: enum syscall_policy of the call, which stays.
  * Ends at yes or no, or behind. */
-static void emit_descriptor(struct code_cache *c, struct emitter *e, const struct class_tables *tables, struct call_ways *to)
+static void emit_descriptor(struct code_cache *c, struct emitter *e, const struct class_tables *tables, struct syscall_ways *to)
 {
 	struct forward known = {.count = 0};
 	size_t no_table, unsure, any;
 
-	emit_test_grant(e, CALLS_TABLE);
+	emit_test_grant(e, POLICY_TABLE);
 	no_table = emit_jcc(e, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_kind(e);
 	emit_class(e, tables);
 	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
 	jump_if(e, &known, CC_E);
-	emit_test_grant(e, CALLS_WAIT);
+	emit_test_grant(e, POLICY_WAIT);
 	unsure = emit_jcc(e, CC_E);
-	emit_test_class(e, CALLS_ANY);
+	emit_test_class(e, POLICY_ANY);
 	jump_if(e, &known, CC_NE);
 	emit_compare_kind(e, DESCRIPTOR_WAITS);
 	jump_if(e, &known, CC_E);
@@ -251,9 +251,9 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e, const struc
 	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
 	jump_if(e, &to->no, CC_NE);
 	emit_patch(e, no_table, e->base + e->len);
-	emit_test_class(e, CALLS_ANY);
+	emit_test_class(e, POLICY_ANY);
 	any = emit_jcc(e, CC_NE);
-	emit_test_grant(e, CALLS_WAIT);
+	emit_test_grant(e, POLICY_WAIT);
 	jump_if(e, &to->no, CC_E);
 	emit_patch(e, any, e->base + e->len);
 	emit_ask(c, e, to);
@@ -261,12 +261,12 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e, const struc
 	emit_leaving(e);
 }
 
-/* A call that opens a file does so only to read it. eax: enum calls_need of the call, which stays. */
+/* A call that opens a file does so only to read it. eax: enum syscall_policy of the call, which stays. */
 static void emit_opening(struct emitter *e, struct forward *no)
 {
 	size_t other, at;
 
-	emit_test_class(e, CALLS_OPENS);
+	emit_test_class(e, POLICY_OPENS);
 	other = emit_jcc(e, CC_E);
 	EMIT(e, 0x89, 0xd1, 0x65, 0x81, 0x3c, 0x25); /* mov ecx, edx; cmp dword gs:[rax], openat */
 	emit_u32(e, CTX_RAX);
@@ -301,13 +301,13 @@ static void emit_letting_write(struct emitter *e, struct forward *no)
 
 	EMIT(e, 0xf6, 0xc2, PROT_WRITE); /* test dl, mask */
 	reads = emit_jcc(e, CC_E);
-	emit_test_grant(e, CALLS_PROTECTS);
+	emit_test_grant(e, POLICY_PROTECTS);
 	jump_if(e, no, CC_E);
 	emit_patch(e, reads, e->base + e->len);
 }
 
 /* The heap grows, or is asked for. */
-static void emit_heap(struct emitter *e, struct call_ways *to)
+static void emit_heap(struct emitter *e, struct syscall_ways *to)
 {
 	EMIT(e, 0x48, 0x85, 0xff); /* test rdi, rdi */
 	jump_if(e, &to->yes, CC_E);
@@ -321,7 +321,7 @@ static void emit_heap(struct emitter *e, struct call_ways *to)
 
 /* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there, that is looked at; a file's that is not known may
  * take more (hugetlbfs). */
-static void emit_mapping(struct emitter *e, struct call_ways *to)
+static void emit_mapping(struct emitter *e, struct syscall_ways *to)
 {
 	size_t anonymous, own;
 	struct forward fixed = {.count = 0};
@@ -334,18 +334,18 @@ static void emit_mapping(struct emitter *e, struct call_ways *to)
 	/* What is written through it may be code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d; test cl, MAP_SHARED */
 	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
 	jump_if(e, &to->no, CC_NE);
-	emit_test_grant(e, CALLS_WAIT);
+	emit_test_grant(e, POLICY_WAIT);
 	jump_if(e, &to->no, CC_E);
 	/* It may be made writable later. */
 	emit_test_flags(e, MAP_SHARED);
 	own = emit_jcc(e, CC_E);
-	EMIT(e, 0x65, 0x81, 0x24, 0x25); /* and dword gs:[calls], mask */
-	emit_u32(e, CTX_CALLS);
-	emit_u32(e, ~(uint32_t)CALLS_PROTECTS);
+	EMIT(e, 0x65, 0x81, 0x24, 0x25); /* and dword gs:[syscalls], mask */
+	emit_u32(e, CTX_SYSCALLS);
+	emit_u32(e, ~(uint32_t)POLICY_PROTECTS);
 	emit_patch(e, own, e->base + e->len);
 	emit_test_flags(e, MAP_FIXED);
 	jump_if(e, &to->yes, CC_E);
-	emit_test_grant(e, CALLS_TABLE);
+	emit_test_grant(e, POLICY_TABLE);
 	jump_if(e, &to->no, CC_E);
 	EMIT(e, 0x44, 0x89, 0xc1); /* mov ecx, r8d */
 	emit_kind(e);
@@ -359,7 +359,7 @@ static void emit_mapping(struct emitter *e, struct call_ways *to)
 }
 
 /* [rdi, rdi+rsi) is nothing that a call in the cache may not touch. Ends at yes or no. */
-static void emit_range(struct emitter *e, struct call_ways *to)
+static void emit_range(struct emitter *e, struct syscall_ways *to)
 {
 	size_t again;
 
@@ -379,15 +379,15 @@ static void emit_range(struct emitter *e, struct call_ways *to)
 	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
-/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked at. eax: enum calls_need of the call, which
+/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked at. eax: enum syscall_policy of the call, which
  * stays. */
 static void emit_telling(struct emitter *e, const struct class_tables *tables)
 {
 	struct forward no = {.count = 0};
 
-	emit_test_class(e, CALLS_PATHS);
+	emit_test_class(e, POLICY_PATHS);
 	jump_if(e, &no, CC_E);
-	no.sites[no.count++] = emit_unless_call(e, SYS_newfstatat);
+	no.sites[no.count++] = emit_unless_syscall(e, SYS_newfstatat);
 	EMIT(e, 0x41, 0xf7, 0xc2); /* test r10d, flag */
 	emit_u32(e, AT_EMPTY_PATH);
 	jump_if(e, &no, CC_E);
@@ -402,23 +402,23 @@ static void emit_telling(struct emitter *e, const struct class_tables *tables)
 	land_all(e, &no);
 }
 
-/* A write to descriptor 2, which is to be copied, or made at a stop. eax: enum calls_need of the call, which stays. */
+/* A write to descriptor 2, which is to be copied, or made at a stop. eax: enum syscall_policy of the call, which stays. */
 static void emit_saying(struct emitter *e, struct forward *no)
 {
 	struct forward other = {.count = 0};
 
-	emit_test_class(e, CALLS_TELLS);
+	emit_test_class(e, POLICY_TELLS);
 	jump_if(e, &other, CC_E);
 	EMIT(e, 0x83, 0xff, STDERR_FILENO); /* cmp edi, descriptor */
 	jump_if(e, &other, CC_NE);
-	emit_test_grant(e, CALLS_COPIES);
+	emit_test_grant(e, POLICY_COPIES);
 	jump_if(e, no, CC_E);
-	no->sites[no->count++] = emit_unless_call(e, SYS_write);
+	no->sites[no->count++] = emit_unless_syscall(e, SYS_write);
 	emit_set(e, CTX_COPY, COPY_WORDS);
 	land_all(e, &other);
 }
 
-/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end (calls_fault()): the kernel need not have looked at what goes to
+/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end (cache_syscalls_fault()): the kernel need not have looked at what goes to
  * /dev/null, and another thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
 static void emit_said(struct code_cache *c, struct emitter *e)
 {
@@ -502,54 +502,54 @@ static void emit_args(struct emitter *e)
 {
 	static const uint8_t args[] = {X86_RDI, X86_RSI};
 
-	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx], marker */
-	emit_u32(e, CALL_NOTES_END);
+	emit_u32(e, SYSCALL_NOTES_END);
 	emit_u32(e, (uint32_t)NOTE_OF_ARGS);
 	EMIT(e, 0x48, 0x8d, 0x82); /* lea rax, [rdx+page-1] */
 	emit_u32(e, (1u << PAGE_BITS) - 1);
 	EMIT(e, 0x48, 0xc1, 0xe8, PAGE_BITS); /* shr rax */
 	EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+pages], eax */
-	emit_u32(e, CALL_NOTES_END + NOTE_PAGES);
+	emit_u32(e, SYSCALL_NOTES_END + NOTE_PAGES);
 	for (unsigned i = 0; i < sizeof args / sizeof args[0]; i++) {
 		EMIT(e, 0x65, 0x48, 0x89, (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
-		emit_u32(e, CALL_NOTES_END + NOTE_ARGS + 8 * i);
+		emit_u32(e, SYSCALL_NOTES_END + NOTE_ARGS + 8 * i);
 	}
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
-	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 }
 
 /* A call that changes mappings. What it may not touch is in the table: all that holds code, and the region. Ends at yes or no. */
-static void emit_maps(struct emitter *e, struct call_ways *ways)
+static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 {
-	struct call_ways way = {.no = ways->no}, *to = &way;
+	struct syscall_ways way = {.no = ways->no}, *to = &way;
 	struct forward range = {.count = 0};
 	size_t other;
 
 	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[next], two notes */
-	emit_u32(e, CTX_CALL_NEXT);
+	emit_u32(e, CTX_SYSCALL_NEXT);
 	emit_u8(e, (uint8_t)(-2 * NOTE_SIZE));
 	jump_if(e, &to->no, CC_G);
-	other = emit_unless_call(e, SYS_brk);
+	other = emit_unless_syscall(e, SYS_brk);
 	emit_heap(e, to);
 	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_call(e, SYS_mmap);
+	other = emit_unless_syscall(e, SYS_mmap);
 	emit_mapping(e, to);
 	range.sites[range.count++] = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_call(e, SYS_mprotect);
+	other = emit_unless_syscall(e, SYS_mprotect);
 	emit_protection(e, &to->no);
 	emit_letting_write(e, &to->no);
 	range.sites[range.count++] = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_call(e, SYS_madvise);
+	other = emit_unless_syscall(e, SYS_madvise);
 	EMIT(e, 0x83, 0xfa, MADV_DONTNEED); /* cmp edx, advice */
 	jump_if(e, &range, CC_E);
 	EMIT(e, 0x83, 0xfa, MADV_FREE);
 	jump_if(e, &to->no, CC_NE);
 	range.sites[range.count++] = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_call(e, SYS_mremap);
+	other = emit_unless_syscall(e, SYS_mremap);
 	emit_test_flags(e, (uint32_t)~MREMAP_MAYMOVE);
 	jump_if(e, &to->no, CC_NE);
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
@@ -566,7 +566,7 @@ static void emit_maps(struct emitter *e, struct call_ways *ways)
 }
 
 /* A call that says what a signal does. Ends at yes or no. */
-static void emit_action(struct emitter *e, struct call_ways *to)
+static void emit_action(struct emitter *e, struct syscall_ways *to)
 {
 	static const uint8_t ours[] = {SIGTRAP, SIGSEGV};
 
@@ -577,9 +577,9 @@ static void emit_action(struct emitter *e, struct call_ways *to)
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
-/* A call that sets the signal mask. The set is read here first: a fault is the call's, which is then made at a stop (calls_fault()). Ends at yes or
+/* A call that sets the signal mask. The set is read here first: a fault is the call's, which is then made at a stop (cache_syscalls_fault()). Ends at yes or
  * no. */
-static void emit_masking(struct code_cache *c, struct emitter *e, struct call_ways *to)
+static void emit_masking(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
 {
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: it only asks */
 	jump_if(e, &to->yes, CC_E);
@@ -594,7 +594,7 @@ static void emit_masking(struct code_cache *c, struct emitter *e, struct call_wa
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
-/* Notes the call, but for its result; rcx: CTX_CALL_NEXT. */
+/* Notes the call, but for its result; rcx: CTX_SYSCALL_NEXT. */
 static void emit_note(struct emitter *e)
 {
 	static const struct {
@@ -605,17 +605,17 @@ static void emit_note(struct emitter *e)
 		EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[from] */
 		emit_u32(e, words[i].from);
 		EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+to], eax */
-		emit_u32(e, CALL_NOTES_END + words[i].to);
+		emit_u32(e, SYSCALL_NOTES_END + words[i].to);
 	}
 	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+bits], r11 */
-	emit_u32(e, CALL_NOTES_END + NOTE_BITS);
+	emit_u32(e, SYSCALL_NOTES_END + NOTE_BITS);
 }
 
 /* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the
  * context and the application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
-void routine_emit_call(struct code_cache *c, struct emitter *e)
+void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 {
-	struct call_ways to = {.yes = {.count = 0}};
+	struct syscall_ways to = {.yes = {.count = 0}};
 	struct class_tables tables = emit_classes(e);
 	size_t plain, known, other;
 
@@ -625,16 +625,16 @@ void routine_emit_call(struct code_cache *c, struct emitter *e)
 	emit_store(e, X86_RAX, CTX_FLAGS);
 	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
-	emit_u32(e, CALLS_NUMBERS);
+	emit_u32(e, POLICY_NUMBERS);
 	jump_if(e, &to.no, CC_AE);
 	emit_class(e, &tables);
-	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[calls] */
-	emit_u32(e, CTX_CALLS);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[syscalls] */
+	emit_u32(e, CTX_SYSCALLS);
 	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
 	jump_if(e, &to.no, CC_NE);
-	emit_is_zero(e, CTX_CALL_NEXT);
+	emit_is_zero(e, CTX_SYSCALL_NEXT);
 	jump_if(e, &to.no, CC_E);
-	emit_test_class(e, CALLS_DESCRIPTORS);
+	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(c, e, &tables, &to);
 	emit_patch(e, plain, e->base + e->len);
@@ -642,36 +642,36 @@ void routine_emit_call(struct code_cache *c, struct emitter *e)
 	emit_set(e, CTX_COPY, 0);
 	emit_telling(e, &tables);
 	emit_saying(e, &to.no);
-	emit_test_class(e, CALLS_MAPS);
+	emit_test_class(e, POLICY_MAPS);
 	other = emit_jcc(e, CC_E);
 	emit_maps(e, &to);
 	emit_patch(e, other, e->base + e->len);
-	emit_test_class(e, CALLS_ACTION);
+	emit_test_class(e, POLICY_ACTION);
 	other = emit_jcc(e, CC_E);
 	emit_action(e, &to);
 	emit_patch(e, other, e->base + e->len);
-	emit_test_class(e, CALLS_MASKS);
+	emit_test_class(e, POLICY_MASKS);
 	other = emit_jcc(e, CC_E);
 	emit_masking(c, e, &to);
 	emit_patch(e, other, e->base + e->len);
-	emit_test_class(e, CALLS_COPY);
+	emit_test_class(e, POLICY_COPY);
 	jump_if(e, &to.copy, CC_NE);
-	emit_test_class(e, CALLS_GIVES);
+	emit_test_class(e, POLICY_GIVES);
 	known = emit_jcc(e, CC_E);
 	emit_set(e, CTX_COPY, DESCRIPTOR_WAITS);
 	emit_patch(e, known, e->base + e->len);
-	emit_test_class(e, CALLS_OPERATION);
+	emit_test_class(e, POLICY_OPERATION);
 	jump_if(e, &to.yes, CC_E);
 	emit_operations(e, &to);
 	land_all(e, &to.copy);
-	emit_test_grant(e, CALLS_COPY);
+	emit_test_grant(e, POLICY_COPY);
 	jump_if(e, &to.no, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_kind(e);
 	emit_store(e, X86_RCX, CTX_COPY);
 	to.yes.sites[to.yes.count++] = emit_jump(e);
 	land_all(e, &to.wait);
-	emit_test_grant(e, CALLS_WAIT);
+	emit_test_grant(e, POLICY_WAIT);
 	jump_if(e, &to.no, CC_E);
 	land_all(e, &to.yes);
 	/* Who asks for a stop looks whether the task is here after that, and interrupts it then: one of the two is seen. */
@@ -679,32 +679,32 @@ void routine_emit_call(struct code_cache *c, struct emitter *e)
 	emit_u32(e, CTX_CALLING);
 	emit_is_zero(e, CTX_STOP);
 	jump_if(e, &to.no, CC_NE);
-	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_note(e);
 	emit_load(e, X86_RCX, CTX_BACK);
 	EMIT(e, 0x48, 0x8d, 0x49, 5); /* lea rcx, [rcx+5]: over the jump */
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_load(e, X86_R11, CTX_R11);
-	emit_back_to_call(e);
+	emit_back_to_syscall(e);
 	land_all(e, &to.no);
-	c->call_stops = (uint32_t)e->len;
+	c->syscall_stops = (uint32_t)e->len;
 	emit_set(e, CTX_CALLING, 0);
-	emit_back_to_call(e);
+	emit_back_to_syscall(e);
 }
 
 /* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is, or what it has told. Keeps all but rcx,
  * and goes to CTX_BACK. */
-void routine_emit_called(struct code_cache *c, struct emitter *e)
+void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 {
 	size_t nothing, some, failed, copied, told, other, said;
 
 	c->called = (uint32_t)e->len;
-	emit_load(e, X86_RCX, CTX_CALL_NEXT);
+	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+result], rax */
-	emit_u32(e, CALL_NOTES_END + NOTE_RESULT);
+	emit_u32(e, SYSCALL_NOTES_END + NOTE_RESULT);
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
-	emit_store(e, X86_RCX, CTX_CALL_NEXT);
+	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_set(e, CTX_CALLING, 0);
 	emit_load(e, X86_RCX, CTX_COPY);
 	nothing = short_jump(e, JRCXZ);
