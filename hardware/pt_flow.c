@@ -24,9 +24,13 @@ enum {
 	NEWEST_PER_BYTE = 16 << 10,
 };
 
+/* clang-format off */
 #define LIBIPT_FUNCTIONS(F) \
-	F(pt_cpu_errata) F(pt_errstr) F(pt_image_set_callback) F(pt_insn_alloc_decoder) F(pt_insn_event) F(pt_insn_free_decoder) \
-	F(pt_insn_get_image) F(pt_insn_get_offset) F(pt_insn_get_sync_offset) F(pt_insn_next) F(pt_insn_sync_forward) F(pt_insn_sync_set) F(pt_insn_time)
+	F(pt_cpu_errata) F(pt_errstr) F(pt_image_set_callback) F(pt_insn_alloc_decoder) \
+	F(pt_insn_event) F(pt_insn_free_decoder) F(pt_insn_get_image) F(pt_insn_get_offset) \
+	F(pt_insn_get_sync_offset) F(pt_insn_next) F(pt_insn_sync_forward) F(pt_insn_sync_set) \
+	F(pt_insn_time)
+/* clang-format on */
 #define LIBIPT_SYMBOL(name) LATE_SYMBOL(struct libipt, name)
 
 struct libipt {

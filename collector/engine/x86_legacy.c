@@ -42,6 +42,7 @@
 
 static_assert(BT_INSN_CLASSES <= 16, "a class has four bits");
 
+/* clang-format off */
 const struct x86_form x86_legacy_forms[4][256] = {
 	[X86_MAP_1] = {
 		ARITHMETIC(0x00, 0),
@@ -101,7 +102,8 @@ const struct x86_form x86_legacy_forms[4][256] = {
 		[0xc3] = {PLAIN | CLASS(RET), RSP, 0, 0},
 		[0xc6] = BY_REG_SPLIT(C6),
 		[0xc7] = BY_REG_SPLIT(C7),
-		[0xc8] = {PLAIN | FORM_QUIRK | IMM(ENTER), RSP | RBP, 0, 0}, /* enter; with a level outside */
+		/* enter; with a level outside */
+		[0xc8] = {PLAIN | FORM_QUIRK | IMM(ENTER), RSP | RBP, 0, 0},
 		[0xc9] = {PLAIN, RSP | RBP, 0, 0}, /* leave */
 		[0xca] = JUST(OUTSIDE | CLASS(RET) | IMM(16)), /* retf */
 		[0xcb] = JUST(OUTSIDE | CLASS(RET)),
@@ -142,14 +144,16 @@ const struct x86_form x86_legacy_forms[4][256] = {
 	},
 	[X86_MAP_0F] = {
 		[0x00] = BY_REG(0F00),
-		[0x01] = JUST(MODRM | FORM_OUTSIDE | FORM_QUIRK), /* x86_forms_0f01 has what may run inside */
+		/* x86_forms_0f01 has what may run inside */
+		[0x01] = JUST(MODRM | FORM_OUTSIDE | FORM_QUIRK),
 		[0x02 ... 0x03] = {EG, 0, 0, ZF}, /* lar, lsl */
 		[0x05] = JUST(OUTSIDE | CLASS(SYSCALL)),
 		[0x06 ... 0x09] = JUST(OUTSIDE), /* clts, sysret, invd, wbinvd */
 		[0x0b] = JUST(OUTSIDE), /* ud2 */
 		[0x0d] = JUST(MODRM), /* prefetch */
 		[0x0e] = JUST(OUTSIDE), /* femms */
-		[0x0f] = JUST(MODRM | FORM_OUTSIDE | FORM_QUIRK | IMM(8)), /* 3DNow!: its opcode is the immediate */
+		/* 3DNow!: its opcode is the immediate */
+		[0x0f] = JUST(MODRM | FORM_OUTSIDE | FORM_QUIRK | IMM(8)),
 		[0x10 ... 0x11] = JUST(MODRM),
 		[0x12] = BY_PREFIX(0F12),
 		[0x13] = JUST(MODRM | FORM_ONLY_MEMORY | NP_66),
@@ -161,7 +165,8 @@ const struct x86_form x86_legacy_forms[4][256] = {
 		[0x1c ... 0x1d] = JUST(MODRM), /* nop */
 		[0x1e] = BY_PREFIX(0F1E),
 		[0x1f] = JUST(MODRM),
-		[0x20 ... 0x23] = JUST(OUTSIDE_E | FORM_MOD_IGNORED), /* control and debug registers */
+		/* control and debug registers */
+		[0x20 ... 0x23] = JUST(OUTSIDE_E | FORM_MOD_IGNORED),
 		[0x28 ... 0x29] = JUST(MODRM | NP_66),
 		[0x2a] = BY_PREFIX(0F2A),
 		[0x2b] = JUST(MODRM | FORM_ONLY_MEMORY),
@@ -262,7 +267,8 @@ const struct x86_form x86_legacy_forms[4][256] = {
 		[0x2b] = JUST(MODRM | ONLY_66),
 		[0x30 ... 0x35] = JUST(MODRM | ONLY_66),
 		[0x37 ... 0x41] = JUST(MODRM | ONLY_66),
-		[0x80 ... 0x82] = JUST(MODRM | FORM_OUTSIDE | FORM_ONLY_MEMORY | ONLY_66), /* invept, invvpid, invpcid */
+		/* invept, invvpid, invpcid */
+		[0x80 ... 0x82] = JUST(MODRM | FORM_OUTSIDE | FORM_ONLY_MEMORY | ONLY_66),
 		[0xc8 ... 0xcd] = JUST(MODRM | ONLY_NP), /* SHA */
 		[0xcf] = JUST(MODRM | ONLY_66),
 		[0xd8] = JUST(MODRM | FORM_OUTSIDE | FORM_ONLY_MEMORY | ONLY_F3), /* key locker */
@@ -274,7 +280,8 @@ const struct x86_form x86_legacy_forms[4][256] = {
 		[0xf6] = BY_PREFIX(0F38F6),
 		[0xf8] = BY_PREFIX(0F38F8),
 		[0xf9] = JUST(G | FORM_ONLY_MEMORY | ONLY_NP), /* movdiri */
-		[0xfa ... 0xfb] = JUST(MODRM | FORM_OUTSIDE | FORM_NO_MEMORY | ONLY_F3), /* key locker */
+		/* key locker */
+		[0xfa ... 0xfb] = JUST(MODRM | FORM_OUTSIDE | FORM_NO_MEMORY | ONLY_F3),
 	},
 	[X86_MAP_0F3A] = {
 		[0x08 ... 0x0e] = JUST(MODRM | ONLY_66 | IMM(8)),
@@ -292,7 +299,8 @@ const struct x86_form x86_legacy_forms[4][256] = {
 		[0xcc] = JUST(MODRM | ONLY_NP | IMM(8)), /* sha1rnds4 */
 		[0xce ... 0xcf] = JUST(MODRM | ONLY_66 | IMM(8)),
 		[0xdf] = JUST(MODRM | ONLY_66 | IMM(8)),
-		[0xf0] = JUST(MODRM | FORM_OUTSIDE | FORM_NO_MEMORY | ONLY_F3 | IMM(8)), /* hreset */
+		/* hreset */
+		[0xf0] = JUST(MODRM | FORM_OUTSIDE | FORM_NO_MEMORY | ONLY_F3 | IMM(8)),
 	},
 };
 
@@ -314,13 +322,20 @@ const struct x86_form x86_forms_by_prefix[PREFIX_ROWS][PP_COUNT] = {
 		[PP_F2] = JUST(MODRM | FORM_NO_MEMORY),
 	},
 	[PREFIX_0F7E] = {[PP_NONE] = JUST(E), [PP_66] = JUST(E), [PP_F3] = JUST(MODRM)},
-	[PREFIX_0FAE] = {BY_REG_SPLIT(0FAE), BY_REG_SPLIT(0FAE_66), BY_REG_SPLIT(0FAE_F3), BY_REG_SPLIT(0FAE_F2)},
+	[PREFIX_0FAE] = {BY_REG_SPLIT(0FAE), BY_REG_SPLIT(0FAE_66), BY_REG_SPLIT(0FAE_F3),
+		BY_REG_SPLIT(0FAE_F2)},
 	[PREFIX_0FB8] = {[PP_F3] = {EG, 0, 0, ALL}}, /* popcnt */
-	[PREFIX_0FC7] = {BY_REG_SPLIT(0FC7), BY_REG_SPLIT(0FC7), BY_REG_SPLIT(0FC7_F3), BY_REG_SPLIT(0FC7)},
-	[PREFIX_0FD6] = {[PP_66] = JUST(MODRM), [PP_F3] = JUST(MODRM | FORM_NO_MEMORY), [PP_F2] = JUST(MODRM | FORM_NO_MEMORY)},
-	[PREFIX_0F38DC] = {[PP_66] = JUST(MODRM), [PP_F3] = JUST(MODRM | FORM_OUTSIDE)}, /* AES, key locker */
-	[PREFIX_0F38F0] = {JUST(G | FORM_ONLY_MEMORY), JUST(G | FORM_ONLY_MEMORY), [PP_F2] = JUST(EG | FORM_BYTE_RM)}, /* movbe, crc32 */
-	[PREFIX_0F38F1] = {JUST(G | FORM_ONLY_MEMORY), JUST(G | FORM_ONLY_MEMORY), [PP_F2] = JUST(EG)},
+	[PREFIX_0FC7] = {BY_REG_SPLIT(0FC7), BY_REG_SPLIT(0FC7), BY_REG_SPLIT(0FC7_F3),
+		BY_REG_SPLIT(0FC7)},
+	[PREFIX_0FD6] = {[PP_66] = JUST(MODRM), [PP_F3] = JUST(MODRM | FORM_NO_MEMORY),
+		[PP_F2] = JUST(MODRM | FORM_NO_MEMORY)},
+	/* AES, key locker */
+	[PREFIX_0F38DC] = {[PP_66] = JUST(MODRM), [PP_F3] = JUST(MODRM | FORM_OUTSIDE)},
+	/* movbe, crc32 */
+	[PREFIX_0F38F0] = {JUST(G | FORM_ONLY_MEMORY), JUST(G | FORM_ONLY_MEMORY),
+		[PP_F2] = JUST(EG | FORM_BYTE_RM)},
+	[PREFIX_0F38F1] = {JUST(G | FORM_ONLY_MEMORY), JUST(G | FORM_ONLY_MEMORY),
+		[PP_F2] = JUST(EG)},
 	[PREFIX_0F38F5] = {[PP_66] = JUST(MODRM | FORM_OUTSIDE | FORM_ONLY_MEMORY)}, /* wruss */
 	[PREFIX_0F38F6] = {
 		[PP_NONE] = JUST(MODRM | FORM_OUTSIDE | FORM_ONLY_MEMORY), /* wrss */
@@ -333,6 +348,7 @@ const struct x86_form x86_forms_by_prefix[PREFIX_ROWS][PP_COUNT] = {
 		[PP_F2] = JUST(MODRM | FORM_OUTSIDE | FORM_ONLY_MEMORY), /* enqcmd */
 	},
 };
+/* clang-format on */
 
 /* The arithmetic of 80, 81 and 83. */
 #define ARITHMETIC_IMMEDIATE(what) \
@@ -348,6 +364,7 @@ const struct x86_form x86_forms_by_prefix[PREFIX_ROWS][PP_COUNT] = {
 #define XSAVE {MODRM, RAX | RDX, 0, 0}
 #define CMPXCHG8B {MODRM, RAX | RBX | RCX | RDX, 0, ZF}
 
+/* clang-format off */
 const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
 	[REG_80] = ARITHMETIC_IMMEDIATE(EB | IMM(8)),
 	[REG_81] = ARITHMETIC_IMMEDIATE(E | IMM(Z)),
@@ -357,7 +374,8 @@ const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
 	[REG_C0] = SHIFTS(EB | IMM(8), EB | FORM_SHIFT | IMM(8), 0, ALL),
 	[REG_C1] = SHIFTS(E | IMM(8), E | FORM_SHIFT | IMM(8), 0, ALL),
 	[REG_C6] = {JUST(EB | IMM(8))}, /* mov */
-	[REG_C6_SPLIT] = {JUST(EB | IMM(8)), [7] = JUST(MODRM | FORM_OUTSIDE | IMM(8))}, /* xabort */
+	/* xabort */
+	[REG_C6_SPLIT] = {JUST(EB | IMM(8)), [7] = JUST(MODRM | FORM_OUTSIDE | IMM(8))},
 	[REG_C7] = {JUST(E | IMM(Z))},
 	[REG_C7_SPLIT] = {JUST(E | IMM(Z)), [7] = JUST(MODRM | FORM_OUTSIDE | IMM(Z))}, /* xbegin */
 	[REG_D0] = SHIFTS(EB, EB, 0, ALL), /* by 1 */
@@ -368,29 +386,39 @@ const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
 	[REG_D9] = {JUST(MODRM), [2 ... 7] = JUST(MODRM)},
 	[REG_D9_SPLIT] = {[0 ... 7] = JUST(MODRM)},
 	[REG_DA] = {[0 ... 7] = JUST(MODRM)},
-	[REG_DA_SPLIT] = {{MODRM, 0, CF, 0}, {MODRM, 0, ZF, 0}, {MODRM, 0, CF | ZF, 0}, {MODRM, 0, PF, 0}, [5] = JUST(MODRM)},
+	[REG_DA_SPLIT] = {{MODRM, 0, CF, 0}, {MODRM, 0, ZF, 0}, {MODRM, 0, CF | ZF, 0}, {MODRM, 0,
+		PF, 0}, [5] = JUST(MODRM)},
 	[REG_DB] = {[0 ... 3] = JUST(MODRM), [5] = JUST(MODRM), [7] = JUST(MODRM)},
-	[REG_DB_SPLIT] = {{MODRM, 0, CF, 0}, {MODRM, 0, ZF, 0}, {MODRM, 0, CF | ZF, 0}, {MODRM, 0, PF, 0}, JUST(MODRM),
+	[REG_DB_SPLIT] = {{MODRM, 0, CF, 0}, {MODRM, 0, ZF, 0}, {MODRM, 0, CF | ZF, 0}, {MODRM, 0,
+		PF, 0}, JUST(MODRM),
 			  {MODRM, 0, 0, ALL}, {MODRM, 0, 0, ALL}},
 	[REG_DD] = {[0 ... 4] = JUST(MODRM), [6 ... 7] = JUST(MODRM)},
 	[REG_DD_SPLIT] = {[0 ... 5] = JUST(MODRM)},
 	[REG_DF] = {[0 ... 7] = JUST(MODRM)},
-	[REG_DF_SPLIT] = {[0 ... 3] = JUST(MODRM), {MODRM, RAX, 0, 0}, {MODRM, 0, 0, ALL}, {MODRM, 0, 0, ALL}},
-	[REG_F6] = {{EB | IMM(8), 0, 0, ALL}, {EB | IMM(8), 0, 0, ALL}, JUST(EB), {EB, 0, 0, ALL}, /* test, test, not, neg */
-		    {EB, RAX, 0, CF | OF}, {EB, RAX, 0, CF | OF}, {EB, RAX, 0, 0}, {EB, RAX, 0, 0}}, /* mul, imul, div, idiv */
+	[REG_DF_SPLIT] = {[0 ... 3] = JUST(MODRM), {MODRM, RAX, 0, 0}, {MODRM, 0, 0, ALL}, {MODRM,
+		0, 0, ALL}},
+	/* test, test, not, neg */
+	[REG_F6] = {{EB | IMM(8), 0, 0, ALL}, {EB | IMM(8), 0, 0, ALL}, JUST(EB), {EB, 0, 0, ALL},
+		/* mul, imul, div, idiv */
+		    {EB, RAX, 0, CF | OF}, {EB, RAX, 0, CF | OF}, {EB, RAX, 0, 0}, {EB, RAX, 0, 0}},
 	[REG_F7] = {{E | IMM(Z), 0, 0, ALL}, {E | IMM(Z), 0, 0, ALL}, JUST(E), {E, 0, 0, ALL},
-		    {E, RAX | RDX, 0, CF | OF}, {E, RAX | RDX, 0, CF | OF}, {E, RAX | RDX, 0, 0}, {E, RAX | RDX, 0, 0}},
+		    {E, RAX | RDX, 0, CF | OF}, {E, RAX | RDX, 0, CF | OF}, {E, RAX | RDX, 0, 0},
+			{E, RAX | RDX, 0, 0}},
 	[REG_FE] = {{EB, 0, 0, INC_WRITES}, {EB, 0, 0, INC_WRITES}},
-	[REG_FF] = {{E, 0, 0, INC_WRITES}, {E, 0, 0, INC_WRITES}, {E | CLASS(ICALL), RSP, 0, 0}, JUST(OUTSIDE_E | CLASS(ICALL)),
+	[REG_FF] = {{E, 0, 0, INC_WRITES}, {E, 0, 0, INC_WRITES}, {E | CLASS(ICALL), RSP, 0, 0},
+		JUST(OUTSIDE_E | CLASS(ICALL)),
 		    JUST(E | CLASS(IJMP)), JUST(OUTSIDE_E | CLASS(IJMP)), {E, RSP, 0, 0}},
-	[REG_FF_SPLIT] = {{E, 0, 0, INC_WRITES}, {E, 0, 0, INC_WRITES}, {E | CLASS(ICALL), RSP, 0, 0}, {0},
+	[REG_FF_SPLIT] = {{E, 0, 0, INC_WRITES}, {E, 0, 0, INC_WRITES}, {E | CLASS(ICALL), RSP, 0,
+		0}, {0},
 			  JUST(E | CLASS(IJMP)), {0}, {E, RSP, 0, 0}},
-	[REG_0F00] = {[0 ... 3] = JUST(OUTSIDE_E), {E, 0, 0, ZF}, {E, 0, 0, ZF}}, /* sldt str lldt ltr; verr verw */
+	/* sldt str lldt ltr; verr verw */
+	[REG_0F00] = {[0 ... 3] = JUST(OUTSIDE_E), {E, 0, 0, ZF}, {E, 0, 0, ZF}},
 	[REG_0F1E_F3] = {[0 ... 7] = JUST(MODRM)},
 	[REG_0F1E_F3_SPLIT] = {JUST(MODRM), JUST(E), [2 ... 7] = JUST(MODRM)}, /* rdssp; endbr */
 	[REG_0F71] = {[2] = VECTOR_SHIFT, [4] = VECTOR_SHIFT, [6] = VECTOR_SHIFT},
 	[REG_0F72] = {[2] = VECTOR_SHIFT, [4] = VECTOR_SHIFT, [6] = VECTOR_SHIFT},
-	[REG_0F73] = {[2] = VECTOR_SHIFT, [3] = VECTOR_SHIFT_66, [6] = VECTOR_SHIFT, [7] = VECTOR_SHIFT_66},
+	[REG_0F73] = {[2] = VECTOR_SHIFT, [3] = VECTOR_SHIFT_66, [6] = VECTOR_SHIFT,
+		[7] = VECTOR_SHIFT_66},
 	/* fxsave, fxrstor, ldmxcsr, stmxcsr, xsave, xrstor, xsaveopt, clflush; fences */
 	[REG_0F78_66] = {JUST(MODRM | FORM_NO_MEMORY | IMM(TWO_8))},
 	[REG_0FAE] = {[0 ... 3] = JUST(MODRM), XSAVE, XSAVE, XSAVE, JUST(MODRM)},
@@ -399,21 +427,27 @@ const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
 	[REG_0FAE_66_SPLIT] = {[6] = {E, RAX | RDX, 0, ALL}}, /* tpause */
 	[REG_0FAE_F3] = {[4] = JUST(E), [6] = JUST(OUTSIDE_E)}, /* ptwrite, clrssbsy */
 	/* rdfsbase, rdgsbase, wrfsbase, wrgsbase, ptwrite, incssp, umonitor */
-	[REG_0FAE_F3_SPLIT] = {JUST(E), JUST(OUTSIDE_E), JUST(E), JUST(OUTSIDE_E), JUST(E), JUST(E), JUST(E)},
+	[REG_0FAE_F3_SPLIT] = {JUST(E), JUST(OUTSIDE_E), JUST(E), JUST(OUTSIDE_E), JUST(E),
+		JUST(E), JUST(E)},
 	[REG_0FAE_F2_SPLIT] = {[6] = {E, RAX | RDX, 0, ALL}}, /* umwait */
 	[REG_0FBA] = {[4 ... 7] = {E | IMM(8), 0, 0, CF}}, /* bt, bts, btr, btc */
 	/* cmpxchg8b and 16b; xrstors, xsavec, xsaves; vmx; rdrand, rdseed; senduipi, rdpid */
-	[REG_0FC7] = {[1] = CMPXCHG8B, [3] = JUST(MODRM | FORM_OUTSIDE), [4] = {MODRM | ONLY_NP, RAX | RDX, 0, 0},
+	[REG_0FC7] = {[1] = CMPXCHG8B, [3] = JUST(MODRM | FORM_OUTSIDE), [4] = {MODRM | ONLY_NP,
+		RAX | RDX, 0, 0},
 		      [5 ... 7] = JUST(MODRM | FORM_OUTSIDE)},
 	[REG_0FC7_SPLIT] = {[6 ... 7] = {E | NP_66, 0, 0, ALL}},
-	[REG_0FC7_F3] = {[1] = CMPXCHG8B, [3] = JUST(MODRM | FORM_OUTSIDE), [5 ... 7] = JUST(MODRM | FORM_OUTSIDE)},
+	[REG_0FC7_F3] = {[1] = CMPXCHG8B, [3] = JUST(MODRM | FORM_OUTSIDE), [5 ... 7] = JUST(MODRM |
+		FORM_OUTSIDE)},
 	[REG_0FC7_F3_SPLIT] = {[6] = JUST(OUTSIDE_E), [7] = JUST(E)},
-	[REG_VEX_0F71] = {[2] = JUST(MODRM | IMM(8)), [4] = JUST(MODRM | IMM(8)), [6] = JUST(MODRM | IMM(8))},
-	[REG_VEX_0F72] = {[0 ... 2] = JUST(MODRM | IMM(8)), [4] = JUST(MODRM | IMM(8)), [6] = JUST(MODRM | IMM(8))},
+	[REG_VEX_0F71] = {[2] = JUST(MODRM | IMM(8)), [4] = JUST(MODRM | IMM(8)), [6] = JUST(MODRM |
+		IMM(8))},
+	[REG_VEX_0F72] = {[0 ... 2] = JUST(MODRM | IMM(8)), [4] = JUST(MODRM | IMM(8)),
+		[6] = JUST(MODRM | IMM(8))},
 	[REG_VEX_0F73] = {[2 ... 3] = JUST(MODRM | IMM(8)), [6 ... 7] = JUST(MODRM | IMM(8))},
 	[REG_VEX_0FAE] = {[2 ... 3] = JUST(MODRM | FORM_ONLY_MEMORY)}, /* vldmxcsr, vstmxcsr */
 	[REG_VEX_0F38F3] = {[1 ... 3] = {E | FORM_VVVV, 0, 0, ALL}}, /* blsr, blsmsk, blsi */
 };
+/* clang-format on */
 
 #define NP (1 << PP_NONE)
 #define ANY 15

@@ -18,10 +18,14 @@
 
 #include "lib/late_library.h"
 
+/* clang-format off */
 #define LIBBPF_FUNCTIONS(F) \
-	F(bpf_link__destroy) F(bpf_map__fd) F(bpf_map__set_initial_value) F(bpf_map__value_size) F(bpf_map_delete_elem) F(bpf_map_update_elem) \
-	F(bpf_object__close) F(bpf_object__find_map_by_name) F(bpf_object__find_program_by_name) F(bpf_object__load) F(bpf_object__open_mem) \
-	F(bpf_prog_test_run_opts) F(bpf_program__attach_raw_tracepoint) F(bpf_program__fd) F(bpf_program__set_autoload) F(libbpf_set_print)
+	F(bpf_link__destroy) F(bpf_map__fd) F(bpf_map__set_initial_value) F(bpf_map__value_size) \
+	F(bpf_map_delete_elem) F(bpf_map_update_elem) F(bpf_object__close) \
+	F(bpf_object__find_map_by_name) F(bpf_object__find_program_by_name) F(bpf_object__load) \
+	F(bpf_object__open_mem) F(bpf_prog_test_run_opts) F(bpf_program__attach_raw_tracepoint) \
+	F(bpf_program__fd) F(bpf_program__set_autoload) F(libbpf_set_print)
+/* clang-format on */
 #define LIBBPF_SYMBOL(name) LATE_SYMBOL(struct libbpf, name)
 
 struct libbpf {

@@ -25,10 +25,13 @@ static struct {
 	uint64_t fault_rip;
 } now;
 
-#define GENERAL(X)                                                                                                    \
-	X(r15, REG_R15) X(r14, REG_R14) X(r13, REG_R13) X(r12, REG_R12) X(rbp, REG_RBP) X(rbx, REG_RBX) X(r11, REG_R11)       \
-	X(r10, REG_R10) X(r9, REG_R9) X(r8, REG_R8) X(rax, REG_RAX) X(rcx, REG_RCX) X(rdx, REG_RDX) X(rsi, REG_RSI)          \
-	X(rdi, REG_RDI) X(rip, REG_RIP) X(rsp, REG_RSP)
+/* clang-format off */
+#define GENERAL(X) \
+	X(r15, REG_R15) X(r14, REG_R14) X(r13, REG_R13) X(r12, REG_R12) X(rbp, REG_RBP) \
+	X(rbx, REG_RBX) X(r11, REG_R11) X(r10, REG_R10) X(r9, REG_R9) X(r8, REG_R8) \
+	X(rax, REG_RAX) X(rcx, REG_RCX) X(rdx, REG_RDX) X(rsi, REG_RSI) X(rdi, REG_RDI) \
+	X(rip, REG_RIP) X(rsp, REG_RSP)
+/* clang-format on */
 
 static void on_begin(int signo, siginfo_t *info, void *context)
 {
